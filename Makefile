@@ -1,0 +1,64 @@
+# make demo    set up and run the main job          make check   everything CI runs
+# make test    set up and run the tests             make docs    the pages, warnings as errors
+# PYTHON chooses the interpreter that .venv is made with; nothing else has to be installed by hand.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension
+ENVIRONMENT := $(VENV)/.environment
+EXTENSION := $(VENV)/.extension
+SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
+# the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-peers check lint types docs wheel-check clean
+.DELETE_ON_ERROR:
+
+$(ENVIRONMENT): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) "setuptools>=77" "cython>=3.1" "numpy>=2.0" "scipy>=1.13" wheel
+	touch $@
+
+$(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
+	$(INSTALL) --no-build-isolation -e ".[test]"
+	touch $@
+
+$(VENV)/.dev: $(EXTENSION)
+	$(INSTALL) --no-build-isolation -e ".[dev]"
+	touch $@
+
+$(VENV)/.peers: $(EXTENSION)
+	$(INSTALL) --no-build-isolation -e ".[test,peers]"
+	touch $@
+
+demo: $(EXTENSION)
+	$(BIN)/python -m teachconv demo
+
+test: $(EXTENSION)
+	$(BIN)/python -m pytest
+
+test-peers: $(VENV)/.peers
+	$(BIN)/python -m pytest tests/peers
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/cython-lint teachconv/*.pyx
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+wheel-check: $(VENV)/.dev
+	sh tests/wheel_check.sh $(BIN)/python
+
+check: lint types test docs wheel-check
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
+	  .mypy_cache .ruff_cache .hypothesis teachconv-demo.html
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,223 @@
+"""Convolution by TensorFlow's own three documented steps, in NumPy.
+
+The documentation of tf.nn.conv2d says: flatten the filter to a 2-D matrix of shape [filter_height *
+filter_width * in_channels, output_channels]; extract image patches from the input to form a virtual
+tensor of shape [batch, out_height, out_width, filter_height * filter_width * in_channels]; for each
+patch, right-multiply the filter matrix and the image patch vector. These are the functions below; the
+gradients are the transposes of the same three steps (the transpose of extracting patches is adding
+them back: col2im). A leading axis of length ``groups`` stands before both matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from .. import record
+from ..arguments import check_memory
+from ..geometry import Conv2DGeometry
+from ..taps import overlap, window
+from . import Algorithm, finish, pad, to_accumulator
+
+ALGORITHMS = (
+    Algorithm("im2col", "patches as a matrix, times the filter as a matrix: one large product"),
+    Algorithm("taps", "one product for each filter tap, on a shifted view: no patches in memory"),
+)
+
+_BLOCK_BYTES = 64 << 20  # the patches of as many images as fit into this are made at once
+
+
+def conv2d(
+    x: np.ndarray,
+    w: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: np.ndarray | None = None,
+    activation: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Gather: y = patches(x) times the filter matrix."""
+    algorithm = _choose(algorithm, w, geometry)
+    images, filters = to_accumulator(x), to_accumulator(w)
+    y = np.zeros(geometry.output_shape, images.dtype)
+    if algorithm == "im2col":
+        filter_matrix = flatten_filter(filters, geometry)
+        for block in _blocks(geometry, y.dtype):
+            patches = extract_patches(images[block], geometry)
+            y[block] = _from_groups(_multiply(patches, filter_matrix), y[block].shape)
+    else:
+        for tap, inputs, outputs in _each_tap(geometry):
+            cells = _to_groups(images[inputs], geometry.groups)
+            _add(y, outputs, _multiply(cells, _split_filter(filters[tap], geometry)))
+    return finish(y, x.dtype, bias, activation, out)
+
+
+def conv2d_backprop_input(
+    dy: np.ndarray,
+    w: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: np.ndarray | None = None,
+    activation: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Scatter: add the patches dy times the transposed filter matrix back into the image."""
+    algorithm = _choose(algorithm, dy[:0], geometry)  # nothing is padded here, so nothing gives way
+    upstream, filters = to_accumulator(dy), to_accumulator(w)
+    dx = np.zeros(geometry.input_shape, upstream.dtype)
+    if algorithm == "im2col":
+        filter_matrix = flatten_filter(filters, geometry).swapaxes(1, 2)
+        for block in _blocks(geometry, dx.dtype):
+            patches = _multiply(_to_groups(upstream[block], geometry.groups), filter_matrix)
+            add_patches(patches, dx[block], geometry)
+    else:
+        for tap, inputs, outputs in _each_tap(geometry):
+            cells = _to_groups(upstream[outputs], geometry.groups)
+            transposed = _split_filter(filters[tap], geometry).swapaxes(1, 2)
+            _add(dx, inputs, _multiply(cells, transposed))
+    return finish(dx, dy.dtype, bias, activation, out)
+
+
+def conv2d_backprop_filter(
+    x: np.ndarray,
+    dy: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Sum over the same taps: the transposed patches of x times dy."""
+    algorithm = _choose(algorithm, dy, geometry)
+    images, upstream = to_accumulator(x), to_accumulator(dy)
+    dw = np.zeros(geometry.filters_shape, images.dtype)
+    if algorithm == "im2col":
+        for block in _blocks(geometry, dw.dtype):
+            patches = extract_patches(images[block], geometry).swapaxes(1, 2)
+            cells = _to_groups(upstream[block], geometry.groups)
+            dw += _from_groups(_multiply(patches, cells), dw.shape)
+    else:
+        for tap, inputs, outputs in _each_tap(geometry):
+            transposed = _to_groups(images[inputs], geometry.groups).swapaxes(1, 2)
+            cells = _to_groups(upstream[outputs], geometry.groups)
+            dw[tap] = _from_groups(_multiply(transposed, cells), dw[tap].shape)
+    return finish(dw, x.dtype, out=out)
+
+
+# ---------------------------------------------------------------------------------------------
+# The three steps
+# ---------------------------------------------------------------------------------------------
+
+
+def flatten_filter(w: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+    """Step 1: the filter as [groups, filter_rows * filter_cols * in_channels, output_channels]."""
+    with record.stage("flatten filter") as stage:
+        matrix = _split_filter(w.reshape(-1, w.shape[3]), geometry)
+        stage.arrays(filter_matrix=matrix)
+    return matrix
+
+
+def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+    """Step 2: what each output sees, as [groups, batch * out_rows * out_cols, taps * in_channels].
+
+    A virtual tensor at first, every patch a view into the padded image; a matrix product needs it in
+    memory, and there it is filter_rows * filter_cols times as large as the image.
+    """
+    with record.stage("extract patches") as stage:
+        rows, cols, groups = geometry.rows, geometry.cols, geometry.groups
+        padded = pad(x, geometry)  # [batch, window_rows, window_cols, in_channels]
+        view = sliding_window_view(padded, (rows.effective_filter, cols.effective_filter), axis=(1, 2))
+        view = view[:, :: rows.stride, :: cols.stride, :, :: rows.dilation, :: cols.dilation]
+        view = view.reshape(*view.shape[:3], groups, -1, *view.shape[4:])
+        view = view.transpose(3, 0, 1, 2, 5, 6, 4)  # groups, batch, rows, cols, tap, tap, channels
+        patches = view.reshape(groups, prod(view.shape[1:4]), prod(view.shape[4:]))
+        stage.arrays(padded=padded, patches=patches)
+    return patches
+
+
+def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Step 3: right-multiply, group by group."""
+    with record.stage("matmul") as stage:
+        product = left @ right
+        stage.arrays(left=left, right=right, product=product)
+    return product
+
+
+def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -> None:
+    """The transpose of `extract_patches` (col2im): add every patch back to where it was taken from."""
+    with record.stage("add patches") as stage:
+        rows, cols = geometry.rows, geometry.cols
+        row_window, col_window = window(rows), window(cols)
+        padded = np.zeros((len(dx), row_window.size, col_window.size, dx.shape[3]), dx.dtype)
+        shape = (geometry.groups, len(dx), rows.out_size, cols.out_size, *geometry.filters_shape[:3])
+        patches = patches.reshape(shape).transpose(4, 5, 1, 2, 3, 0, 6)  # tap, tap, batch, rows, cols, ..
+        for tap_row, tap_col in np.ndindex(patches.shape[:2]):
+            row, col = tap_row * rows.dilation, tap_col * cols.dilation
+            target = padded[:, row :: rows.stride, col :: cols.stride]
+            target = target[:, : rows.out_size, : cols.out_size]
+            target += patches[tap_row, tap_col].reshape(target.shape)
+        dx[:, row_window.source, col_window.source] = padded[:, row_window.inside, col_window.inside]
+        stage.arrays(patches=patches, padded=padded)
+
+
+# ---------------------------------------------------------------------------------------------
+# Groups, blocks of images, and one tap at a time
+# ---------------------------------------------------------------------------------------------
+
+
+def _to_groups(cells: np.ndarray, groups: int) -> np.ndarray:
+    """[batch, rows, cols, channels] as [groups, batch * rows * cols, channels / groups]."""
+    *places, channels = cells.shape
+    return cells.reshape(prod(places), groups, channels // groups).swapaxes(0, 1)
+
+
+def _from_groups(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The way back from `_to_groups`."""
+    return cells.swapaxes(0, 1).reshape(shape)
+
+
+def _split_filter(matrix: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+    """[taps * in_channels / groups, out_channels] as [groups, .., out_channels / groups]."""
+    return matrix.reshape(len(matrix), geometry.groups, -1).swapaxes(0, 1)
+
+
+def _blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[slice]:
+    """Yield blocks of images whose patches fit into `_BLOCK_BYTES` together, one at least."""
+    places = geometry.rows.out_size * geometry.cols.out_size
+    taps = prod(geometry.filters_shape[:2]) * geometry.in_channels
+    check_memory((places, taps), dtype, "the patches of one image")
+    step = max(1, _BLOCK_BYTES // (places * taps * dtype.itemsize))
+    for first in range(0, geometry.batch, step):
+        yield slice(first, first + step)
+
+
+def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple, tuple, tuple]]:
+    """Yield each tap with the inputs it reads and the outputs it feeds, those with a value only."""
+    for tap in np.ndindex(geometry.filters_shape[:2]):
+        out_rows, in_rows = overlap(geometry.rows, tap[0])
+        out_cols, in_cols = overlap(geometry.cols, tap[1])
+        yield tap, (slice(None), in_rows, in_cols), (slice(None), out_rows, out_cols)
+
+
+def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
+    target[where] += _from_groups(product, target[where].shape)
+
+
+def _choose(algorithm: str | None, factor: np.ndarray, geometry: Conv2DGeometry) -> str:
+    """im2col, unless its zeros for padding would meet an infinity or NaN: 0 * NaN is NaN."""
+    with record.stage("choose algorithm") as stage:
+        chosen = algorithm or "im2col"
+        padded = geometry.rows.has_padding or geometry.cols.has_padding
+        if chosen == "im2col" and padded and not np.isfinite(factor).all():
+            chosen = "taps"
+            stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
+        stage.know(algorithm=chosen)
+        stage.say("{}", chosen)
+    return chosen

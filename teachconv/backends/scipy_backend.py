@@ -1,0 +1,259 @@
+"""Convolution as SciPy sees it: a sparse matrix, a correlation, a product of spectra.
+
+``sparse`` builds the matrix C of the convolution, so that y = C x, and the transposed convolution is
+literally C.T y. ``direct`` and ``fft`` hand a zero-extended image to scipy.signal, which
+knows neither strides nor dilation nor SAME: those are applied here, by slicing and by zero-insertion,
+as one would with any library that offers plain correlation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log2
+
+import numpy as np
+
+from .. import record
+from ..arguments import FLOATS, check_memory
+from ..bounds import float_format
+from ..geometry import AxisGeometry, Conv2DGeometry
+from ..taps import triples, window
+from . import Algorithm, finish, pad, to_accumulator
+
+ALGORITHMS = (
+    Algorithm("sparse", "the convolution as a sparse matrix C: y = C x, and its transpose is C.T"),
+    Algorithm("direct", "scipy.signal.correlate2d, plane by plane, on padded images"),
+    Algorithm(
+        "fft",
+        "scipy.signal.fftconvolve: a product of spectra; pays for large filters",
+        dtypes=FLOATS,
+        precision="fast",
+        error="fft",
+    ),
+)
+
+
+def conv2d(
+    x: np.ndarray,
+    w: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: np.ndarray | None = None,
+    activation: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Gather: y = C x for each image; or correlate the padded image and keep every stride-th cell."""
+    images, filters = to_accumulator(x), to_accumulator(w)
+    algorithm = _choose(algorithm, "sparse", images, filters)
+    if algorithm == "sparse":
+        matrix = conv_matrix(filters, geometry)
+        y = _multiply(matrix, images.reshape(len(x), -1).T).T.reshape(geometry.output_shape)
+    else:
+        y = np.empty(geometry.output_shape, images.dtype)
+        padded = pad(images, geometry)
+        spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)
+        strides = slice(None, None, geometry.rows.stride), slice(None, None, geometry.cols.stride)
+        for n, o, ins, _ in _cells(geometry):
+            y[n, :, :, o] = _correlate(padded[n, :, :, ins], spread[..., o], algorithm)[strides]
+    return finish(y, x.dtype, bias, activation, out)
+
+
+def conv2d_backprop_input(
+    dy: np.ndarray,
+    w: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: np.ndarray | None = None,
+    activation: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Scatter: dx = C.T dy; or insert zeros between the cells of dy and correlate, filter flipped."""
+    upstream, filters = to_accumulator(dy), to_accumulator(w)
+    algorithm = _choose(algorithm, "sparse", upstream, filters)
+    if algorithm == "sparse":
+        matrix = conv_matrix(filters, geometry)
+        dx = _multiply(matrix.T, upstream.reshape(len(dy), -1).T).T.reshape(geometry.input_shape)
+    else:
+        dx = np.zeros(geometry.input_shape, upstream.dtype)
+        rows, cols = window(geometry.rows), window(geometry.cols)
+        margin_rows = geometry.rows.effective_filter - 1
+        margin_cols = geometry.cols.effective_filter - 1
+        stuffed = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
+        padded = np.pad(stuffed, ((margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)))
+        spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
+        depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+        for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
+            group, i = divmod(channel, depth)
+            of_group = slice(group * outs, group * outs + outs)
+            full = _correlate(padded[:, :, of_group, n], spread[:, :, i, of_group], algorithm)
+            dx[n, rows.source, cols.source, channel] = full[rows.inside, cols.inside]
+    return finish(np.ascontiguousarray(dx), dy.dtype, bias, activation, out)
+
+
+def conv2d_backprop_filter(
+    x: np.ndarray,
+    dy: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Sum over the same taps: the matrix of the input times dy; or correlate x with the spread dy."""
+    images, upstream = to_accumulator(x), to_accumulator(dy)
+    algorithm = _choose(algorithm, "sparse", images, upstream)
+    dw = np.zeros(geometry.filters_shape, images.dtype)
+    if algorithm == "sparse":
+        outs = geometry.out_channels // geometry.groups
+        for n, group in np.ndindex(geometry.batch, geometry.groups):
+            cells = upstream[n].reshape(-1, geometry.groups, outs)[:, group]
+            products = _multiply(_input_matrix(images[n], group, geometry), cells)
+            dw.reshape(-1, geometry.groups, outs)[:, group] += products
+    else:
+        padded = pad(images, geometry)
+        spread = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
+        dilations = slice(None, None, geometry.rows.dilation), slice(None, None, geometry.cols.dilation)
+        for n, o, ins, depth in _cells(geometry):
+            for i in range(depth):
+                plane = padded[n, :, :, ins.start + i, None]
+                dw[:, :, i, o] += _correlate(plane, spread[:, :, o, n, None], algorithm)[dilations]
+    return finish(dw, x.dtype, out=out)
+
+
+# ---------------------------------------------------------------------------------------------
+# The convolution as a matrix
+# ---------------------------------------------------------------------------------------------
+
+
+def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
+    """Return the CSR matrix C of one image, NHWC in C order: vec(y) = C vec(x).
+
+    One entry for each tap that has a value behind it: C[out cell, in cell] = w[tap]. Entries are kept
+    where the filter is zero, because zero times NaN is NaN.
+    """
+    from scipy.sparse import csr_array
+
+    with record.stage("build matrix") as stage:
+        depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+        shape = (_volume(geometry.output_shape), _volume(geometry.input_shape))
+        row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
+        check_memory((len(row), len(col), depth, geometry.out_channels, 2), w.dtype, "the sparse matrix")
+        # axes of every array below: row triple, column triple, in channel of the group, out channel
+        out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1, 1)
+        out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1, 1)
+        i, o = np.arange(depth).reshape(-1, 1), np.arange(geometry.out_channels)
+        channel = o // outs * depth + i if outs else i
+        out_cell = (out_row * geometry.cols.out_size + out_col) * geometry.out_channels + o
+        in_cell = (in_row * geometry.cols.in_size + in_col) * geometry.in_channels + channel
+        values = w[tap_row, tap_col, i, o]
+        out_cell, in_cell = (np.broadcast_to(cell, values.shape).ravel() for cell in (out_cell, in_cell))
+        matrix = csr_array((values.ravel(), (out_cell, in_cell)), shape)
+        stage.arrays(data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
+        stage.say("C is {} x {} with {} entries", *shape, matrix.nnz)
+    return matrix
+
+
+def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
+    """The matrix X of one image and group with vec(dw) = X vec(dy): one entry for each tap with a value."""
+    from scipy.sparse import csr_array
+
+    depth = geometry.filters_shape[2]
+    row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
+    out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1)
+    out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1)
+    i = np.arange(depth)
+    cell = (tap_row * geometry.cols.filter_size + tap_col) * depth + i
+    place = out_row * geometry.cols.out_size + out_col
+    values = image[in_row, in_col, group * depth + i]
+    cell, place = (np.broadcast_to(index, values.shape).ravel() for index in (cell, place))
+    places = geometry.rows.out_size * geometry.cols.out_size
+    shape = (_volume((1, *geometry.filters_shape[:3])), places)
+    return csr_array((values.ravel(), (cell, place)), shape)
+
+
+def _tap_table(axis: AxisGeometry) -> np.ndarray:
+    """The triples of one axis as an array [triples, 3]: out_index, tap, in_index."""
+    return np.array(list(triples(axis)), np.int64).reshape(-1, 3)
+
+
+def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
+    with record.stage("matrix times images") as stage:
+        product = matrix @ cells
+        stage.arrays(cells=cells, product=product)
+    return product
+
+
+def _volume(shape: tuple[int, ...]) -> int:
+    _, rows, cols, channels = shape
+    return rows * cols * channels
+
+
+# ---------------------------------------------------------------------------------------------
+# Plain correlation, with everything it does not know done around it
+# ---------------------------------------------------------------------------------------------
+
+
+def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray:
+    """Correlate [rows, cols, channels] with a kernel of as many channels; "valid", channels summed."""
+    from scipy.signal import correlate2d, fftconvolve
+
+    with record.stage(f"scipy.signal, {method}") as stage:
+        if method == "fft":
+            flipped = kernel[::-1, ::-1]  # convolution flips what correlation does not
+            result = fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
+        else:
+            planes = range(image.shape[2])
+            result = sum(correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
+        stage.arrays(image=image, kernel=kernel, result=result)
+    return result
+
+
+def _cells(geometry: Conv2DGeometry) -> Iterator[tuple[int, int, slice, int]]:
+    """Yield (image, out channel, in channels of its group, how many) for each output plane."""
+    depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+    for n, o in np.ndindex(geometry.batch, geometry.out_channels):
+        first = o // outs * depth
+        yield n, o, slice(first, first + depth), depth
+
+
+def _dilate(array: np.ndarray, row_step: int, col_step: int) -> np.ndarray:
+    """Insert zeros between the rows and columns of [rows, cols, ...]."""
+    rows, cols = (
+        (size - 1) * step + 1 for size, step in zip(array.shape, (row_step, col_step), strict=False)
+    )
+    spread = np.zeros((rows, cols, *array.shape[2:]), array.dtype)
+    spread[::row_step, ::col_step] = array
+    return spread
+
+
+def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:
+    """The sparse matrix, unless another is asked for and the data suit it."""
+    with record.stage("choose algorithm") as stage:
+        chosen = algorithm or default
+        if chosen == "direct" and not all(np.isfinite(factor).all() for factor in factors):
+            stage.say("direct gives way: its zeros for padding would meet infinity or NaN")
+            chosen = "sparse"
+        if chosen == "fft" and not _fft_is_safe(*factors):
+            stage.say("fft gives way: it would smear infinity or NaN, or overflow or underflow")
+            chosen = "sparse"
+        stage.know(algorithm=chosen)
+        stage.say("{}", chosen)
+    return chosen
+
+
+def _fft_is_safe(*factors: np.ndarray) -> bool:
+    """Whether the spectra of the factors, and their product, stay well inside the type's range."""
+    form = float_format(factors[0].dtype)
+    highest = lowest = 0.0
+    for factor in factors:
+        sizes = np.abs(factor[factor != 0])
+        if not np.isfinite(sizes).all():
+            return False
+        if sizes.size:
+            highest += log2(sizes.max()) + log2(sizes.size)  # a spectrum is at most the sum of all
+            lowest += log2(sizes.max())
+    return highest < log2(form.largest) - 1 and lowest > form.smallest_exponent + 2 * form.precision

@@ -1,0 +1,224 @@
+"""A-priori error bounds: how far a floating-point result may lie from the exact sum, and no further.
+
+Every comparison in teachconv is judged by these, never by a tolerance that happens to pass. The
+reference is the exact sum rounded once; a backend sums K terms in some order in its accumulator type
+of unit roundoff u, so each of its cells obeys
+
+    |error| <= gamma_K * sum |x||w| + K * eta,        gamma_K = K u / (1 - K u)
+
+(N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1; eta, the smallest
+subnormal, for products that underflow). Fused multiply-adds and any order of summation are covered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf, log2, sqrt
+from typing import Any
+
+import numpy as np
+
+from .arguments import to_dtype
+from .errors import ArgumentTypeError
+from .geometry import AxisGeometry, Conv2DGeometry
+
+__all__ = ["FloatFormat", "Verdict", "accumulator", "direct", "fft", "float_format", "gamma", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
+
+    precision: int
+    smallest_exponent: int
+    largest: float
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Half the distance from 1 to the next larger number."""
+        return 2.0**-self.precision
+
+    @property
+    def smallest_subnormal(self) -> float:
+        """The smallest positive number."""
+        return 2.0**self.smallest_exponent
+
+
+_FORMATS = {
+    "float16": FloatFormat(11, -24, 65504.0),
+    "bfloat16": FloatFormat(8, -133, (2 - 2.0**-7) * 2.0**127),
+    "float32": FloatFormat(24, -149, (2 - 2.0**-23) * 2.0**127),
+    "float64": FloatFormat(53, -1074, (2 - 2.0**-52) * 2.0**1023),
+}
+
+
+@lru_cache(maxsize=64)
+def float_format(dtype: Any) -> FloatFormat:
+    """Return the format of a floating-point dtype; raise ``TypeError`` for any other.
+
+    >>> float_format(np.dtype("float32")).unit_roundoff == 2.0**-24
+    True
+    """
+    name = to_dtype(dtype).name
+    if name not in _FORMATS:
+        raise ArgumentTypeError(f"dtype must be one of {', '.join(_FORMATS)}; got {name}")
+    return _FORMATS[name]
+
+
+@lru_cache(maxsize=64)
+def accumulator(dtype: Any) -> np.dtype[Any]:
+    """Return the type in which sums of ``dtype`` are held: float32 for float16 and bfloat16.
+
+    >>> accumulator("float16"), accumulator("float64")
+    (dtype('float32'), dtype('float64'))
+    """
+    dtype = to_dtype(dtype)
+    return np.dtype("float32") if dtype.name in ("float16", "bfloat16") else dtype
+
+
+def gamma(terms: int, unit_roundoff: float) -> float:
+    """Return gamma_K = K u / (1 - K u), the relative error of a sum of K products; inf if K u >= 1."""
+    ku = terms * unit_roundoff
+    return ku / (1 - ku) if ku < 1 else inf
+
+
+def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
+    """Bound the error of direct summation, cell by cell, before any last rounding.
+
+    ``abs_sum`` holds sum |x||w| of each cell, ``terms`` is the number K of its terms (bias counted),
+    ``dtype`` the data's type. Holds for every algorithm that multiplies each x by its w once and adds.
+
+    >>> bool(direct(np.array(1.0), 9, "float32") < 9.1 * 2.0**-24)
+    True
+    """
+    form = float_format(accumulator(dtype))
+    return gamma(terms, form.unit_roundoff) * abs_sum + terms * form.smallest_subnormal
+
+
+def fft(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any) -> np.ndarray:
+    """Bound the error of a convolution by FFT: one number per image and result channel.
+
+    Normwise: with transforms of N points, each of relative 2-norm error e = L h / (1 - L h), L =
+    log2 N, h = u + gamma_4 (sqrt 2 + u) (Higham, theorem 24.2; doubled here, for the radices up to 11
+    that the transform uses: sqrt(r) gamma_{r+2} <= 2 h log2 r), the product of two spectra has error
+    2e + e^2 + sqrt(2) gamma_4 in the 1-norm relative to N ||x||_2 ||w||_2, and the inverse transform
+    adds e ||x * w||_2 <= e sqrt(K) ||x||_2 ||w||_2, K the length of the shorter operand. Planes are
+    transformed one by one and their results summed, which adds gamma of their number.
+    """
+    form = float_format(accumulator(dtype))
+    u, gamma4 = form.unit_roundoff, gamma(4, form.unit_roundoff)
+    rows, cols = geometry.rows, geometry.cols
+    depth = max(geometry.filters_shape[2], geometry.out_channels // geometry.groups)
+    points = 2 * _span(rows) * _span(cols)
+    step = 2 * (u + gamma4 * (sqrt(2) + u)) * log2(points)
+    if step >= 1:
+        return np.array(inf)
+    e = step / (1 - step)
+    shorter, planes = rows.filter_size * cols.filter_size, depth
+    if kind == "conv2d_backprop_filter":
+        shorter, planes = rows.out_size * cols.out_size, geometry.batch
+    factor = (2 * e + e * e + sqrt(2) * gamma4 + e * sqrt(shorter)) * (1 + e)
+    factor += (1 + factor) * gamma(planes, u)
+    with np.errstate(over="ignore"):
+        return factor * _norms(kind, first, second, geometry) + points * form.smallest_subnormal
+
+
+def _span(axis: AxisGeometry) -> int:
+    """At least the length of the padded transform along one axis."""
+    return max(axis.in_size, axis.full_size) + 2 * axis.effective_filter + abs(axis.pad_before)
+
+
+def _norms(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+    """||x||_2 ||w||_2 over what one transform sees, in a shape that broadcasts to the result."""
+    g = geometry.groups
+
+    def norms(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        # plain squares would overflow or underflow for large and small data
+        scale = np.abs(array).max(initial=0.0) or 1.0
+        return np.asarray(scale * np.sqrt(((array / scale) ** 2).sum(axis=axes)))
+
+    # where a number is not finite the transform is not used, and the bound of direct summation holds
+    a, b = (np.where(np.isfinite(array), array, 0).astype(np.float64) for array in (first, second))
+    if kind == "conv2d_backprop_filter":
+        x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
+        dy = norms(b, (1, 2)).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]
+        products = (x * dy).sum(axis=0)  # [groups, in / groups, out / groups]
+        return np.asarray(products.transpose(1, 0, 2).reshape(1, 1, products.shape[1], -1))
+    images = norms(a.reshape(*a.shape[:3], g, -1), (1, 2, 4))  # [batch, groups]
+    w = b.reshape(*b.shape[:3], g, -1)  # [rows, cols, in / groups, groups, out / groups]
+    filters = norms(w, (0, 1, 2)) if kind == "conv2d" else norms(w, (0, 1, 4)).T
+    return np.asarray((images[:, :, None] * filters).reshape(len(a), 1, 1, -1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What `judge` found, cell by cell: arrays of the result's shape, and the worst of each.
+
+    ``passed`` is the verdict, ``error`` the absolute error, ``fraction`` the error as a fraction of its
+    bound, ``ulps`` the error in units in the last place of the larger number; ``may_overflow`` marks cells
+    whose sum of absolute terms exceeds the type, where infinity or NaN is no failure.
+    """
+
+    ok: np.ndarray
+    error: np.ndarray
+    fraction: np.ndarray
+    ulps: np.ndarray
+    may_overflow: np.ndarray
+
+    @property
+    def passed(self) -> bool:
+        """Whether every cell lies within its bound."""
+        return bool(self.ok.all())
+
+
+def judge(
+    got: np.ndarray,
+    want: np.ndarray,
+    error_bound: np.ndarray | float = 0.0,
+    abs_sum: np.ndarray | float = 0.0,
+) -> Verdict:
+    """Compare a result with the reference's, cell by cell.
+
+    ``want`` is the exact result rounded once; ``error_bound`` bounds the error before the last
+    rounding (see `direct`), and the roundings of both sides are added here. Integers must be equal.
+    Where the reference is NaN or infinite, kind and sign must agree. ``abs_sum`` says where an
+    intermediate sum may overflow.
+
+    >>> verdict = judge(np.float32([1, 2]), np.float32([1, 2.5]), 0.1)
+    >>> verdict.passed, verdict.ok.tolist()
+    (False, [True, False])
+    """
+    if want.dtype.kind in "iu":
+        error = np.abs(got.astype(object) - want.astype(object)).astype(np.float64)
+        fraction = np.where(error == 0, 0.0, inf)
+        return Verdict(error == 0, error, fraction, error, np.zeros(want.shape, bool))
+    form, sums = float_format(want.dtype), float_format(accumulator(want.dtype))
+    g, w = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        allowed = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
+        last = _half_ulp(w, allowed, form)
+        # the reference rounds once; a sum held in a wider type is rounded once more
+        allowed = allowed + (last if sums == form else 2 * last)
+        finite = np.isfinite(w)
+        error = np.where(finite, np.abs(g - w), 0.0)
+        same_kind = np.where(np.isnan(w), np.isnan(g), g == w)
+        ok = np.where(finite, error <= allowed, same_kind)
+        largest = form.largest * (1 - 4 * form.unit_roundoff)
+        may_overflow = np.broadcast_to(np.asarray(abs_sum) >= largest, w.shape)
+        ok = ok | (may_overflow & (~np.isfinite(g) | ~finite))
+        error = np.where(ok & ~np.isfinite(g), 0.0, np.where(ok | finite, error, inf))
+        error = np.where(np.isnan(error), inf, error)
+        fraction = np.where(error == 0, 0.0, error / allowed)
+        # in ulps of the larger of the two: next to an exact zero every number is far away
+        size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
+        ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
+    return Verdict(ok, error, fraction, ulps, may_overflow)
+
+
+def _half_ulp(value: np.ndarray, error: Any, form: FloatFormat) -> np.ndarray:
+    """At most this much is lost where a number within ``error`` of ``value`` is rounded."""
+    magnitude = np.minimum(np.abs(value) + error, form.largest)
+    exponent = np.frexp(magnitude)[1] - form.precision
+    exponent = np.where(magnitude == 0, form.smallest_exponent, exponent)
+    return np.asarray(np.ldexp(0.5, np.maximum(exponent, form.smallest_exponent)))

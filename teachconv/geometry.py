@@ -1,0 +1,605 @@
+"""The laws of padding: shapes, strides, dilations and pads of a convolution, as plain integers.
+
+The only home of padding arithmetic, forward and transposed. Arguments in TensorFlow's words come in;
+frozen dataclasses of integers come out, each with the formulas it was derived by, numbers put in.
+TensorFlow: core/framework/common_shape_fns.cc, GetWindowedOutputSizeVerbose.
+
+Everything rests on one law, written once, in `AxisGeometry.in_index`::
+
+    in_index = out_index * stride - pad_before + tap * dilation
+
+A tap outside 0..in_size-1 reads zero. conv2d gathers along it, conv2d_transpose and the input
+gradient scatter along the same taps, the filter gradient sums over them.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from .arguments import (
+    Padding,
+    Pads,
+    Pair,
+    Shape,
+    check_data_format,
+    normalize_output_padding,
+    normalize_padding,
+    normalize_pair,
+    normalize_shape,
+    to_nhwc,
+)
+from .errors import ArgumentError
+
+__all__ = [
+    "AxisGeometry",
+    "Conv2DGeometry",
+    "Conv2DTransposeGeometry",
+    "conv2d_geometry",
+    "conv2d_transpose_geometry",
+]
+
+
+# ---------------------------------------------------------------------------------------------
+# One axis
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AxisGeometry:
+    """One axis of a convolution, rows or columns: eight integers, and how they were derived.
+
+    ``in_size`` and ``out_size`` are the sizes on the two sides of the *forward* convolution; its
+    transpose goes from ``out_size`` to ``in_size``. ``out_size`` and ``pad_before`` are facts, not to
+    be derived again: a legal transposed size may exceed what the forward formula gives back.
+    """
+
+    in_size: int
+    filter_size: int
+    out_size: int
+    stride: int
+    dilation: int
+    pad_before: int
+    pad_after: int
+    formulas: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def effective_filter(self) -> int:
+        """The filter's length with its dilation spread out: (k - 1)·d + 1."""
+        return (self.filter_size - 1) * self.dilation + 1
+
+    @property
+    def full_size(self) -> int:
+        """F = (o - 1)·s + ek: how many consecutive indices the taps of all outputs span."""
+        return (self.out_size - 1) * self.stride + self.effective_filter
+
+    def in_index(self, out_index: int, tap: int) -> int:
+        """The index law. The result may lie in the padding: below 0, or at in_size and beyond.
+
+        >>> same = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
+        >>> [same.in_index(0, tap) for tap in range(3)]
+        [-1, 0, 1]
+        """
+        return out_index * self.stride - self.pad_before + tap * self.dilation
+
+    @property
+    def has_padding(self) -> bool:
+        """Whether any tap of any output lies outside the input."""
+        if self.out_size < 1:
+            return False
+        last = self.in_index(self.out_size - 1, self.filter_size - 1)
+        return self.in_index(0, 0) < 0 or last >= self.in_size
+
+
+def _forward_axis(axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair) -> AxisGeometry:
+    """The forward law for one axis: how many outputs, and how many zeros before and after."""
+    ek = (k - 1) * d + 1
+    steps = [_effective_filter(k, d, ek)]
+    if mode in _SAME:
+        o = -(-n // s)
+        total = max(0, (o - 1) * s + ek - n) if n else 0
+        before, after = _split(total, mode)
+        steps += [
+            f"output            o  = ⌈n / s⌉ = ⌈{n} / {s}⌉ = {o}",
+            f"total padding     P  = max(0, (o - 1)·s + ek - n)"
+            f" = max(0, ({o} - 1)·{s} + {ek} - {n}) = {total}",
+            _split_formula(total, mode),
+        ]
+    else:
+        before, after = pads
+        o = (n + before + after - ek) // s + 1
+        if o < 1 and n:
+            padded = f", padding {before} and {after}" if mode == "EXPLICIT" else ""
+            raise ArgumentError(
+                f"{_NAMES[mode]} needs in_{axis} >= {max(1, ek - before - after)} "
+                f"(filter {k}, dilation {d}{padded}); got {n}"
+            )
+        o = max(0, o)  # an empty input has an empty output; any other gives at least one
+        steps += [
+            f"padding           pad_before = {before}, pad_after = {after} ({_NAMES[mode]})",
+            f"output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1"
+            f" = ⌊({n} + {before} + {after} - {ek}) / {s}⌋ + 1 = {o}",
+        ]
+    steps.append(f"index law         in_index = out_index·{s} - {_signed(before)} + tap·{d}")
+    return AxisGeometry(n, k, o, s, d, before, after, tuple(steps))
+
+
+def _transposed_axis(
+    axis: str,
+    i: int,
+    k: int,
+    s: int,
+    d: int,
+    mode: str,
+    pads: Pair,
+    wanted: int | None,
+    output_padding: int | None,
+) -> AxisGeometry:
+    """The transposed law for one axis: which ``o`` cells of the full result are kept, and from where."""
+    ek = (k - 1) * d + 1
+    full = (i - 1) * s + ek
+    extra = output_padding or 0
+    before, after = pads
+    if mode in _SAME:
+        low, high, default = (i - 1) * s + 1, i * s, i * s
+        formula = f"i·s = {i}·{s}"
+    elif mode == "EXPLICIT" or output_padding is not None:
+        low = full - before - after
+        high, default = low + s - 1, low + extra
+        formula = f"F - pad_before - pad_after + output_padding = {full} - {before} - {after} + {extra}"
+    else:
+        low, high, default = full, full + s - 1, (i - 1) * s + max(ek, s)
+        formula = f"(i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s})"
+    smallest = 1 if i else 0  # an empty input may have an empty result, any other gives a cell
+    if i and (high < 1 or (wanted is None and default < 1)):
+        raise ArgumentError(
+            f"{_NAMES[mode]} {pads} leaves no {axis} of the {full} that input {axis} {i}, filter {k}, "
+            f"stride {s} and dilation {d} give; pad_before + pad_after may be at most {full - 1 + extra}"
+        )
+    low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
+    o = default if wanted is None else wanted
+    if not low <= o <= high and wanted is not None:
+        raise ArgumentError(
+            f"output_shape {axis} must be {_one_of(low, high)} for {_NAMES[mode]}, stride {s}, "
+            f"input {axis} {i}; got {o}"
+        )
+    if mode in _SAME:
+        total = max(0, full - o) if i else 0
+        before, after = _split(total, mode)
+    steps = [
+        _effective_filter(k, d, ek),
+        f"full size         F  = (i - 1)·s + ek = ({i} - 1)·{s} + {ek} = {full}",
+        f"output            o  = {formula} = {o}"
+        if wanted is None
+        else f"output            o  = {o}, asked for; legal: {_one_of(low, high)}",
+    ]
+    if mode in _SAME:
+        steps += [
+            f"cropped           P  = max(0, F - o) = max(0, {full} - {o}) = {total}",
+            _split_formula(total, mode),
+        ]
+    steps += [
+        f"result            full[{before} : {before + o}], zero outside 0..{full - 1}",
+        f"index law         output_index = input_index·{s} - {_signed(before)} + tap·{d}",
+    ]
+    return AxisGeometry(o, k, i, s, d, before, after, tuple(steps))
+
+
+_SAME = ("SAME", "SAME_LOWER")
+_NAMES = {word: word for word in ("SAME", "SAME_LOWER", "VALID")} | {"EXPLICIT": "explicit padding"}
+
+
+def _effective_filter(k: int, d: int, ek: int) -> str:
+    return f"effective filter  ek = (k - 1)·d + 1 = ({k} - 1)·{d} + 1 = {ek}"
+
+
+def _split(total: int, mode: str) -> Pair:
+    """SAME puts the odd row at the bottom, SAME_LOWER at the top."""
+    small, large = total // 2, total - total // 2
+    return (small, large) if mode == "SAME" else (large, small)
+
+
+def _split_formula(total: int, mode: str) -> str:
+    first, second = ("⌊P / 2⌋", "P - ⌊P / 2⌋") if mode == "SAME" else ("P - ⌊P / 2⌋", "⌊P / 2⌋")
+    before, after = _split(total, mode)
+    return f"{mode:<17} pad_before = {first} = {before}, pad_after = {second} = {after}"
+
+
+def _signed(number: int) -> str:
+    return f"({number})" if number < 0 else str(number)
+
+
+def _one_of(low: int, high: int) -> str:
+    if high <= low:
+        return str(low)
+    return f"{low} or {high}" if high == low + 1 else f"from {low} to {high}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Rows and columns together
+# ---------------------------------------------------------------------------------------------
+
+
+class _Shared:
+    """What forward and transposed geometries have in common: facts read off the two axes."""
+
+    __slots__ = ()
+
+    rows: Any
+    cols: Any
+    batch: Any
+    groups: Any
+    data_format: Any
+    input_shape: Any
+    filters_shape: Any
+    output_shape: Any
+    _name: str
+
+    @property
+    def macs(self) -> int:
+        """Multiply-adds as they are usually counted: taps outside the input included."""
+        cells = self.batch * self.rows.out_size * self.cols.out_size
+        return int(cells * prod(self.filters_shape))
+
+    @property
+    def strides(self) -> Pair:
+        """(rows, cols)."""
+        return self.rows.stride, self.cols.stride
+
+    @property
+    def dilations(self) -> Pair:
+        """(rows, cols); 1 means none."""
+        return self.rows.dilation, self.cols.dilation
+
+    @property
+    def padding(self) -> Pads:
+        """((top, bottom), (left, right)) in zeros around the forward input; negative numbers crop."""
+        return (
+            (self.rows.pad_before, self.rows.pad_after),
+            (self.cols.pad_before, self.cols.pad_after),
+        )
+
+    def _layout(self, batch: int, rows: int, cols: int, channels: int) -> Shape:
+        if self.data_format == "NCHW":
+            return (batch, channels, rows, cols)
+        return (batch, rows, cols, channels)
+
+    def _headline(self) -> str:
+        return (
+            f"{self._name}: input {list(self.input_shape)} {self.data_format}, "
+            f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
+        )
+
+    def _facts(self) -> str:
+        (top, bottom), (left, right) = self.padding
+        return (
+            f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
+            f"top {top} bottom {bottom} left {left} right {right}, {self.macs:,} multiply-adds"
+        )
+
+    def __str__(self) -> str:
+        lines = [self._headline(), "  " + self._facts()]
+        same = self.rows == self.cols
+        lines.append("rows and columns:" if same else "rows:")
+        lines += ["  " + step for step in self.rows.formulas]
+        if not same:
+            lines.append("columns:")
+            lines += ["  " + step for step in self.cols.formulas]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def table(title: str, axis: AxisGeometry) -> str:
+            steps = "\n".join(axis.formulas)
+            return f"<b>{title}</b><pre style='margin:0 0 .6em'>{html.escape(steps)}</pre>"
+
+        same = self.rows == self.cols
+        body = table("rows and columns" if same else "rows", self.rows)
+        if not same:
+            body += table("columns", self.cols)
+        head = html.escape(self._headline())
+        return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2DGeometry(_Shared):
+    """A convolution as integers: what every backend is given, and all that it is told.
+
+    Backends see it with ``data_format="NHWC"``, whatever the caller's layout is.
+    """
+
+    batch: int
+    rows: AxisGeometry
+    cols: AxisGeometry
+    in_channels: int
+    out_channels: int
+    groups: int
+    data_format: str = "NHWC"
+
+    _name = "conv2d"
+
+    @property
+    def input_shape(self) -> Shape:
+        """Shape of the input in ``data_format`` order."""
+        return self._layout(self.batch, self.rows.in_size, self.cols.in_size, self.in_channels)
+
+    @property
+    def filters_shape(self) -> Shape:
+        """[filter_rows, filter_cols, in_channels / groups, out_channels]."""
+        return (
+            self.rows.filter_size,
+            self.cols.filter_size,
+            self.in_channels // self.groups,
+            self.out_channels,
+        )
+
+    @property
+    def output_shape(self) -> Shape:
+        """Shape of the output in ``data_format`` order."""
+        return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2DTransposeGeometry(_Shared):
+    """A transposed convolution: the geometry of the convolution it is the transpose of, read backwards.
+
+    ``forward`` goes from this op's output to this op's input.
+    """
+
+    forward: Conv2DGeometry
+
+    _name = "conv2d_transpose"
+
+    @property
+    def rows(self) -> AxisGeometry:
+        """The forward convolution's rows: its ``in_size`` is the size of the transposed output."""
+        return self.forward.rows
+
+    @property
+    def cols(self) -> AxisGeometry:
+        """The forward convolution's columns."""
+        return self.forward.cols
+
+    @property
+    def batch(self) -> int:
+        """Number of images."""
+        return self.forward.batch
+
+    @property
+    def groups(self) -> int:
+        """Channel groups."""
+        return self.forward.groups
+
+    @property
+    def data_format(self) -> str:
+        """NHWC or NCHW."""
+        return self.forward.data_format
+
+    @property
+    def input_shape(self) -> Shape:
+        """Shape of the input in ``data_format`` order."""
+        return self.forward.output_shape
+
+    @property
+    def filters_shape(self) -> Shape:
+        """[filter_rows, filter_cols, out_channels / groups, in_channels]."""
+        return self.forward.filters_shape
+
+    @property
+    def output_shape(self) -> Shape:
+        """Shape of the output in ``data_format`` order."""
+        return self.forward.input_shape
+
+    @property
+    def in_channels(self) -> int:
+        """Channels of the input."""
+        return self.forward.out_channels
+
+    @property
+    def out_channels(self) -> int:
+        """Channels of the output."""
+        return self.forward.in_channels
+
+
+def conv2d_geometry(
+    input_shape: Sequence[int],
+    filters_shape: Sequence[int],
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+) -> Conv2DGeometry:
+    """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
+
+    ``input_shape`` is [batch, in_rows, in_cols, in_channels] (in ``data_format`` order),
+    ``filters_shape`` [filter_rows, filter_cols, in_channels / groups, out_channels]. ``strides`` and
+    ``dilations`` are an int, (rows, cols) or TensorFlow's list of 4; ``padding`` is "SAME", "VALID",
+    "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) or TensorFlow's list of 4
+    pairs. Raises ``ValueError`` or ``TypeError`` for what no convolution can have. Source:
+    TensorFlow's core/framework/common_shape_fns.cc.
+
+    >>> g = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 4), strides=2, padding="SAME")
+    >>> g.output_shape, g.padding                  # SAME puts the odd row at the bottom
+    ((1, 4, 4, 4), ((0, 1), (0, 1)))
+    >>> print(g)
+    conv2d: input [1, 8, 8, 1] NHWC, filters [3, 3, 1, 4] -> output [1, 4, 4, 4]
+      strides (2, 2), dilations (1, 1), groups 1, padding top 0 bottom 1 left 0 right 1, 576 multiply-adds
+    rows and columns:
+      effective filter  ek = (k - 1)·d + 1 = (3 - 1)·1 + 1 = 3
+      output            o  = ⌈n / s⌉ = ⌈8 / 2⌉ = 4
+      total padding     P  = max(0, (o - 1)·s + ek - n) = max(0, (4 - 1)·2 + 3 - 8) = 1
+      SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
+      index law         in_index = out_index·2 - 0 + tap·1
+    """
+    data_format = check_data_format(data_format)
+    geometry = forward_geometry(
+        to_nhwc(normalize_shape(input_shape, "input"), data_format),
+        normalize_shape(filters_shape, "filters"),
+        normalize_pair(strides, "strides", data_format),
+        normalize_padding(padding, data_format),
+        normalize_pair(dilations, "dilations", data_format),
+    )
+    return geometry if data_format == "NHWC" else replace(geometry, data_format=data_format)
+
+
+def conv2d_transpose_geometry(
+    input_shape: Sequence[int],
+    filters_shape: Sequence[int],
+    output_shape: Sequence[int] | None = None,
+    strides: Any = 1,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    *,
+    output_padding: Any = None,
+) -> Conv2DTransposeGeometry:
+    """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.
+
+    ``filters_shape`` is [filter_rows, filter_cols, out_channels / groups, in_channels].
+    ``output_shape`` chooses among the sizes whose forward convolution gives the input's size; without
+    it the size is i·s for SAME, (i - 1)·s + max(ek, s) for VALID. It changes the alignment, not only
+    the crop. ``output_padding`` adds rows and columns at the end, for VALID or explicit padding.
+    Raises ``ValueError``, listing the legal sizes, where ``output_shape`` is none of them.
+
+    >>> conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), strides=2).output_shape
+    (1, 16, 16, 1)
+    >>> short = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, 15, 15, 1), strides=2)
+    >>> short.padding                               # 16 would give (0, 1): shifted by one row
+    ((1, 1), (1, 1))
+    """
+    data_format = check_data_format(data_format)
+    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape")
+    forward = transposed_geometry(
+        to_nhwc(normalize_shape(input_shape, "input"), data_format),
+        normalize_shape(filters_shape, "filters"),
+        None if wanted is None else to_nhwc(wanted, data_format),
+        normalize_pair(strides, "strides", data_format),
+        normalize_padding(padding, data_format),
+        normalize_pair(dilations, "dilations", data_format),
+        None if output_padding is None else normalize_output_padding(output_padding, data_format),
+    )
+    if data_format != "NHWC":
+        forward = replace(forward, data_format=data_format)
+    return Conv2DTransposeGeometry(forward)
+
+
+@lru_cache(maxsize=4096)
+def forward_geometry(
+    input_shape: Shape, filters_shape: Shape, strides: Pair, padding: Padding, dilations: Pair
+) -> Conv2DGeometry:
+    """The cached core of `conv2d_geometry`, on normalised arguments and NHWC shapes."""
+    batch, in_rows, in_cols, in_channels = input_shape
+    filter_rows, filter_cols, filter_depth, out_channels = filters_shape
+    _check_filter_sizes(filter_rows, filter_cols)
+    groups = _groups(in_channels, filter_depth, out_channels)
+    mode, pads = padding
+    rows = _forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
+    cols = _forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
+    return Conv2DGeometry(batch, rows, cols, in_channels, out_channels, groups)
+
+
+@lru_cache(maxsize=4096)
+def transposed_geometry(
+    input_shape: Shape,
+    filters_shape: Shape,
+    output_shape: Shape | None,
+    strides: Pair,
+    padding: Padding,
+    dilations: Pair,
+    output_padding: Pair | None,
+) -> Conv2DGeometry:
+    """The cached core of `conv2d_transpose_geometry`: the forward geometry it is the transpose of."""
+    batch, in_rows, in_cols, in_channels = input_shape
+    filter_rows, filter_cols, filter_depth, filter_inputs = filters_shape
+    _check_filter_sizes(filter_rows, filter_cols)
+    if filter_inputs != in_channels:
+        raise ArgumentError(
+            f"filters must be [filter_rows, filter_cols, out_channels, in_channels] with in_channels "
+            f"= {in_channels}, the input's channels; got {list(filters_shape)}"
+        )
+    out_channels = filter_depth if output_shape is None else output_shape[3]
+    groups = _transposed_groups(out_channels, filter_depth, in_channels)
+    if output_shape is not None and output_shape[0] != batch:
+        raise ArgumentError(f"output_shape batch must be {batch}, the input's; got {output_shape[0]}")
+    if output_padding is not None:
+        _check_output_padding(output_padding, output_shape, strides, padding, dilations)
+    mode, pads = padding
+    want_rows, want_cols = (None, None) if output_shape is None else output_shape[1:3]
+    more_rows, more_cols = (None, None) if output_padding is None else output_padding
+    rows = _transposed_axis(
+        "rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0], want_rows, more_rows
+    )
+    cols = _transposed_axis(
+        "cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1], want_cols, more_cols
+    )
+    return Conv2DGeometry(batch, rows, cols, out_channels, in_channels, groups)
+
+
+def _check_filter_sizes(filter_rows: int, filter_cols: int) -> None:
+    if filter_rows < 1 or filter_cols < 1:
+        raise ArgumentError(
+            f"filters must have at least one row and one column; got {filter_rows} x {filter_cols}"
+        )
+
+
+def _groups(in_channels: int, filter_depth: int, out_channels: int) -> int:
+    """Groups follow from the channel ratio, as in TensorFlow."""
+    if in_channels == filter_depth:
+        return 1
+    if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
+        raise ArgumentError(
+            f"filters.shape[2] must be the input's {in_channels} channels, or divide them (groups); "
+            f"got {filter_depth}"
+        )
+    groups = in_channels // filter_depth
+    if out_channels % groups:
+        raise ArgumentError(
+            f"filters.shape[3] must be a multiple of the {groups} groups (input channels {in_channels} "
+            f"/ filters.shape[2] {filter_depth}); got {out_channels}"
+        )
+    return groups
+
+
+def _transposed_groups(out_channels: int, filter_depth: int, in_channels: int) -> int:
+    if out_channels == filter_depth:
+        return 1
+    if filter_depth < 1 or out_channels % filter_depth or out_channels == 0:
+        raise ArgumentError(
+            f"output_shape channels must be {filter_depth} (filters.shape[2]) or a multiple of it "
+            f"(groups); got {out_channels}"
+        )
+    groups = out_channels // filter_depth
+    if in_channels % groups:
+        raise ArgumentError(
+            f"output_shape channels {out_channels} / filters.shape[2] {filter_depth} gives {groups} "
+            f"groups, which must divide the input's channels; got {in_channels}"
+        )
+    return groups
+
+
+def _check_output_padding(
+    output_padding: Pair,
+    output_shape: Shape | None,
+    strides: Pair,
+    padding: Padding,
+    dilations: Pair,
+) -> None:
+    if output_shape is not None:
+        raise ArgumentError(
+            f"output_padding {output_padding} and output_shape {output_shape} both choose the size; "
+            "give one of them"
+        )
+    if padding[0] in _SAME:
+        raise ArgumentError(
+            f"output_padding goes with VALID or explicit padding only; got {output_padding} with "
+            f"{padding[0]} (give output_shape instead)"
+        )
+    for axis, extra, s, d in zip(("rows", "cols"), output_padding, strides, dilations, strict=True):
+        if not 0 <= extra < max(s, d):
+            raise ArgumentError(
+                f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride "
+                f"{s} and dilation {d}); got {extra}"
+            )

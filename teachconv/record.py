@@ -1,0 +1,126 @@
+"""Records the stages of a call, for whoever listens; costs next to nothing where nobody does.
+
+Backends and ops wrap each step in ``with record.stage("name") as stage:``. `tracing.trace` opens a
+recording around one call. A leaf: it imports nothing of teachconv, and everything may import it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Stage", "recording", "stage"]
+
+
+@dataclass(eq=False)
+class Stage:
+    """One step of a call: where its code is, what arrays it made, how long it took.
+
+    ``shapes`` and ``nbytes`` are keyed by the array's name; ``seconds`` is wall-clock time and
+    includes the stages inside it; ``depth`` counts the stages around it.
+    """
+
+    name: str
+    file: str
+    line: int
+    depth: int = 0
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    nbytes: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    note: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
+    _stages: list[Stage] | None = field(default=None, repr=False)
+    _start: float = field(default=0.0, repr=False)
+
+    def arrays(self, **arrays: Any) -> None:
+        """Record name, shape, dtype and size in bytes of each array; no array is kept."""
+        for name, array in arrays.items():
+            self.shapes[name] = tuple(array.shape)
+            self.dtypes[name] = str(array.dtype)
+            self.nbytes[name] = int(array.nbytes)
+
+    def say(self, text: str, *values: Any) -> None:
+        """Add a sentence to the note; ``text`` is a format string that is filled in only here."""
+        sentence = text.format(*values)
+        self.note = f"{self.note}; {sentence}" if self.note else sentence
+
+    def know(self, **facts: str) -> None:
+        """Record facts by name, such as the algorithm that was chosen."""
+        self.facts.update(facts)
+
+    def __enter__(self) -> Stage:
+        assert self._stages is not None
+        self.depth = sum(1 for other in self._stages if other._start and not other.seconds)
+        self._stages.append(self)
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.seconds = time.perf_counter() - self._start
+
+
+class _Silence:
+    """What `stage` returns where nobody listens: every method does nothing."""
+
+    def arrays(self, **arrays: Any) -> None:
+        pass
+
+    def say(self, text: str, *values: Any) -> None:
+        pass
+
+    def know(self, **facts: str) -> None:
+        pass
+
+    def __enter__(self) -> _Silence:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        pass
+
+
+_SILENCE = _Silence()
+_listener: ContextVar[list[Stage] | None] = ContextVar("teachconv_record", default=None)
+
+
+def stage(name: str) -> Stage | _Silence:
+    """Open a stage named ``name``, to be used in a ``with``; file and line are the caller's.
+
+    >>> with recording() as stages:
+    ...     with stage("add") as step:
+    ...         step.say("{} and {}", 1, 2)
+    >>> stages[0].name, stages[0].note
+    ('add', '1 and 2')
+    """
+    stages = _listener.get()
+    if stages is None:
+        return _SILENCE
+    caller = sys._getframe(1)
+    return Stage(name, caller.f_code.co_filename, caller.f_lineno, _stages=stages)
+
+
+@contextmanager
+def recording() -> Iterator[list[Stage]]:
+    """Listen for the length of the block; the list fills with the stages in order of their start."""
+    stages: list[Stage] = []
+    token = _listener.set(stages)
+    try:
+        yield stages
+    finally:
+        _listener.reset(token)

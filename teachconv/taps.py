@@ -1,0 +1,161 @@
+"""Every (output, tap, input) triple of a geometry, in order: what is traced is what is run.
+
+The reference loops over these tables, the sparse matrix is built from them, and `explain` prints
+them, so that an explanation cannot disagree with the computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from .geometry import AxisGeometry
+
+__all__ = [
+    "AxisTap",
+    "Reach",
+    "Window",
+    "gather",
+    "gather_all",
+    "overlap",
+    "scatter",
+    "scatter_all",
+    "triples",
+    "window",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTap:
+    """One triple of the index law on one axis; ``in_padding`` where no value stands behind it."""
+
+    out_index: int
+    tap: int
+    in_index: int
+    in_padding: bool
+
+
+def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
+    """Return every tap of one output index, those in the padding included.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
+    >>> [(t.tap, t.in_index, t.in_padding) for t in gather_all(rows, 0)]
+    [(0, -1, True), (1, 0, False), (2, 1, False)]
+    """
+    taps = []
+    for tap in range(axis.filter_size):
+        in_index = axis.in_index(out_index, tap)
+        taps.append(AxisTap(out_index, tap, in_index, not 0 <= in_index < axis.in_size))
+    return taps
+
+
+def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
+    """Return every tap through which an output index feeds one input index: the law read backwards.
+
+    A tap that would come from between two outputs (a stride's gap) is not there at all; one that
+    would come from beyond the first or the last output is there and marked ``in_padding``.
+
+    >>> from teachconv.geometry import conv2d_transpose_geometry
+    >>> rows = conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows
+    >>> [(t.tap, t.out_index, t.in_padding) for t in scatter_all(rows, 0)]
+    [(0, 0, False), (2, -1, True)]
+    """
+    taps = []
+    for tap in range(axis.filter_size):
+        out_index, gap = divmod(in_index - axis.in_index(0, tap), axis.stride)
+        if gap == 0:
+            taps.append(AxisTap(out_index, tap, in_index, not 0 <= out_index < axis.out_size))
+    return taps
+
+
+class Reach(NamedTuple):
+    """What one index meets on the other side: its taps, and the index behind each of them."""
+
+    taps: tuple[int, ...]
+    indices: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
+    """Return for each output index its taps and input indices, those in the padding left out.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)[0]
+    Reach(taps=(1, 2), indices=(0, 1))
+    """
+    table = []
+    for out_index in range(axis.out_size):
+        first = axis.in_index(out_index, 0)
+        # the taps with 0 <= first + tap * dilation < in_size, by arithmetic instead of by trying
+        start = max(0, -(first // axis.dilation))
+        stop = min(axis.filter_size, (axis.in_size - 1 - first) // axis.dilation + 1)
+        inside = range(start, max(start, stop))
+        table.append(Reach(tuple(inside), tuple(axis.in_index(out_index, tap) for tap in inside)))
+    return tuple(table)
+
+
+@lru_cache(maxsize=256)
+def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
+    """Return for each input index its taps and output indices: `gather`, read backwards."""
+    table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
+    for out_index, tap, in_index in triples(axis):
+        table[in_index].append((tap, out_index))
+    return tuple(
+        Reach(tuple(tap for tap, _ in sorted(pairs)), tuple(index for _, index in sorted(pairs)))
+        for pairs in table
+    )
+
+
+def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
+    """Yield every (out_index, tap, in_index) with a value behind it, by output and then by tap.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> list(triples(conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1), 2, "SAME").rows))
+    [(0, 0, 0), (0, 1, 1), (1, 0, 2)]
+    """
+    for out_index, reach in enumerate(gather(axis)):
+        for tap, in_index in zip(*reach, strict=True):
+            yield out_index, tap, in_index
+
+
+class Window(NamedTuple):
+    """The stretch of the zero-extended input that the taps touch: from -pad_before, ``size`` long.
+
+    ``inside[window] = input[source]`` is the part with values; what is left of it is padding.
+    """
+
+    size: int
+    inside: slice
+    source: slice
+
+
+def window(axis: AxisGeometry) -> Window:
+    """Return the stretch of the zero-extended input that the taps of one axis touch.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> window(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)
+    Window(size=7, inside=slice(1, 6, None), source=slice(0, 5, None))
+    """
+    size, start = axis.full_size, axis.in_index(0, 0)
+    first, stop = max(0, -start), max(0, min(size, axis.in_size - start))
+    stop = max(first, stop)
+    return Window(size, slice(first, stop), slice(first + start, stop + start))
+
+
+def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
+    """Return, for one tap, the outputs that it gives a value to and the inputs it takes them from.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)
+    (slice(1, 3, None), slice(1, 4, 2))
+    """
+    at_zero = axis.in_index(0, tap)
+    first = max(0, -(at_zero // axis.stride))  # the first output with in_index >= 0
+    stop = min(axis.out_size, (axis.in_size - 1 - at_zero) // axis.stride + 1)
+    if stop <= first:
+        return slice(0, 0), slice(0, 0)
+    last = axis.in_index(stop - 1, tap)
+    return slice(first, stop), slice(axis.in_index(first, tap), last + 1, axis.stride)

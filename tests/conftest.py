@@ -1,0 +1,30 @@
+"""Settings of the whole test run, and fixtures."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+import teachconv as tc
+from teachconv.backends import why_not
+
+settings.register_profile(
+    "teachconv", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("teachconv")
+
+if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
+    assert not why_not("cython"), why_not("cython")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture(autouse=True)
+def _same_settings_after():
+    threads = tc.get_num_threads()
+    yield
+    tc.set_num_threads(threads)

@@ -1,0 +1,54 @@
+"""What tests share: which backends can run here, and random legal problems."""
+
+import pytest
+from hypothesis import strategies as st
+
+from teachconv.backends import TABLE, get, why_not
+
+
+def backend_algorithms(dtypes=None):
+    """Every (backend, algorithm) that can run here, or every (backend, algorithm, dtype) that is listed.
+
+    A backend that cannot run is one skipped test, with the reason.
+    """
+    for name in TABLE:
+        reason = why_not(name)
+        if reason:
+            values = (name, None) if dtypes is None else (name, None, None)
+            yield pytest.param(*values, marks=pytest.mark.skip(reason=reason), id=name)
+            continue
+        for algorithm in get(name).ALGORITHMS:
+            if dtypes is None:
+                yield pytest.param(name, algorithm, id=f"{name}-{algorithm.name}")
+            for dtype in algorithm.dtypes if dtypes is not None else ():
+                if dtype in dtypes:
+                    yield pytest.param(name, algorithm, dtype, id=f"{name}-{algorithm.name}-{dtype}")
+
+
+@st.composite
+def problems(draw, max_size=7, max_filter=4, max_channels=3):
+    """A random legal forward convolution: its shapes and arguments."""
+    groups = draw(st.integers(1, 3))
+    depth, outs = draw(st.integers(1, max_channels)), draw(st.integers(1, max_channels))
+    filter_size = [draw(st.integers(1, max_filter)) for _ in range(2)]
+    strides = tuple(draw(st.integers(1, 3)) for _ in range(2))
+    dilations = tuple(draw(st.integers(1, 3)) for _ in range(2))
+    pads = tuple(tuple(draw(st.integers(-2, 4)) for _ in range(2)) for _ in range(2))
+    padding = draw(st.sampled_from(["SAME", "VALID", "SAME_LOWER", pads]))
+    sizes = []
+    for axis in range(2):
+        effective = (filter_size[axis] - 1) * dilations[axis] + 1
+        smallest = 1
+        if padding == "VALID":
+            smallest = effective
+        elif not isinstance(padding, str):
+            smallest = max(1, effective - sum(pads[axis]))
+        sizes.append(draw(st.integers(smallest, smallest + max_size)))
+    batch = draw(st.integers(1, 2))
+    return {
+        "input_shape": (batch, *sizes, groups * depth),
+        "filters_shape": (*filter_size, depth, groups * outs),
+        "strides": strides,
+        "padding": padding,
+        "dilations": dilations,
+    }

@@ -1,0 +1,231 @@
+"""The laws of padding: by the inequalities that define them, by hand-worked numbers, at the edges."""
+
+import numpy as np
+import pytest
+from helpers import problems
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.geometry import conv2d_geometry, conv2d_transpose_geometry
+
+SIZES = st.integers(1, 30)
+
+
+def axis(n, k, s=1, padding="VALID", d=1):
+    return conv2d_geometry((1, n, 1, 1), (k, 1, 1, 1), (s, 1), padding, dilations=(d, 1)).rows
+
+
+@given(SIZES, st.integers(1, 6), st.integers(1, 4), st.integers(1, 3))
+def test_valid_gives_as_many_outputs_as_fit(n, k, s, d):
+    if n < (k - 1) * d + 1:
+        with pytest.raises(ValueError, match=rf"VALID needs in_rows >= {(k - 1) * d + 1} "):
+            axis(n, k, s, "VALID", d)
+        return
+    rows = axis(n, k, s, "VALID", d)
+    assert rows.in_index(rows.out_size - 1, k - 1) < n  # the last output fits
+    assert rows.in_index(rows.out_size, k - 1) >= n  # one more would not
+    assert not rows.has_padding
+
+
+@given(
+    SIZES, st.integers(1, 6), st.integers(1, 4), st.integers(1, 3), st.sampled_from(["SAME", "SAME_LOWER"])
+)
+def test_same_covers_every_stride_with_the_least_padding(n, k, s, d, padding):
+    rows = axis(n, k, s, padding, d)
+    assert (rows.out_size - 1) * s < n <= rows.out_size * s
+    total = rows.pad_before + rows.pad_after
+    larger = rows.pad_after if padding == "SAME" else rows.pad_before
+    assert 0 <= total - larger <= larger <= total - larger + 1  # the odd row at the bottom, or at the top
+    last = rows.in_index(rows.out_size - 1, k - 1)
+    # the least: the last tap ends exactly at the padded end, unless the stride skips over it anyway
+    assert last == n - 1 + rows.pad_after or (total == 0 and last < n)
+
+
+@given(problems())
+def test_explicit_padding_is_what_same_resolves_to(problem):
+    g = conv2d_geometry(**problem)
+    again = conv2d_geometry(**(problem | {"padding": g.padding}))
+    assert (again.output_shape, again.padding) == (g.output_shape, g.padding)
+
+
+@given(problems())
+def test_the_transpose_goes_back_to_the_size_it_came_from(problem):
+    g = conv2d_geometry(**problem)
+    rows, cols, depth, outs = problem["filters_shape"]
+    back = conv2d_transpose_geometry(
+        g.output_shape,
+        (rows, cols, depth, outs),
+        g.input_shape,
+        problem["strides"],
+        problem["padding"],
+        dilations=problem["dilations"],
+    )
+    assert back.output_shape == g.input_shape
+    assert back.forward == g  # the same facts, read backwards
+
+
+@given(st.integers(1, 9), st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
+def test_every_legal_transposed_size_and_no_other(i, k, s, d):
+    for padding in ("SAME", "VALID", "SAME_LOWER", ((1, 0), (0, 0))):
+        legal = set()
+        for size in range(0, i * s + (k - 1) * d + s + 4):
+            try:
+                g = conv2d_transpose_geometry(
+                    (1, i, 1, 1), (k, 1, 1, 1), (1, size, 1, 1), (s, 1), padding, dilations=(d, 1)
+                )
+            except ValueError:
+                continue
+            legal.add(size)
+            assert g.output_shape[1] == size
+        expected = set()
+        for size in range(1, i * s + (k - 1) * d + s + 4):
+            try:
+                forward = axis(size, k, s, padding, d).out_size
+            except ValueError:
+                continue
+            if forward == i:
+                expected.add(size)
+        assert legal == expected
+
+
+def test_the_example_sizes_of_the_design():
+    for size, pad in ((15, (1, 1)), (16, (0, 1))):
+        g = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, size, size, 1), 2)
+        assert g.padding[0] == pad
+    with pytest.raises(ValueError, match="rows must be 15 or 16 for SAME, stride 2, input rows 8; got 17"):
+        conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, 17, 17, 1), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [
+        ({"strides": 2}, 16),
+        ({"strides": 2, "padding": "VALID"}, 17),
+        ({"strides": 4, "padding": "VALID"}, 32),  # (8 - 1) * 4 + max(3, 4)
+        ({"strides": 2, "padding": ((1, 2), (1, 2))}, 14),
+        ({"strides": 2, "padding": 1, "output_padding": 1}, 16),
+        ({"strides": 2, "padding": "VALID", "output_padding": 1}, 18),
+        ({"strides": 1, "padding": 0, "dilations": 3, "output_padding": 2}, 16),
+        ({"strides": 2, "padding": ((-1, 0), (-1, 0))}, 18),
+    ],
+)
+def test_transposed_sizes_by_hand(arguments, size):
+    g = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), **arguments)
+    assert g.output_shape == (1, size, size, 1)
+
+
+def test_layouts_and_groups():
+    g = conv2d_geometry((2, 6, 5, 7), (3, 3, 2, 9), [1, 1, 2, 1], "SAME", "NCHW", (1, 1, 1, 2))
+    assert g.groups == 3
+    assert g.output_shape == (2, 9, 3, 7)
+    assert (g.strides, g.dilations) == ((2, 1), (1, 2))
+    assert g.macs == 2 * 3 * 7 * 9 * 3 * 3 * 2
+    t = conv2d_transpose_geometry((2, 9, 3, 7), (3, 3, 2, 9), (2, 6, 5, 7), [1, 1, 2, 1], "SAME", "NCHW")
+    assert (t.groups, t.in_channels, t.out_channels, t.output_shape) == (3, 9, 6, (2, 6, 5, 7))
+
+
+def test_empty_inputs_have_empty_outputs():
+    assert conv2d_geometry((0, 4, 4, 1), (3, 3, 1, 1)).output_shape == (0, 2, 2, 1)
+    assert conv2d_geometry((1, 0, 4, 1), (3, 3, 1, 1)).output_shape == (1, 0, 2, 1)
+    assert conv2d_geometry((1, 0, 4, 1), (3, 3, 1, 1), 2, "SAME").output_shape == (1, 0, 2, 1)
+    assert conv2d_geometry((1, 4, 4, 0), (3, 3, 0, 5)).output_shape == (1, 2, 2, 5)
+    assert conv2d_transpose_geometry((1, 0, 4, 1), (3, 3, 1, 1), strides=2).output_shape == (1, 0, 8, 1)
+
+
+def test_geometries_are_hashable_equal_and_cached():
+    first = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME")
+    assert first is conv2d_geometry([1, 8, 8, 1], [3, 3, 1, 1], (2, 2), "SAME")
+    other = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, ((0, 1), (0, 1)))
+    assert first == other  # the same integers, however they were come by
+    assert hash(first) == hash(other)
+
+
+def test_the_text_has_every_formula_with_its_numbers():
+    text = str(conv2d_geometry((1, 7, 9, 2), (3, 5, 2, 4), (2, 3), "SAME", dilations=(1, 2)))
+    assert "⌈7 / 2⌉ = 4" in text
+    assert "(5 - 1)·2 + 1 = 9" in text
+    assert "rows:" in text
+    assert "columns:" in text
+    transposed = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, 15, 15, 1), 2)
+    assert "max(0, 17 - 15) = 2" in str(transposed)
+    assert "15, asked for; legal: 15 or 16" in str(transposed)
+    assert "<pre" in transposed._repr_html_()
+    assert "8 / 2" in conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"strides": 0}, ValueError, "strides must be at least 1; got 0"),
+        ({"strides": -2}, ValueError, "strides must be at least 1; got -2"),
+        ({"strides": 1.5}, TypeError, "strides must be integers; got 1.5"),
+        ({"strides": True}, TypeError, "strides must be integers; got True"),
+        ({"strides": "2"}, TypeError, "strides must be an int or a sequence of ints"),
+        ({"strides": [2, 1, 1, 1]}, ValueError, "strides must be 1 at N and C in NHWC order"),
+        ({"strides": [1, 1, 1, 2]}, ValueError, "strides must be 1 at N and C in NHWC order"),
+        ({"strides": [1, 2, 3]}, ValueError, r"strides must be an int, \(rows, cols\) or 4 ints"),
+        ({"dilations": 0}, ValueError, "dilations must be at least 1; got 0"),
+        ({"dilations": [1, 2, 2, 2]}, ValueError, "dilations must be 1 at N and C"),
+        ({"padding": "same"}, ValueError, r'got \'same\' \(did you mean "SAME"\?\)'),
+        ({"padding": "FULL"}, ValueError, 'padding must be "SAME", "VALID"'),
+        ({"padding": 1.0}, TypeError, "padding must be integers; got 1.0"),
+        ({"padding": None}, TypeError, "got None"),
+        ({"padding": [[1, 0], [1, 1], [1, 1], [0, 0]]}, ValueError, r"padding must be \(0, 0\) at N and C"),
+        ({"padding": [1, 2, 3]}, ValueError, 'padding must be "SAME"'),
+        ({"padding": ((1, 2, 3), (1, 2))}, ValueError, 'padding must be "SAME"'),
+        ({"padding": ((1, 2.5), (1, 2))}, TypeError, "padding must be integers; got 2.5"),
+        ({"data_format": "NWHC"}, ValueError, 'data_format must be "NHWC" or "NCHW"; got \'NWHC\''),
+        ({"data_format": None}, ValueError, "data_format must be"),
+        ({"input_shape": (1, 4, 4)}, ValueError, "input shape must have 4 sizes"),
+        ({"input_shape": (1, 4, -4, 1)}, ValueError, "no negative size"),
+        ({"input_shape": (1, 4.0, 4, 1)}, TypeError, "input shape must be integers; got 4.0"),
+        (
+            {"input_shape": (1, 2, 8, 1)},
+            ValueError,
+            r"VALID needs in_rows >= 3 \(filter 3, dilation 1\); got 2",
+        ),
+        ({"padding": -1, "input_shape": (1, 8, 4, 1)}, ValueError, "explicit padding needs in_cols >= 5"),
+        ({"filters_shape": (0, 3, 1, 1)}, ValueError, "filters must have at least one row"),
+        ({"input_shape": (1, 8, 8, 3), "filters_shape": (3, 3, 2, 2)}, ValueError, "or divide them"),
+        ({"filters_shape": (3, 3, 2, 1)}, ValueError, r"filters.shape\[2\] must be the input's 1 channels"),
+        (
+            {"input_shape": (1, 8, 8, 4), "filters_shape": (3, 3, 2, 3)},
+            ValueError,
+            "multiple of the 2 groups",
+        ),
+    ],
+)
+def test_bad_arguments_say_what_would_be_legal(arguments, kind, message):
+    call = {"input_shape": (1, 8, 8, 1), "filters_shape": (3, 3, 1, 1)} | arguments
+    with pytest.raises(kind, match=message):
+        conv2d_geometry(**call)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"output_shape": (1, 8, 8, 1), "output_padding": 1}, "give one of them"),
+        ({"output_padding": 1}, "goes with VALID or explicit padding only"),
+        ({"output_padding": 2, "padding": "VALID", "strides": 2}, "output_padding rows must be from 0 to 1"),
+        ({"output_padding": -1, "padding": 0}, "must be from 0 to 0"),
+        ({"output_padding": (1, 1, 1), "padding": 0}, r"an int or \(rows, cols\)"),
+        ({"output_shape": (2, 8, 8, 1)}, "output_shape batch must be 1"),
+        ({"output_shape": (1, 8, 8, 3)}, "must divide the input's channels; got 1"),
+        ({"output_shape": (1, 8, 8, 0)}, "output_shape channels must be 1"),
+        ({"output_shape": (1, 8, 8)}, "output_shape must have 4 sizes"),
+        ({"filters_shape": (3, 3, 1, 2)}, "with in_channels = 1"),
+        ({"padding": 40}, r"leaves no rows of the 10 that"),
+    ],
+)
+def test_bad_transposed_arguments(arguments, message):
+    call = {"input_shape": (1, 8, 8, 1), "filters_shape": (3, 3, 1, 1)} | arguments
+    with pytest.raises(ValueError, match=message):
+        conv2d_transpose_geometry(**call)
+
+
+def test_numpy_integers_are_integers():
+    g = conv2d_geometry(np.array([1, 8, 8, 1]), (3, 3, 1, 1), np.int64(2), np.array([[1, 1], [0, 2]]))
+    assert g.padding == ((1, 1), (0, 2))
+    assert isinstance(g.rows.pad_before, int)
+    assert tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), np.array(2)).strides == (2, 2)
