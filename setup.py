@@ -7,6 +7,7 @@ build an error, TEACHCONV_NO_CYTHON=1 leaves the extension out.
 
 import os
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -26,6 +27,7 @@ def extensions():
         Extension(
             "teachconv._kernels",
             ["teachconv/_kernels.pyx"],
+            depends=sorted(str(header) for header in Path("teachconv/kernels").glob("*.h")),
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         ),

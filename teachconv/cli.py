@@ -192,9 +192,7 @@ def run_backends(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(infos)
         return 0
-    rows = [("backend", "available", "dtypes")]
-    rows += [(i.name, "yes" if i.available else f"no: {i.why_not}", ", ".join(i.dtypes)) for i in infos]
-    _print_table(rows)
+    print(infos)
     print()
     ladder = [("backend", "algorithm", "precision", "what it is")]
     ladder += [(i.name, a.name, a.precision, a.summary) for i in infos for a in i.algorithms]

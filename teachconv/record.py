@@ -22,8 +22,9 @@ __all__ = ["Stage", "recording", "stage"]
 class Stage:
     """One step of a call: where its code is, what arrays it made, how long it took.
 
-    ``shapes`` and ``nbytes`` are keyed by the array's name; ``seconds`` is wall-clock time and
-    includes the stages inside it; ``depth`` counts the stages around it.
+    ``shapes`` and ``dtypes`` are keyed by the array's name, ``nbytes`` is the size of all these arrays
+    together; ``seconds`` is wall-clock time and includes the stages inside it; ``depth`` counts the
+    stages around it; ``facts`` holds what was decided, such as the algorithm.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Stage:
     depth: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
-    nbytes: dict[str, int] = field(default_factory=dict)
+    nbytes: int = 0
     seconds: float = 0.0
     note: str = ""
     facts: dict[str, str] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Stage:
         for name, array in arrays.items():
             self.shapes[name] = tuple(array.shape)
             self.dtypes[name] = str(array.dtype)
-            self.nbytes[name] = int(array.nbytes)
+            self.nbytes += int(array.nbytes)
 
     def say(self, text: str, *values: Any) -> None:
         """Add a sentence to the note; ``text`` is a format string that is filled in only here."""

@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from . import nn_ops, record
+from .arguments import to_dtype
 
 __all__ = ["Trace", "trace"]
 
@@ -42,7 +44,7 @@ class Trace:
         rows = []
         for stage in self.stages:
             arrays = ", ".join(
-                f"{name} {list(shape)} {stage.dtypes[name]} {_bytes(stage.nbytes[name])}"
+                f"{name} {list(shape)} {stage.dtypes[name]} {_size(shape, stage.dtypes[name])}"
                 for name, shape in stage.shapes.items()
             )
             name = "  " * stage.depth + stage.name
@@ -119,9 +121,10 @@ def _place(stage: record.Stage) -> str:
     return f"{path}:{stage.line}"
 
 
-def _bytes(size: int) -> str:
+def _size(shape: tuple[int, ...], dtype: str) -> str:
+    size: float = prod(shape) * to_dtype(dtype).itemsize
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:
-            return f"{size:.3g} {unit}" if unit != "B" else f"{size} B"
-        size /= 1024  # type: ignore[assignment]
+            return f"{size:.3g} {unit}"
+        size /= 1024
     return f"{size:.3g} GiB"

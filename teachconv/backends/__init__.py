@@ -84,26 +84,27 @@ class BackendReport(list[BackendInfo]):
         return [
             (
                 info.name,
-                "yes" if info.available else f"no: {info.why_not}",
-                ", ".join(info.dtypes),
+                "yes" if info.available else "no",
+                ", ".join(info.dtypes) or info.why_not,
                 ", ".join(algorithm.name for algorithm in info.algorithms),
             )
             for info in self
         ]
 
     def __str__(self) -> str:
-        head = ("backend", "available", "dtypes", "algorithms")
-        rows = [head, *self._cells()]
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        rows = [("backend", "available", "dtypes, or why not", "algorithms"), *self._cells()]
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
         return "\n".join(
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("backend", "available", "dtypes", "algorithms"))
+        head = "".join(
+            f"<th>{name}</th>" for name in ("backend", "available", "dtypes, or why not", "algorithms")
+        )
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._cells()
         )

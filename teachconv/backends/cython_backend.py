@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
+from importlib.util import find_spec
 from math import prod
 from typing import Any
 
@@ -41,10 +42,9 @@ def unavailable() -> str:
     """Return why the compiled module is missing, or ""."""
     if _kernels is not None:
         return ""
-    return (
-        f"teachconv._kernels is not compiled ({_import_error}); install a C compiler and "
-        "reinstall teachconv (pip install -e . in a checkout)"
-    )
+    if find_spec("teachconv._kernels") is not None:
+        return f"teachconv._kernels cannot be loaded: {_import_error}"
+    return "teachconv._kernels is not compiled: install a C compiler, then install teachconv again"
 
 
 def conv2d(
