@@ -109,12 +109,16 @@ class Explanation:
 
     def _headline(self) -> str:
         if self.inverse:
-            return f"{self.op}: input{list(self.cell)} = {self.value} is in products: {len(self.taps)}"
+            return (
+                f"{self.op}: input{list(self.cell)} = {self.value} is in {_count(len(self.taps), 'product')}"
+            )
         inside = sum(not tap.in_padding for tap in self.taps)
         outside = len(self.taps) - inside
         name = "filter gradient" if self.call.kind == "conv2d_backprop_filter" else "output"
-        return f"{self.op}: {name}{list(self.cell)} = {self.value}, the sum of {inside} products" + (
-            f"; {outside} taps fall into the padding" if outside else ""
+        padding = f"; {outside} of {_count(len(self.taps), 'tap')} in the padding" if outside else ""
+        return (
+            f"{self.op}: {name}{list(self.cell)} = {self.value}, "
+            f"the sum of {_count(inside, 'product')}{padding}"
         )
 
     def _columns(self) -> list[str]:
@@ -208,7 +212,7 @@ def explain(
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
     >>> w = np.float32([1, 10, 100]).reshape(1, 3, 1, 1)
     >>> print(tc.explain(tc.conv2d, x, w, padding="SAME", at=(0, 0, 0, 0)))
-    conv2d: output[0, 0, 0, 0] = 210.0, sum of products: 2; 1 of 3 taps in the padding
+    conv2d: output[0, 0, 0, 0] = 210.0, the sum of 2 products; 1 of 3 taps in the padding
           input      filter  input value  filter value  product  running sum
      0,0,-1,0  0,0,0,0      padding             1                      0
       0,0,0,0     0,1,0,0            1            10       10           10
@@ -400,6 +404,10 @@ def _scalar(value: Any) -> Any:
 
 def _index(cell: Cell | None) -> str:
     return ",".join(map(str, cell)) if cell is not None else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _number(value: Any) -> str:
