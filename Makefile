@@ -12,6 +12,9 @@ SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
 # the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# with a compiler at hand an extension that fails to build is an error; without one the install is pure
+export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
+
 .PHONY: demo test test-peers check lint types docs wheel-check clean
 .DELETE_ON_ERROR:
 
@@ -21,6 +24,7 @@ $(ENVIRONMENT): pyproject.toml
 	touch $@
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
+	rm -f teachconv/_kernels*.so  # a build that fails must not leave the last one in place
 	$(INSTALL) --no-build-isolation -e ".[test]"
 	touch $@
 

@@ -20,9 +20,9 @@ def extensions():
     if sys.platform == "win32":
         compile_args, link_args = ["/O2", "/openmp"], []
     elif sys.platform == "darwin":  # Apple's clang has no OpenMP of its own: one thread there
-        compile_args, link_args = ["-O3"], []
+        compile_args, link_args = ["-O3", "-g0"], []
     else:
-        compile_args, link_args = ["-O3", "-fopenmp"], ["-fopenmp"]
+        compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
     modules = cythonize(
         Extension(
             "teachconv._kernels",

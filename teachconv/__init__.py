@@ -31,8 +31,10 @@ from .nn_ops import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
 )
+from .planning import Plan, plan
 from .settings import get_num_threads, set_num_threads, use_backend
 from .tracing import Trace, trace
+from .tuning import autotune
 
 __version__ = "0.1.0"
 
@@ -44,10 +46,12 @@ __all__ = [
     "DiffReport",
     "DiffRow",
     "Explanation",
+    "Plan",
     "Tap",
     "Trace",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
+    "autotune",
     "backends",
     "check_backend",
     "conv2d",
@@ -63,6 +67,7 @@ __all__ = [
     "diff",
     "explain",
     "get_num_threads",
+    "plan",
     "set_num_threads",
     "trace",
     "use_backend",

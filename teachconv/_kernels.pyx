@@ -1,11 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The compiled loops of the cython backend. They loop; checks, allocation and choices are Python's.
+"""Where Python meets C: the loops that `direct` and `im2col` are, and the way into kernels/engine.h.
 
-Arrays are C-contiguous: x [batch, in_rows, in_cols, in_channels], w [filter_rows, filter_cols,
-in_channels / groups, out_channels], y and dy [batch, out_rows, out_cols, out_channels]. ``law`` is
-(stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left, groups): every integer of
-the index law that the arrays' shapes do not say. Integers come as unsigned, whose sums wrap around by
-definition.
+They loop; checks, allocation and choices are Python's. Arrays are C-contiguous: x [batch, in_rows,
+in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
+out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integers come as
+unsigned, whose sums wrap around by definition.
 """
 
 from cython.parallel cimport prange, threadid
@@ -22,9 +21,168 @@ ctypedef fused real:
     float
     double
 
+cdef extern from "kernels/engine.h" nogil:
+    ctypedef struct conv_problem:
+        Py_ssize_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups
+        Py_ssize_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols
+        Py_ssize_t pad_top, pad_left
 
-cdef struct Law:
-    Py_ssize_t stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left, groups
+    int CONV_OK, CONV_NO_MEMORY
+    int USE_ROW_GEMM, USE_WINOGRAD2, USE_PHASES, USE_COL2IM, USE_PIXEL_GEMM, USE_DEPTHWISE
+    int teachconv_set_isa(int level)
+    int teachconv_isa()
+    int problem_fits(const conv_problem *p)
+    double problem_macs(const conv_problem *p)
+    int threads_that_pay "useful_threads"(double macs, int threads)
+    int choose_forward(const conv_problem *p, Py_ssize_t lanes, int strict)
+    int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int strict)
+    int choose_filter_gradient(const conv_problem *p)
+    int all_finite_f32(const float *x, Py_ssize_t count)
+    int all_finite_f64(const double *x, Py_ssize_t count)
+
+    Py_ssize_t row_gemm_packed_bytes_f32(const conv_problem *p)
+    Py_ssize_t row_gemm_packed_bytes_f64(const conv_problem *p)
+    Py_ssize_t winograd2_packed_bytes_f32(const conv_problem *p)
+    Py_ssize_t winograd2_packed_bytes_f64(const conv_problem *p)
+    Py_ssize_t winograd2_input_packed_bytes_f32(const conv_problem *p)
+    Py_ssize_t winograd2_input_packed_bytes_f64(const conv_problem *p)
+    Py_ssize_t phases_packed_bytes_f32(const conv_problem *p)
+    Py_ssize_t phases_packed_bytes_f64(const conv_problem *p)
+    Py_ssize_t col2im_packed_bytes_f32(const conv_problem *p)
+    Py_ssize_t col2im_packed_bytes_f64(const conv_problem *p)
+
+    int row_gemm_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
+    int row_gemm_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
+    int winograd2_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
+    int winograd2_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
+    int winograd2_input_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
+    int winograd2_input_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
+    int phases_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
+    int phases_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
+    int col2im_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
+    int col2im_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
+
+    int row_gemm_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int row_gemm_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int winograd2_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int winograd2_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int winograd2_input_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int winograd2_input_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int phases_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int phases_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int col2im_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int col2im_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int depthwise_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int depthwise_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int depthwise_input_run_f32(
+        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+        int relu, float *result, int threads)
+    int depthwise_input_run_f64(
+        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+        int relu, double *result, int threads)
+    int pixel_gemm_run_f32(
+        const conv_problem *p, const float *x, const float *dy, float *dw, int threads)
+    int pixel_gemm_run_f64(
+        const conv_problem *p, const double *x, const double *dy, double *dw, int threads)
+    int depthwise_filter_run_f32(
+        const conv_problem *p, const float *x, const float *dy, float *dw, int threads)
+    int depthwise_filter_run_f64(
+        const conv_problem *p, const double *x, const double *dy, double *dw, int threads)
+
+# the types of the functions above, to tabulate them
+ctypedef Py_ssize_t (*bytes_function)(const conv_problem *p) noexcept nogil
+ctypedef int (*pack_f32_function)(
+    const conv_problem *p, const float *w, float *packed, int threads) noexcept nogil
+ctypedef int (*pack_f64_function)(
+    const conv_problem *p, const double *w, double *packed, int threads) noexcept nogil
+ctypedef int (*run_f32_function)(
+    const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
+    int relu, float *result, int threads) noexcept nogil
+ctypedef int (*run_f64_function)(
+    const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
+    int relu, double *result, int threads) noexcept nogil
+
+
+cdef class Problem:
+    """The integers of one convolution, forward, as every kernel takes them: struct conv_problem."""
+
+    cdef conv_problem p
+
+    def __init__(
+        self, Py_ssize_t batch, Py_ssize_t in_rows, Py_ssize_t in_cols, Py_ssize_t in_channels,
+        Py_ssize_t out_rows, Py_ssize_t out_cols, Py_ssize_t out_channels, Py_ssize_t groups,
+        Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t stride_rows, Py_ssize_t stride_cols,
+        Py_ssize_t dilation_rows, Py_ssize_t dilation_cols, Py_ssize_t pad_top, Py_ssize_t pad_left,
+    ):
+        self.p = conv_problem(
+            batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups, filter_rows,
+            filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left,
+        )
+        if not problem_fits(&self.p):
+            raise MemoryError("the convolution is too large for the sizes of this processor")
+
+    def threads(self, int most):
+        """How many threads pay for a problem of this size; one in a process that was forked after use."""
+        return threads_that_pay(problem_macs(&self.p), most)
+
+    def choose(self, str kind, Py_ssize_t itemsize, bint strict):
+        """The algorithm for one kind of call, by the rules of kernels/choose.h."""
+        cdef Py_ssize_t lanes = (16, 32, 64)[teachconv_isa()] // itemsize
+        cdef int code
+        if kind == "conv2d":
+            code = choose_forward(&self.p, lanes, strict)
+        elif kind == "conv2d_backprop_input":
+            code = choose_input_gradient(&self.p, lanes, strict)
+        else:
+            code = choose_filter_gradient(&self.p)
+        return ("", "row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise")[code]
+
+
+def isa():
+    """The instruction set in use: "baseline", "avx2" or "avx512"."""
+    return ("baseline", "avx2", "avx512")[teachconv_isa()]
+
+
+def set_isa(str name):
+    """Use another instruction set, if the processor has it; return the one in use. For tests."""
+    teachconv_set_isa({"baseline": 0, "avx2": 1, "avx512": 2, "best": -1}[name])
+    return isa()
+
+
+def all_finite(const real[:, :, :, ::1] array):
+    """Whether no number is infinite or NaN."""
+    cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
+    cdef int result
+    with nogil:
+        if real is float:
+            result = all_finite_f32(&array[0, 0, 0, 0], count)
+        else:
+            result = all_finite_f64(&array[0, 0, 0, 0], count)
+    return bool(result)
 
 
 cdef inline Py_ssize_t in_index(
@@ -50,9 +208,10 @@ cdef inline Py_ssize_t out_index(
 
 
 def direct_conv2d(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y, Law law, int threads
+    const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y, Problem problem, int threads
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
+    cdef conv_problem law = problem.p
     cdef Py_ssize_t place, places = y.shape[0] * y.shape[1]
     with nogil:
         for place in prange(places, num_threads=threads, schedule="static"):
@@ -61,7 +220,7 @@ def direct_conv2d(
 
 cdef void direct_conv2d_row(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    Law law, Py_ssize_t n, Py_ssize_t out_row,
+    conv_problem law, Py_ssize_t n, Py_ssize_t out_row,
 ) noexcept nogil:
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t out_col, tap_row, tap_col, in_row, in_col, group, i, o
@@ -88,9 +247,10 @@ cdef void direct_conv2d_row(
 
 
 def direct_conv2d_backprop_input(
-    const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx, Law law, int threads
+    const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx, Problem problem, int threads
 ):
     """The scatter, read backwards so that threads never meet: dx[n, in_row, in_col, i] += dy * w."""
+    cdef conv_problem law = problem.p
     cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
     with nogil:
         for place in prange(places, num_threads=threads, schedule="static"):
@@ -99,7 +259,7 @@ def direct_conv2d_backprop_input(
 
 cdef void direct_conv2d_backprop_input_row(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    Law law, Py_ssize_t n, Py_ssize_t in_row,
+    conv_problem law, Py_ssize_t n, Py_ssize_t in_row,
 ) noexcept nogil:
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t in_col, tap_row, tap_col, out_row, out_col, group, i, o
@@ -127,12 +287,13 @@ cdef void direct_conv2d_backprop_input_row(
 
 
 def direct_conv2d_backprop_filter(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw, Law law, int threads
+    const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw, Problem problem, int threads
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
     Threads share out the taps, never the places: each cell of dw is summed in one order.
     """
+    cdef conv_problem law = problem.p
     cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
     with nogil:
         for tap in prange(taps, num_threads=threads, schedule="static"):
@@ -141,7 +302,7 @@ def direct_conv2d_backprop_filter(
 
 cdef void direct_conv2d_backprop_filter_tap(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    Law law, Py_ssize_t tap_row, Py_ssize_t tap_col,
+    conv_problem law, Py_ssize_t tap_row, Py_ssize_t tap_col,
 ) noexcept nogil:
     cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
     cdef Py_ssize_t n, out_row, out_col, in_row, in_col, group, i, o
@@ -194,7 +355,7 @@ cdef inline void gemm(
 cdef void extract_patches(
     const real[:, :, :, ::1] x, real *patches, Py_ssize_t n, Py_ssize_t first_row, Py_ssize_t stop_row,
     Py_ssize_t out_cols, Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t group, Py_ssize_t ins,
-    Law law,
+    conv_problem law,
 ) noexcept nogil:
     """Write [out_rows of the block * out_cols, filter_rows * filter_cols * ins], zeros for padding."""
     cdef Py_ssize_t out_row, out_col, tap_row, tap_col, in_row, in_col
@@ -211,32 +372,12 @@ cdef void extract_patches(
                     patches += ins
 
 
-cdef void add_patches(
-    real *patches, real[:, :, :, ::1] dx, Py_ssize_t n, Py_ssize_t first_row, Py_ssize_t stop_row,
-    Py_ssize_t out_cols, Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t group, Py_ssize_t ins,
-    Law law,
-) noexcept nogil:
-    """The transpose of `extract_patches`: add each patch back to where it was taken from."""
-    cdef Py_ssize_t out_row, out_col, tap_row, tap_col, in_row, in_col, i
-    cdef real *target
-    for out_row in range(first_row, stop_row):
-        for out_col in range(out_cols):
-            for tap_row in range(filter_rows):
-                in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-                for tap_col in range(filter_cols):
-                    in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                    if 0 <= in_row < dx.shape[1] and 0 <= in_col < dx.shape[2]:
-                        target = &dx[n, in_row, in_col, group * ins]
-                        for i in range(ins):
-                            target[i] += patches[i]
-                    patches += ins
-
-
 def im2col_conv2d(
     const real[:, :, :, ::1] x, const real[:, :, :, ::1] w, real[:, :, :, ::1] y,
-    Law law, real[:, ::1] scratch, Py_ssize_t block_rows,
+    Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
     """y = patches(x) times the flattened filter. ``scratch`` holds the patches of a block, row by thread."""
+    cdef conv_problem law = problem.p
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t depth = w.shape[0] * w.shape[1] * ins
     cdef Py_ssize_t blocks = (y.shape[1] + block_rows - 1) // block_rows
@@ -259,40 +400,12 @@ def im2col_conv2d(
                 )
 
 
-def im2col_conv2d_backprop_input(
-    const real[:, :, :, ::1] dy, const real[:, :, :, ::1] w, real[:, :, :, ::1] dx,
-    Law law, real[:, ::1] scratch, Py_ssize_t block_rows,
-):
-    """dx = add_patches(dy times the transposed filter). One thread an image: patches of blocks overlap."""
-    cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
-    cdef Py_ssize_t depth = w.shape[0] * w.shape[1] * ins
-    cdef Py_ssize_t blocks = (dy.shape[1] + block_rows - 1) // block_rows
-    cdef Py_ssize_t block, n, first, stop, group
-    cdef int threads = <int> scratch.shape[0]
-    cdef real *patches
-    with nogil:
-        for n in prange(dx.shape[0], num_threads=threads, schedule="static"):
-            patches = &scratch[threadid(), 0]
-            memset(&dx[n, 0, 0, 0], 0, dx.shape[1] * dx.shape[2] * dx.shape[3] * sizeof(real))
-            for block in range(blocks):
-                first = block * block_rows
-                stop = min(first + block_rows, dy.shape[1])
-                for group in range(law.groups):
-                    gemm[real](
-                        False, True, (stop - first) * dy.shape[2], depth, outs,
-                        &dy[n, first, 0, group * outs], dy.shape[3],
-                        &w[0, 0, 0, group * outs], w.shape[3], 0, patches, depth,
-                    )
-                    add_patches(
-                        patches, dx, n, first, stop, dy.shape[2], w.shape[0], w.shape[1], group, ins, law
-                    )
-
-
 def im2col_conv2d_backprop_filter(
     const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy, real[:, :, :, ::1] dw,
-    Law law, real[:, ::1] scratch, Py_ssize_t block_rows,
+    Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
     """dw = transposed patches of x times dy. Threads share out the groups: one order of sums for each cell."""
+    cdef conv_problem law = problem.p
     cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
     cdef Py_ssize_t depth = dw.shape[0] * dw.shape[1] * ins
     cdef Py_ssize_t blocks = (dy.shape[1] + block_rows - 1) // block_rows
@@ -314,3 +427,114 @@ def im2col_conv2d_backprop_filter(
                     &dy[n, first, 0, group * outs], dy.shape[3],
                     0 if job == 0 else 1, &dw[0, 0, 0, group * outs], dw.shape[3],
                 )
+
+
+# ----------------------------------------------------------------------------------------------------
+# The way into kernels/engine.h: one entry for what gathers or scatters, one for filter gradients
+# ----------------------------------------------------------------------------------------------------
+
+cdef struct Rung:
+    bytes_function packed_bytes_f32, packed_bytes_f64
+    pack_f32_function pack_f32
+    pack_f64_function pack_f64
+    run_f32_function run_f32
+    run_f64_function run_f64
+
+cdef Rung RUNGS[7]
+RUNGS[0] = Rung(
+    row_gemm_packed_bytes_f32, row_gemm_packed_bytes_f64, row_gemm_pack_f32, row_gemm_pack_f64, row_gemm_run_f32, row_gemm_run_f64)
+RUNGS[1] = Rung(
+    winograd2_packed_bytes_f32, winograd2_packed_bytes_f64, winograd2_pack_f32, winograd2_pack_f64, winograd2_run_f32, winograd2_run_f64)
+RUNGS[2] = Rung(
+    winograd2_input_packed_bytes_f32, winograd2_input_packed_bytes_f64, winograd2_input_pack_f32, winograd2_input_pack_f64, winograd2_input_run_f32, winograd2_input_run_f64)
+RUNGS[3] = Rung(
+    phases_packed_bytes_f32, phases_packed_bytes_f64, phases_pack_f32, phases_pack_f64, phases_run_f32, phases_run_f64)
+RUNGS[4] = Rung(
+    col2im_packed_bytes_f32, col2im_packed_bytes_f64, col2im_pack_f32, col2im_pack_f64, col2im_run_f32, col2im_run_f64)
+RUNGS[5] = Rung(NULL, NULL, NULL, NULL, depthwise_run_f32, depthwise_run_f64)  # nothing to pack
+RUNGS[6] = Rung(NULL, NULL, NULL, NULL, depthwise_input_run_f32, depthwise_input_run_f64)  # nothing to pack
+
+cdef dict RUNG_NUMBERS = {
+    "row_gemm_conv2d": 0,
+    "winograd2_conv2d": 1,
+    "winograd2_conv2d_backprop_input": 2,
+    "phases_conv2d_backprop_input": 3,
+    "col2im_conv2d_backprop_input": 4,
+    "depthwise_conv2d": 5,
+    "depthwise_conv2d_backprop_input": 6,
+}
+
+
+def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
+    """How many numbers a rung's packed filter has; 0 where the rung packs nothing."""
+    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
+    if rung.packed_bytes_f32 == NULL:
+        return 0
+    cdef Py_ssize_t nbytes = (
+        rung.packed_bytes_f32(&problem.p) if itemsize == 4 else rung.packed_bytes_f64(&problem.p)
+    )
+    if nbytes < 0:
+        raise MemoryError("the packed filter is too large for the sizes of this processor")
+    return nbytes // itemsize
+
+
+def pack(str name, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads):
+    """Fill ``packed`` with the filter as the rung reads it; return a status of kernels/problem.h, 0 for done."""
+    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
+    cdef int status
+    with nogil:
+        if real is float:
+            status = rung.pack_f32(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
+        else:
+            status = rung.pack_f64(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
+    return status
+
+
+def run(
+    str name, Problem problem, const real[:, :, :, ::1] data, const real[:, :, :, ::1] w,
+    const real[::1] packed, const real[::1] bias, bint relu, real[:, :, :, ::1] result, int threads,
+):
+    """Run a rung that gathers or scatters. ``packed`` and ``bias`` may be None.
+
+    Return a status of kernels/problem.h: 0 for done, 1 for no memory, 3 for a problem that is not for this
+    rung, 4 for a filter out of the rung's range.
+    """
+    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
+    cdef const real *packed_numbers = NULL if packed is None else &packed[0]
+    cdef const real *bias_numbers = NULL if bias is None else &bias[0]
+    cdef int status
+    with nogil:
+        if real is float:
+            status = rung.run_f32(
+                &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
+                &result[0, 0, 0, 0], threads)
+        else:
+            status = rung.run_f64(
+                &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
+                &result[0, 0, 0, 0], threads)
+    return status
+
+
+def run_filter_gradient(
+    str name, Problem problem, const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy,
+    real[:, :, :, ::1] dw, int threads,
+):
+    """Run "pixel_gemm" or "depthwise" for the filter gradient; return a status as `run` does."""
+    cdef bint depthwise = name == "depthwise"
+    cdef int status
+    with nogil:
+        if real is float:
+            if depthwise:
+                status = depthwise_filter_run_f32(
+                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+            else:
+                status = pixel_gemm_run_f32(
+                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+        else:
+            if depthwise:
+                status = depthwise_filter_run_f64(
+                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+            else:
+                status = pixel_gemm_run_f64(
+                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+    return status

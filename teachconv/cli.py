@@ -1,4 +1,4 @@
-"""The command line: ``python -m teachconv {demo, explain, trace, diff, backends}``.
+"""The command line: ``python -m teachconv {demo, explain, trace, diff, backends, bench}``.
 
 Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy files. Exit status: 0 if
 all is well, 1 where a diff fails, 2 where the arguments are wrong.
@@ -21,6 +21,7 @@ from .cases import CASES, DATA, make_array
 from .diffing import DiffReport, check_cases, diff
 from .explaining import explain
 from .tracing import trace
+from .tuning import autotune
 
 __all__ = ["main"]
 
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_trace(commands)
     add_diff(commands)
     add_backends(commands)
+    add_bench(commands)
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments))
@@ -197,6 +199,27 @@ def run_backends(arguments: argparse.Namespace) -> int:
     ladder = [("backend", "algorithm", "precision", "what it is")]
     ladder += [(i.name, a.name, a.precision, a.summary) for i in infos for a in i.algorithms]
     _print_table(ladder)
+    return 0
+
+
+def add_bench(commands: Any) -> None:
+    """``bench``: every algorithm of every backend on one shape."""
+    parser = commands.add_parser("bench", help="time every algorithm of every backend on one call")
+    _add_call(parser)
+    parser.add_argument("--backends", type=lambda text: text.split(","), help="names, comma-separated")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON with the attributes as keys")
+    parser.set_defaults(run=run_bench)
+
+
+def run_bench(arguments: argparse.Namespace) -> int:
+    """Print how fast each algorithm is on one call, as a bar chart."""
+    op, args, kwargs = _call(arguments)
+    report = autotune(op, *args, backends=arguments.backends, rounds=arguments.rounds, **kwargs)
+    if arguments.json:
+        _print_json(report)
+    else:
+        print(report)
     return 0
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from . import backends as backend_table
 from . import bounds, nn_ops
-from .backends import Algorithm
 from .cases import CASES, Case
 from .errors import ArgumentTypeError
 from .explaining import Explanation, explain
@@ -210,10 +209,14 @@ class _Truth:
         if dtype.kind == "i" or call.first.size == 0 or call.second.size == 0:
             return np.zeros(())
         direct = bounds.direct(self.abs_sum, call.terms, dtype)
-        if error != "fft":
+        if error == "direct":
             return direct
-        spectral = bounds.fft(call.kind, call.first, call.second, call.geometry, dtype)
-        return direct + call.cells(call.restore(np.broadcast_to(spectral, call.canonical_shape)))
+        function = bounds.fft if error == "fft" else bounds.winograd2
+        transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
+        transformed = call.cells(call.restore(np.broadcast_to(transformed, call.canonical_shape)))
+        # data that a transform cannot hold are summed directly instead; and a bias is added at the end
+        last = bounds.float_format(bounds.accumulator(dtype)).unit_roundoff * self.abs_sum
+        return np.maximum(direct, transformed) + last
 
     def row(
         self,
@@ -256,7 +259,7 @@ class _Truth:
 
 def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
     call, dtype = truth.call, truth.call.first.dtype.name
-    fitting: list[Algorithm] = [a for a in module.ALGORITHMS if call.kind in a.kinds and dtype in a.dtypes]
+    fitting = [a for a in module.ALGORITHMS if a.fits(call.kind, dtype, call.geometry)]
     if not fitting:
         yield DiffRow(name, "", True, note=f"has no {call.kind} for {dtype}")
     for algorithm in fitting:

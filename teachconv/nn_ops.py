@@ -52,6 +52,7 @@ class Call:
     ``kind`` is the backend function, ``first`` and ``second`` its arrays in canonical layout (NHWC,
     HWIO), ``result_shape`` and ``data_format`` the caller's. ``data_format`` is "HWIO" for a filter
     gradient; a depthwise filter is [filter_rows, filter_cols, in_channels, channel_multiplier].
+    ``packed`` is what a plan's backend made of ``second`` to stand for it, or None.
     """
 
     op: str
@@ -62,6 +63,7 @@ class Call:
     result_shape: Shape
     data_format: str
     bias: np.ndarray | None = None
+    packed: Any = None
 
     def restore(self, result: np.ndarray) -> np.ndarray:
         """Turn a canonical result into the caller's layout."""
@@ -577,7 +579,10 @@ def run_canonical(
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend)
         dtype = call.first.dtype
-        algorithm = check_algorithm(name, module, call.kind, dtype, algorithm, precision)
+        found = check_algorithm(name, module, call.kind, dtype, algorithm, precision)
+        algorithm = None if found is None else found.name
+        if found is not None and (reason := found.refuses(call.kind, call.geometry)):
+            raise ArgumentError(f"algorithm {algorithm!r} needs {reason}")
         check_memory(call.canonical_shape, dtype, "the result")
         stage.know(backend=name, algorithm=algorithm or "auto")
         stage.say("backend {}, function {}, algorithm {}", name, call.kind, algorithm or "auto")
@@ -591,7 +596,8 @@ def run_canonical(
         options["bias"] = call.bias
     # overflow to infinity and NaN from infinities are what IEEE says, not something to warn about
     with record.stage(f"{name}.{call.kind}") as stage, np.errstate(all="ignore"):
-        result = getattr(module, call.kind)(call.first, call.second, call.geometry, **options)
+        second = call.second if call.packed is None else call.packed
+        result = getattr(module, call.kind)(call.first, second, call.geometry, **options)
         stage.arrays(result=result)
     return result
 
@@ -623,8 +629,8 @@ def _best_backend() -> str:
 @lru_cache(maxsize=1024)
 def check_algorithm(
     name: str, module: ModuleType, kind: str, dtype: np.dtype[Any], algorithm: Any, precision: Any
-) -> str | None:
-    """Return the algorithm's name if the backend has it for this call, None for "auto"; raise otherwise."""
+) -> Algorithm | None:
+    """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     if precision not in (None, "strict", "fast"):
         hint = ' ("tf32" is for a GPU)' if precision == "tf32" else ""
         raise ArgumentError(f'precision must be None, "strict" or "fast"; got {precision!r}{hint}')
@@ -651,7 +657,7 @@ def check_algorithm(
             f"algorithm {algorithm!r} does not keep the element-wise bound that precision='strict' asks "
             f"for; those that do: {have}"
         )
-    return found.name
+    return found
 
 
 def resolve(

@@ -31,7 +31,13 @@ def test_all_backends_pass_and_say_how_far_they_are():
     report = tc.diff(tc.conv2d, X, W, 2, "SAME")
     assert report.passed
     names = {(row.name, row.algorithm) for row in report.rows}
-    expected = {(b.name, a.name) for b in tc.backends() for a in b.algorithms if b.name != "reference"}
+    geometry = tc.conv2d_geometry(X.shape, W.shape, 2, "SAME")
+    expected = {
+        (b.name, a.name)
+        for b in tc.backends()
+        for a in b.algorithms
+        if b.name != "reference" and a.fits("conv2d", "float32", geometry)
+    }
     assert names == expected
     assert all(0 <= row.bound_fraction <= 1 for row in report.rows)
     assert any(row.max_ulps > 0 for row in report.rows)

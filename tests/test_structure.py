@@ -23,6 +23,7 @@ ORDER = [
     ["backends"],
     ["backends.reference", "backends.numpy_backend", "backends.scipy_backend", "backends.cython_backend"],
     ["nn_ops"],
+    ["planning", "tuning"],
     ["cases"],
     ["pictures"],
     ["tracing"],

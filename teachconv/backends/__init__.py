@@ -55,7 +55,8 @@ class Algorithm:
 
     ``precision`` says under which ``precision=`` it may be chosen: "strict" keeps the element-wise
     bound of `bounds.direct`, "default" the weaker one of section "accuracy", "fast" has to be asked
-    for. ``error`` names the bound in `bounds` that judges it.
+    for. ``error`` names the bound in `bounds` that judges it. ``refuses`` says what an algorithm needs that
+    a convolution does not have, or "": asked for by name it is refused with that, and it is never chosen.
     """
 
     name: str
@@ -64,6 +65,11 @@ class Algorithm:
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
+    refuses: Callable[[str, Conv2DGeometry], str] = lambda kind, geometry: ""
+
+    def fits(self, kind: str, dtype: str, geometry: Conv2DGeometry) -> bool:
+        """Whether it can do this kind of call on this dtype and this convolution."""
+        return kind in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ do the forward op and the input gradient depend on the batch size.
 
 from __future__ import annotations
 
+import os
 import threading
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from math import prod
@@ -18,24 +20,117 @@ import numpy as np
 from .. import record, settings
 from ..arguments import FLOATS, check_memory
 from ..geometry import Conv2DGeometry
-from . import Algorithm, finish, to_accumulator
+from . import KINDS, Algorithm, finish, to_accumulator
 
-try:
-    from .. import _kernels  # type: ignore[attr-defined]
-except ImportError as error:  # no compiler at install time: the other backends still work
-    _kernels, _import_error = None, error
+
+def _load() -> tuple[Any, ImportError | None]:
+    """Import the compiled module, with OpenMP told to wait passively.
+
+    Threads that spin while they wait collapse where cores are shared. OpenMP reads its environment once,
+    when it is loaded, so the variable is there for that moment only; a caller's own setting stands.
+    """
+    ours = "OMP_WAIT_POLICY" not in os.environ
+    if ours:
+        os.environ["OMP_WAIT_POLICY"] = "passive"
+    try:
+        from .. import _kernels  # type: ignore[attr-defined]
+
+        return _kernels, None
+    except ImportError as error:  # no compiler at install time: the other backends still work
+        return None, error
+    finally:
+        if ours:
+            del os.environ["OMP_WAIT_POLICY"]
+
+
+_kernels, _import_error = _load()
+
+_FORWARD, _INPUT, _FILTER = KINDS
+
+
+def _winograd2_needs(kind: str, geometry: Conv2DGeometry) -> str:
+    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
+    if sizes == ((3, 3), (1, 1), (1, 1), 1):
+        return ""
+    return (
+        f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
+        f"dilations {sizes[2]} and groups {sizes[3]}"
+    )
+
+
+def _col2im_needs(kind: str, geometry: Conv2DGeometry) -> str:
+    return "" if geometry.groups == 1 else f"one group; got {geometry.groups}"
+
+
+def _depthwise_needs(kind: str, geometry: Conv2DGeometry) -> str:
+    if geometry.groups == geometry.in_channels and geometry.rows.filter_size <= 64:
+        return ""
+    return (
+        f"groups = in_channels and at most 64 filter rows; got {geometry.groups} groups of "
+        f"{geometry.in_channels} channels and {geometry.rows.filter_size} filter rows"
+    )
+
 
 ALGORITHMS = (
     Algorithm("direct", "the definition as typed loops: no Python between two multiplications"),
     Algorithm(
         "im2col",
         "patches of a few output rows as a matrix, times the filter: BLAS blocks for the caches",
+        kinds=(_FORWARD, _FILTER),
         dtypes=FLOATS,
+    ),
+    Algorithm(
+        "row_gemm",
+        "no matrix is built: rows of the input are one already; sums stay in registers",
+        kinds=(_FORWARD,),
+        dtypes=FLOATS,
+    ),
+    Algorithm(
+        "winograd2",
+        "F(2x2, 3x3): 16 multiplications where there were 36, for some additions",
+        kinds=(_FORWARD, _INPUT),
+        dtypes=FLOATS,
+        precision="default",
+        error="winograd2",
+        refuses=_winograd2_needs,
+    ),
+    Algorithm(
+        "col2im",
+        "dy times the transposed filter, added back patch by patch: for few input channels",
+        kinds=(_INPUT,),
+        dtypes=FLOATS,
+        refuses=_col2im_needs,
+    ),
+    Algorithm(
+        "phases",
+        "the scatter as stride x stride small gathers: every cell is written once",
+        kinds=(_INPUT,),
+        dtypes=FLOATS,
+    ),
+    Algorithm(
+        "pixel_gemm",
+        "a tile of the filter gradient in registers while all pixels pass by",
+        kinds=(_FILTER,),
+        dtypes=FLOATS,
+    ),
+    Algorithm(
+        "depthwise",
+        "channels side by side in a vector, taps in registers: groups = in_channels only",
+        dtypes=FLOATS,
+        refuses=_depthwise_needs,
     ),
 )
 
-_MACS_FOR_THREADS = 1_000_000
-_BLOCK_BYTES = 8 << 20  # below about 8 MB OpenBLAS spends its time on repacking the filter
+_WHY = {
+    "row_gemm": "the general default",
+    "winograd2": "3x3 at stride 1 with channels enough to pay for its transforms",
+    "phases": "the general default for scatters",
+    "col2im": "few input channels would leave vectors half empty",
+    "pixel_gemm": "the general default for filter gradients",
+    "depthwise": "every channel is a group of its own",
+}
+
+_BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
 
 
 def unavailable() -> str:
@@ -49,7 +144,7 @@ def unavailable() -> str:
 
 def conv2d(
     x: np.ndarray,
-    w: np.ndarray,
+    w: np.ndarray | PackedFilters,
     geometry: Conv2DGeometry,
     *,
     algorithm: str | None = None,
@@ -59,12 +154,12 @@ def conv2d(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Gather."""
-    return _run("conv2d", x, w, geometry, algorithm, bias, activation, out)
+    return _run(_FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_input(
     dy: np.ndarray,
-    w: np.ndarray,
+    w: np.ndarray | PackedFilters,
     geometry: Conv2DGeometry,
     *,
     algorithm: str | None = None,
@@ -74,7 +169,7 @@ def conv2d_backprop_input(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scatter along the same taps."""
-    return _run("conv2d_backprop_input", dy, w, geometry, algorithm, bias, activation, out)
+    return _run(_INPUT, dy, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_filter(
@@ -87,83 +182,212 @@ def conv2d_backprop_filter(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Sum over the same taps."""
-    return _run("conv2d_backprop_filter", x, dy, geometry, algorithm, None, None, out)
+    return _run(_FILTER, x, dy, geometry, algorithm, precision, None, None, out)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedFilters:
+    """What `pack` returns: a filter, the algorithm it was packed for, and how that reads it.
+
+    It stands for ``w`` in the two functions above. ``numbers`` is None where there is nothing to pack.
+    """
+
+    w: np.ndarray
+    kind: str
+    algorithm: str
+    numbers: np.ndarray | None
+
+
+def pack(
+    w: np.ndarray,
+    geometry: Conv2DGeometry,
+    *,
+    kind: str,
+    algorithm: str | None,
+    precision: str | None = None,
+) -> PackedFilters:
+    """Choose the algorithm once and arrange the filter once, for many calls with the same filter."""
+    filters = np.ascontiguousarray(to_accumulator(w))
+    problem = _problem(geometry)
+    chosen = _choose(kind, w.dtype, geometry, problem, algorithm, precision)
+    name, numbers = f"{chosen}_{kind}", None
+    if chosen not in ("direct", "im2col"):
+        if not _kernels.all_finite(filters):
+            return PackedFilters(filters, kind, "direct", None)
+        size = _kernels.packed_numbers(name, problem, filters.itemsize)
+        if size:
+            check_memory((size,), filters.dtype, "the packed filter")
+            numbers = np.empty(size, filters.dtype)
+            status = _kernels.pack(
+                name, problem, filters, numbers, problem.threads(settings.get_num_threads())
+            )
+            if status:  # out of the transform's range: the algorithm decides again at each call
+                numbers = None
+    return PackedFilters(filters, kind, chosen, numbers)
 
 
 def _run(
     kind: str,
     first: np.ndarray,
-    second: np.ndarray,
+    second: np.ndarray | PackedFilters,
     geometry: Conv2DGeometry,
     algorithm: str | None,
+    precision: str | None,
     bias: np.ndarray | None,
     activation: str | None,
     out: np.ndarray | None,
 ) -> np.ndarray:
     """Choose the algorithm, make the arrays contiguous, allocate the result, and call the kernel."""
-    algorithm = _choose(kind, first, second, geometry, algorithm)
+    problem = _problem(geometry)
+    packed = None
+    if isinstance(second, PackedFilters):
+        algorithm, packed, second = second.algorithm, second.numbers, second.w
+    chosen = _choose(kind, first.dtype, geometry, problem, algorithm, precision)
     with record.stage("arrange in memory") as stage:
         a = np.ascontiguousarray(to_accumulator(first))
         b = np.ascontiguousarray(to_accumulator(second))
         fits = out is not None and out.dtype == a.dtype and out.flags.carray
         sums = out if fits and out is not None else np.empty(_result_shape(kind, geometry), a.dtype)
         stage.arrays(first=a, second=b, result=sums)
-    kernel = getattr(_kernels, f"{algorithm}_{kind}")
-    # waking threads costs more than a small convolution
-    threads = settings.get_num_threads() if geometry.macs > _MACS_FOR_THREADS else 1
-    with record.stage(f"_kernels.{algorithm}_{kind}") as stage:
-        if algorithm == "im2col":
+    threads = settings.get_num_threads()
+    if chosen in ("direct", "im2col"):
+        _run_loops(chosen, kind, a, b, sums, geometry, problem, threads)
+    elif kind == _FILTER:
+        with record.stage(f"_kernels.{chosen}, filter gradient") as stage:
+            stage.say("instruction set: {}, threads: at most {}", _kernels.isa(), threads)
+            _check(_kernels.run_filter_gradient(chosen, problem, a, b, sums, threads))
+    else:
+        wide_bias = None if bias is None else to_accumulator(bias)
+        relu = activation == "relu"
+        if _run_rung(chosen, kind, a, b, packed, wide_bias, relu, sums, geometry, problem, threads):
+            return finish(sums, first.dtype, None, None, out)
+    return finish(sums, first.dtype, bias, activation, out)
+
+
+def _run_rung(
+    chosen: str,
+    kind: str,
+    data: np.ndarray,
+    w: np.ndarray,
+    packed: np.ndarray | None,
+    bias: np.ndarray | None,
+    relu: bool,
+    result: np.ndarray,
+    geometry: Conv2DGeometry,
+    problem: Any,
+    threads: int,
+) -> bool:
+    """Run a rung that multiplies padding as zeros; return False where the direct loops had to, without bias.
+
+    An infinity or NaN in the filter would turn those zeros into NaN. Either shows: in the filter before, or
+    in the result after; the smaller of the two is looked at.
+    """
+    zeros_are_multiplied = chosen != "depthwise" and (
+        geometry.rows.has_padding or geometry.cols.has_padding or kind == _INPUT
+    )
+    before = zeros_are_multiplied and w.nbytes <= result.nbytes and packed is None
+    if not (before and not _kernels.all_finite(w)):
+        with record.stage(f"_kernels.{chosen}") as stage:
+            stage.say("instruction set: {}, threads: at most {}", _kernels.isa(), threads)
+            name = f"{chosen}_{kind}"
+            _check(_kernels.run(name, problem, data, w, packed, bias, relu, result, threads))
+        after = zeros_are_multiplied and not before and packed is None
+        if not after or _kernels.all_finite(result) or _kernels.all_finite(w):
+            return True
+    with record.stage("choose algorithm again") as stage:
+        stage.know(algorithm="direct")
+        stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", chosen)
+    _run_loops("direct", kind, data, w, result, geometry, problem, threads)
+    return False
+
+
+def _run_loops(
+    chosen: str,
+    kind: str,
+    a: np.ndarray,
+    b: np.ndarray,
+    sums: np.ndarray,
+    geometry: Conv2DGeometry,
+    problem: Any,
+    threads: int,
+) -> None:
+    """Run the first two rungs: the loops of the definition, and patches with BLAS."""
+    if chosen == "im2col":
+        padded = geometry.rows.has_padding or geometry.cols.has_padding
+        if padded and not np.isfinite(b).all():
+            with record.stage("choose algorithm again") as stage:
+                stage.know(algorithm="direct")
+                stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
+            chosen = "direct"
+    threads = problem.threads(threads)
+    with record.stage(f"_kernels.{chosen}_{kind}") as stage:
+        kernel = getattr(_kernels, f"{chosen}_{kind}")
+        if chosen == "direct":
+            stage.say("threads: {}", threads)
+            kernel(a, b, sums, problem, threads)
+        else:
             scratch, block_rows = _patches(kind, geometry, a.dtype, threads)
             stage.arrays(patches=scratch)
             stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
             with _ONE_BLAS_THREAD:
-                kernel(a, b, sums, _law(geometry), scratch, block_rows)
-        else:
-            stage.say("threads: {}", threads)
-            kernel(a, b, sums, _law(geometry), threads)
-    return finish(sums, first.dtype, bias, activation, out)
+                kernel(a, b, sums, problem, scratch, block_rows)
+
+
+def _check(status: int) -> None:
+    """Turn a status of kernels/problem.h into an error."""
+    if status == 1:
+        raise MemoryError("no memory for the scratch of the kernel")
+    if status:
+        raise RuntimeError(f"the kernel refused the problem with status {status}: a mistake in _choose")
 
 
 def _result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
-    if kind == "conv2d":
+    if kind == _FORWARD:
         return geometry.output_shape
-    return geometry.input_shape if kind == "conv2d_backprop_input" else geometry.filters_shape
+    return geometry.input_shape if kind == _INPUT else geometry.filters_shape
 
 
 @lru_cache(maxsize=1024)
-def _law(geometry: Conv2DGeometry) -> dict[str, int]:
-    """What the index law needs beyond the shapes of the arrays; the kernels' struct Law."""
+def _problem(geometry: Conv2DGeometry) -> Any:
+    """The integers of a geometry as the kernels take them."""
     rows, cols = geometry.rows, geometry.cols
-    return {
-        "stride_rows": rows.stride,
-        "stride_cols": cols.stride,
-        "dilation_rows": rows.dilation,
-        "dilation_cols": cols.dilation,
-        "pad_top": rows.pad_before,
-        "pad_left": cols.pad_before,
-        "groups": geometry.groups,
-    }
+    return _kernels.Problem(
+        geometry.batch,
+        rows.in_size,
+        cols.in_size,
+        geometry.in_channels,
+        rows.out_size,
+        cols.out_size,
+        geometry.out_channels,
+        geometry.groups,
+        rows.filter_size,
+        cols.filter_size,
+        rows.stride,
+        cols.stride,
+        rows.dilation,
+        cols.dilation,
+        rows.pad_before,
+        cols.pad_before,
+    )
 
 
 def _choose(
-    kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, algorithm: str | None
+    kind: str,
+    dtype: np.dtype[Any],
+    geometry: Conv2DGeometry,
+    problem: Any,
+    algorithm: str | None,
+    precision: str | None,
 ) -> str:
     """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
     with record.stage("choose algorithm") as stage:
-        depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         if algorithm:
             chosen, why = algorithm, "asked for"
-        elif first.dtype.kind == "i":
-            chosen, why = "direct", "BLAS has no integers"
-        elif prod(geometry.filters_shape[:2]) * depth < 16 or outs < 4:
-            chosen, why = "direct", "the matrices would be too thin for BLAS"
+        elif dtype.kind == "i":
+            chosen, why = "direct", "the other rungs have no integers"
         else:
-            chosen, why = "im2col", "one large matrix product"
-        if chosen == "im2col":
-            zeros_meet = second if kind != "conv2d_backprop_input" else first[:0]
-            padded = geometry.rows.has_padding or geometry.cols.has_padding
-            if padded and not np.isfinite(zeros_meet).all():
-                chosen, why = "direct", "im2col gives way: its padding zeros would meet infinity or NaN"
+            chosen = problem.choose(kind, max(4, dtype.itemsize), precision == "strict")
+            why = _WHY[chosen]
         stage.know(algorithm=chosen)
         stage.say("{}: {}", chosen, why)
     return chosen
@@ -176,11 +400,8 @@ def _patches(
     depth = prod(geometry.filters_shape[:3])
     row = geometry.cols.out_size * depth
     block_rows = min(geometry.rows.out_size, max(1, _BLOCK_BYTES // (row * dtype.itemsize)))
-    jobs = geometry.batch
-    if kind == "conv2d":
-        jobs *= -(-geometry.rows.out_size // block_rows)
-    elif kind == "conv2d_backprop_filter":
-        jobs = geometry.groups
+    blocks = geometry.batch * -(-geometry.rows.out_size // block_rows)
+    jobs = blocks if kind == _FORWARD else geometry.groups
     shape = (min(threads, jobs), block_rows * row)
     check_memory(shape, dtype, "the patches of im2col")
     return np.empty(shape, dtype), block_rows

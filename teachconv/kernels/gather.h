@@ -1,0 +1,111 @@
+/* A gather: the problem that row_gemm solves, general enough that the phases of an input gradient are gathers too.
+
+     y[image, out_row, out_col, :] = sum over taps and channels of x[image, the index law(out_row, tap), ...] * filter[tap]
+
+   y may be written with steps (a phase fills every stride-th column), and tap t of the gather may be tap first + t * step of the
+   user's filter, read with its two channel axes swapped. Plain forward: steps of a dense y, taps in order, not swapped.       */
+#ifndef TEACHCONV_GATHER_H
+#define TEACHCONV_GATHER_H
+#include "problem.h"
+
+typedef struct {
+    conv_problem shape;
+    ptrdiff_t y_image_step, y_row_step, y_col_step; /* in numbers, not bytes */
+    ptrdiff_t first_tap_row, tap_row_step, first_tap_col, tap_col_step;
+    ptrdiff_t stored_rows, stored_cols; /* the user's filter */
+    int swapped;           /* the user's filter is [.., out/groups, in] of this gather */
+} gather;
+
+static inline gather forward_gather(const conv_problem *p) {
+    gather g = {*p, 0, 0, 0, 0, 1, 0, 1, p->filter_rows, p->filter_cols, 0};
+    g.y_col_step = p->out_channels;
+    g.y_row_step = p->out_cols * g.y_col_step;
+    g.y_image_step = p->out_rows * g.y_row_step;
+    return g;
+}
+
+/* Where the left matrix of the row GEMM comes from. */
+enum { WHOLE_INPUT = 0, PADDED_ROWS = 1, PATCHES = 2 };
+
+typedef struct {
+    int source;
+    ptrdiff_t depth;                        /* multiply-adds per output cell: taps * in_channels / groups */
+    ptrdiff_t runs, run_length;             /* depth = runs * run_length; a run is contiguous in the left matrix */
+    ptrdiff_t runs_per_tap_row;             /* so that a tap row in the padding can be left out (PADDED_ROWS) */
+    ptrdiff_t pixel_step;                   /* from one output pixel's k = 0 to the next one's, inside a line */
+    ptrdiff_t block_rows, block_cols;       /* output pixels made from one filled buffer; PATCHES and WHOLE_INPUT: cols only */
+    ptrdiff_t row_blocks, col_blocks, blocks;
+    ptrdiff_t padded_cols, buffer_size;     /* in numbers */
+    ptrdiff_t group_columns, panels_per_group, panel_columns;
+} gather_layout;
+
+/* Half of a typical 1-2 MB second-level cache for the input block; the other half streams filter and result. */
+#define INPUT_BLOCK_BYTES (600 * 1024)
+
+static inline int source_of(const conv_problem *s, int y_is_dense) {
+    const int one_tap = s->filter_rows == 1 && s->filter_cols == 1;
+    const int same_grid = s->stride_rows == 1 && s->stride_cols == 1 && s->pad_top == 0 && s->pad_left == 0
+        && s->out_rows == s->in_rows && s->out_cols == s->in_cols;
+    (void)y_is_dense;
+    if (one_tap && same_grid) return WHOLE_INPUT;
+    /* a row shorter than half a tile leaves the registers idle; strides that skip most of the input make rows wasteful to copy */
+    if (s->out_cols < 7 || s->stride_cols > s->filter_cols * 2 || one_tap) return PATCHES;
+    return PADDED_ROWS;
+}
+
+static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes, ptrdiff_t tile_pixels, ptrdiff_t lanes, int threads) {
+    const conv_problem *s = &g->shape; /* every out size here is at least 1: an empty y never gets this far */
+    gather_layout l = {0};
+    const ptrdiff_t channels = s->in_channels / s->groups, taps = s->filter_rows * s->filter_cols;
+    const ptrdiff_t budget = INPUT_BLOCK_BYTES / real_bytes;
+    l.source = source_of(s, 1);
+    l.depth = taps * channels;
+    l.group_columns = s->out_channels / s->groups;
+    l.panel_columns = 2 * lanes;
+    l.panels_per_group = divide_up(l.group_columns, l.panel_columns);
+    if (l.source == PADDED_ROWS) {
+        const int merged = s->groups == 1 && s->dilation_cols == 1; /* then a filter row is one contiguous run */
+        const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1, wide = (s->filter_cols - 1) * s->dilation_cols + 1;
+        l.runs = merged ? s->filter_rows : taps;
+        l.run_length = merged ? s->filter_cols * channels : channels;
+        l.runs_per_tap_row = merged ? 1 : s->filter_cols;
+        l.pixel_step = s->stride_cols * s->in_channels;
+        /* columns come in blocks only where one row of blocks would not fit the budget */
+        const ptrdiff_t cols_that_fit = (budget / larger(1, tall * s->in_channels) - wide) / s->stride_cols + 1;
+        l.block_cols = smaller(s->out_cols, larger(tile_pixels, cols_that_fit / tile_pixels * tile_pixels));
+        l.padded_cols = (l.block_cols - 1) * s->stride_cols + wide;
+        const ptrdiff_t rows_that_fit = (budget / larger(1, l.padded_cols * s->in_channels) - tall) / s->stride_rows + 1;
+        l.block_rows = smaller(s->out_rows, larger(1, rows_that_fit));
+        if (s->batch < threads && s->out_rows > 1) l.block_rows = smaller(l.block_rows, divide_up(s->out_rows, threads));
+        l.block_rows = divide_up(s->out_rows, divide_up(s->out_rows, larger(1, l.block_rows)));
+        l.row_blocks = l.block_rows ? divide_up(s->out_rows, l.block_rows) : 0;
+        l.col_blocks = l.block_cols ? divide_up(s->out_cols, l.block_cols) : 0;
+        l.blocks = s->batch * l.row_blocks * l.col_blocks;
+        l.buffer_size = ((l.block_rows - 1) * s->stride_rows + tall) * l.padded_cols * s->in_channels;
+    } else {
+        const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols;
+        const int merged = l.source == WHOLE_INPUT || s->groups == 1;
+        l.runs = merged ? 1 : taps;
+        l.run_length = merged ? l.depth : channels;
+        l.runs_per_tap_row = l.runs;
+        l.pixel_step = l.source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
+        l.block_rows = 1;
+        l.block_cols = larger(tile_pixels, smaller(4096, budget / larger(1, l.pixel_step)) / tile_pixels * tile_pixels);
+        if (threads > 1) l.block_cols = smaller(l.block_cols, larger(tile_pixels, divide_up(divide_up(pixels, threads), tile_pixels) * tile_pixels));
+        l.col_blocks = l.blocks = divide_up(pixels, l.block_cols);
+        l.row_blocks = 1;
+        l.buffer_size = l.source == WHOLE_INPUT ? 0 : smaller(l.block_cols, pixels) * l.pixel_step;
+    }
+    return l;
+}
+
+/* Numbers in the packed filter: full panels of 2 vectors, a last one of 1 or 2. */
+static inline ptrdiff_t packed_columns(const gather_layout *l, ptrdiff_t lanes) {
+    return divide_up(l->group_columns, lanes) * lanes;
+}
+
+static inline ptrdiff_t packed_filter_numbers(const gather *g, const gather_layout *l, ptrdiff_t lanes) {
+    return checked_times(checked_times(g->shape.groups, l->depth), packed_columns(l, lanes));
+}
+
+#endif

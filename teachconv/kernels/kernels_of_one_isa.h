@@ -1,0 +1,11 @@
+/* The ladder, once more for each instruction set and type. */
+#include "vectors.h"
+#include "register_tile.h"
+#include "pack.h"
+#include "ranges.h"
+#include "row_gemm.h"
+#include "phases.h"
+#include "winograd2.h"
+#include "col2im.h"
+#include "pixel_gemm.h"
+#include "depthwise.h"

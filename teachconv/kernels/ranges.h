@@ -1,0 +1,76 @@
+/* Looking at data without leaving the vector unit: is every number finite, and is it of a size that a transform cannot hurt?
+
+     |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that overflows into the sign
+     bit is a comparison:   sign of (bits(|x|) + (sign - bits(limit)))  is set  exactly where  |x| >= limit.                      */
+#undef whole
+#undef SIGN_BIT
+#undef BITS_OF
+#if REAL_IS_DOUBLE
+#define whole uint64_t
+#define SIGN_BIT ((uint64_t)1 << 63)
+#define BITS_OF(exponent) ((uint64_t)((exponent) + 1023) << 52) /* of 2 ** exponent */
+#define TRANSFORM_LIMIT 450 /* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers are far from both ends */
+#define INFINITE_BITS BITS_OF(1024)
+#else
+#define whole uint32_t
+#define SIGN_BIT ((uint32_t)1 << 31)
+#define BITS_OF(exponent) ((uint32_t)((exponent) + 127) << 23)
+#define TRANSFORM_LIMIT 50
+#define INFINITE_BITS BITS_OF(128)
+#endif
+
+#if defined(__GNUC__)
+typedef whole NAME(whole_vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#else
+typedef whole NAME(whole_vector);
+#endif
+
+#ifndef TEACHCONV_RANGES_H
+#define TEACHCONV_RANGES_H
+enum { SEEN_TOO_LARGE = 1, SEEN_LARGE_ENOUGH = 2, SEEN_NONZERO = 4 };
+
+/* All zero, or: nothing too large, and the largest not so small that products would lose bits to the subnormals. */
+static inline int range_is_safe(int flags) {
+    return flags == 0 || (!(flags & SEEN_TOO_LARGE) && (flags & SEEN_LARGE_ENOUGH));
+}
+#endif
+
+/* What has been seen so far, in the sign bits (`any`: in any bit). */
+typedef struct { NAME(whole_vector) too_large, large_enough, any; } NAME(range);
+
+INLINE void NAME(look_at)(NAME(range) *range, vec value) {
+#if defined(__GNUC__)
+    const NAME(whole_vector) size = (NAME(whole_vector))value & ~SIGN_BIT;
+#else
+    whole size;
+    memcpy(&size, &value, sizeof size);
+    size &= ~SIGN_BIT;
+#endif
+    range->too_large |= size + (whole)(SIGN_BIT - BITS_OF(TRANSFORM_LIMIT));
+    range->large_enough |= size + (whole)(SIGN_BIT - BITS_OF(-TRANSFORM_LIMIT));
+    range->any |= size;
+}
+
+INLINE int NAME(range_flags)(const NAME(range) *range) {
+    const whole *large = (const whole *)&range->too_large, *enough = (const whole *)&range->large_enough, *any = (const whole *)&range->any;
+    int flags = 0;
+    for (ptrdiff_t i = 0; i < LANES; i++)
+        flags |= (large[i] & SIGN_BIT ? SEEN_TOO_LARGE : 0) | (enough[i] & SIGN_BIT ? SEEN_LARGE_ENOUGH : 0) | (any[i] ? SEEN_NONZERO : 0);
+    return flags;
+}
+
+KERNEL int NAME(all_finite)(const real *x, ptrdiff_t count) {
+    for (ptrdiff_t first = 0; first < count; first += 4096) { /* leave early where the answer is no */
+        const ptrdiff_t past = smaller(count, first + 4096);
+        whole seen = 0;
+        for (ptrdiff_t i = first; i < past; i++) {
+            whole size;
+            memcpy(&size, x + i, sizeof size);
+            seen |= (size & ~SIGN_BIT) + (whole)(SIGN_BIT - INFINITE_BITS);
+        }
+        if (seen & SIGN_BIT) return 0;
+    }
+    return 1;
+}
+#undef INFINITE_BITS
+#undef TRANSFORM_LIMIT

@@ -1,0 +1,136 @@
+"""Plans: geometry, algorithm and the arranged filter computed once, for many calls with one filter.
+
+What an inference engine does with constant weights: the filter is packed, or transformed, ahead of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import nn_ops, record
+from .arguments import as_array, normalize_shape
+from .errors import ArgumentError, ArgumentTypeError
+from .nn_ops import Call
+
+__all__ = ["Plan", "plan"]
+
+_INPUT_GRADIENTS = (nn_ops.conv2d_backprop_input, nn_ops.depthwise_conv2d_backprop_input)
+_PLANNED = (nn_ops.conv2d, nn_ops.depthwise_conv2d, nn_ops.conv2d_transpose, *_INPUT_GRADIENTS)
+
+
+class Plan:
+    """A convolution with its filter: call it with the input, as often as you like.
+
+    ``geometry`` and ``algorithm`` are what every call will use; ``nbytes`` is the size of the arranged
+    filter, 0 where the backend arranges none. Made by `plan`.
+    """
+
+    def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
+        self._name, self._module = nn_ops.find_backend(backend)
+        self._call, self._precision = call, precision
+        nn_ops.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
+        self.geometry = call.geometry
+        self.algorithm = algorithm
+        self._packed: Any = None
+        self.nbytes = 0
+        packer = getattr(self._module, "pack", None)
+        if packer is not None and call.second.size and 0 not in call.canonical_shape:
+            with record.stage("pack filter"):
+                self._packed = packer(
+                    call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
+                )
+            self.algorithm = self._packed.algorithm
+            self.nbytes = 0 if self._packed.numbers is None else self._packed.numbers.nbytes
+
+    def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Return what the op gives for this input; its shape may differ from the planned one in the batch."""
+        x = as_array(input, "input")
+        expected = self._call.first
+        x = x.transpose(0, 2, 3, 1) if self._call.data_format == "NCHW" else x
+        if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
+            theirs = f"{list(np.asarray(input).shape)} {x.dtype}"
+            raise ArgumentError(
+                f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
+                f"{expected.dtype}; got {theirs}"
+            )
+        batch = len(x)
+        call = replace(self._call, first=x, packed=self._packed)
+        if batch != self.geometry.batch:
+            geometry = replace(self.geometry, batch=batch)
+            call = replace(call, geometry=geometry, result_shape=(batch, *call.result_shape[1:]))
+        algorithm = self.algorithm if self._packed is None else None  # packed filters know theirs
+        return nn_ops.run(call, self._module, algorithm, self._precision, out)
+
+    def _their_shape(self) -> Sequence[int]:
+        batch, rows, cols, channels = self._call.first.shape
+        return (
+            (batch, channels, rows, cols)
+            if self._call.data_format == "NCHW"
+            else (batch, rows, cols, channels)
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<plan of {self._call.op} on {self._name}, algorithm {self.algorithm or 'auto'}, "
+            f"input {list(self._their_shape())}, {self.nbytes:,} bytes of arranged filter>"
+        )
+
+
+def plan(
+    op: Callable[..., Any],
+    filters: Any,
+    *,
+    input_shape: Sequence[int],
+    backend: Any = None,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    **kwargs: Any,
+) -> Plan:
+    """Return a callable with geometry, algorithm and arranged filter computed once.
+
+    Args:
+        op: conv2d, depthwise_conv2d, conv2d_transpose, or an input gradient.
+        filters: as the op takes them; they are copied where the backend arranges them, and must not be
+            changed while the plan is in use.
+        input_shape: 4 ints in ``data_format`` order: the shape of the op's input; for an input gradient
+            that of conv2d's input, and the plan is called with out_backprop. The batch may differ later.
+        backend, algorithm, precision: as the op takes them.
+        kwargs: the op's other arguments.
+
+    Returns:
+        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` give the bits that the op gives.
+
+    >>> import numpy as np, teachconv as tc
+    >>> w = np.ones((3, 3, 1, 1), "float32")
+    >>> planned = tc.plan(tc.conv2d, w, input_shape=(1, 4, 4, 1), padding="SAME")
+    >>> planned(np.ones((1, 4, 4, 1), "float32"))[0, :, 0, 0].tolist()
+    [4.0, 6.0, 6.0, 4.0]
+    """
+    if op not in _PLANNED:
+        known = ", ".join(f"teachconv.{known.__name__}" for known in _PLANNED)
+        raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+    w = as_array(filters, "filters")
+    shape = normalize_shape(input_shape, "input_shape")
+    if op in _INPUT_GRADIENTS:
+        shape_of_dy = _output_shape(op, shape, w, kwargs)
+        call, _ = nn_ops.resolve(op, (shape, w, _blank(shape_of_dy, w.dtype)), kwargs)
+    else:
+        call, _ = nn_ops.resolve(op, (_blank(shape, w.dtype), w), kwargs)
+    return Plan(call, backend, algorithm, precision)
+
+
+def _blank(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """An array of any shape that takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype), tuple(shape))
+
+
+def _output_shape(
+    op: Any, input_shape: Sequence[int], w: np.ndarray, kwargs: dict[str, Any]
+) -> Sequence[int]:
+    forward = nn_ops.conv2d if op is nn_ops.conv2d_backprop_input else nn_ops.depthwise_conv2d
+    call, _ = nn_ops.resolve(forward, (_blank(input_shape, w.dtype), w), kwargs)
+    return call.result_shape

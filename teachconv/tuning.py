@@ -1,0 +1,93 @@
+"""Measures the candidates of one call, on request only: nothing is tuned behind the caller's back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from . import backends as backend_table
+from . import nn_ops
+
+__all__ = ["Measurement", "TuningReport", "autotune"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """How fast one algorithm of one backend ran: median and least of its rounds, in seconds."""
+
+    backend: str
+    algorithm: str
+    median: float
+    least: float
+    gflops: float
+
+
+class TuningReport(list[Measurement]):
+    """What `autotune` returns: measurements, the fastest first; prints as a bar chart."""
+
+    @property
+    def best(self) -> Measurement:
+        """The fastest, by its median."""
+        return self[0]
+
+    def __str__(self) -> str:
+        lines = []
+        for item in self:
+            name = f"{item.backend} {item.algorithm}"
+            bar = "█" * max(1, round(40 * self.best.median / item.median))
+            lines.append(f"{name:<20} {item.median * 1e6:>12,.1f} µs {item.gflops:>9,.2f} GFLOP/s  {bar}")
+        return "\n".join(lines)
+
+
+def autotune(
+    op: Callable[..., Any],
+    *args: Any,
+    backends: Iterable[Any] | None = None,
+    rounds: int = 7,
+    seconds: float = 2.0,
+    **kwargs: Any,
+) -> TuningReport:
+    """Time every algorithm that fits ``op(*args, **kwargs)``, interleaved, and return them fastest first.
+
+    Args:
+        op: any op of teachconv; the other arguments are its own.
+        backends: names or modules; None for all but the reference, which is there to be right.
+        rounds: how often each candidate runs at most; the rounds of all are interleaved.
+        seconds: no new round begins after this time.
+
+    To use what was found: ``op(..., backend=best.backend, algorithm=best.algorithm)``. Timings are of
+    this machine at this moment, and wall-clock.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
+    >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
+    'numpy'
+    """
+    call, _ = nn_ops.resolve(op, args, kwargs)
+    names = [name for name in backend_table.TABLE if name != "reference" and not backend_table.why_not(name)]
+    candidates = []
+    for backend in names if backends is None else backends:
+        name, module = nn_ops.find_backend(backend)
+        for algorithm in module.ALGORITHMS:
+            if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
+                candidates.append((name, module, algorithm.name))
+    for _, module, algorithm_name in candidates:
+        nn_ops.run(call, module, algorithm_name)  # imports, caches, page faults
+    times: dict[tuple[str, str], list[float]] = {(name, algorithm): [] for name, _, algorithm in candidates}
+    deadline = time.perf_counter() + seconds
+    for number in range(max(1, rounds)):
+        if number and time.perf_counter() > deadline:
+            break
+        for name, module, algorithm_name in candidates:
+            start = time.perf_counter()
+            nn_ops.run(call, module, algorithm_name)
+            times[name, algorithm_name].append(time.perf_counter() - start)
+    flops = 2 * call.geometry.macs
+    measured = [
+        Measurement(name, algorithm, median(found), min(found), flops / median(found) / 1e9)
+        for (name, algorithm), found in times.items()
+    ]
+    return TuningReport(sorted(measured, key=lambda item: item.median))

@@ -1,0 +1,236 @@
+"""The CPU engine: every instruction set, plans, threads and forks, and how tight its bounds are."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from helpers import problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv import bounds
+from teachconv.backends import get, why_not
+from teachconv.cases import CASES, make_array
+from teachconv.diffing import check_cases
+from teachconv.geometry import conv2d_geometry
+
+pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+ALGORITHMS = () if why_not("cython") else get("cython").ALGORITHMS
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def isa(request):
+    from teachconv import _kernels
+
+    if _kernels.set_isa(request.param) != request.param:
+        _kernels.set_isa("best")
+        pytest.skip(f"this processor has no {request.param}")
+    yield request.param
+    _kernels.set_isa("best")
+
+
+@pytest.mark.parametrize("data", ["normal", "nonfinite"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_instruction_set_passes_the_cases(isa, dtype, data):
+    cases = CASES if dtype == "float32" else CASES[::4]
+    rows = check_cases(["cython"], dtype, data, cases)
+    assert all(row.passed for row in rows), [f"{row.name} {row.algorithm}" for row in rows if not row.passed]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_random_shapes_with_remainders(data):
+    """Channel counts around the widths of vectors and tiles, in integers, so exactly."""
+    algorithm = data.draw(st.sampled_from(ALGORITHMS))
+    problem = data.draw(problems(max_size=20, max_filter=5, max_channels=40, algorithm=algorithm))
+    g = conv2d_geometry(**problem)
+    options = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    shapes = (("x", g.input_shape), ("w", g.filters_shape), ("dy", g.output_shape))
+    x, w, dy = (make_array(shape, "float32", "integers", name) for name, shape in shapes)
+    for kind, op, args in (
+        ("conv2d", tc.conv2d, (x, w)),
+        ("conv2d_backprop_input", tc.conv2d_backprop_input, (x.shape, w, dy)),
+        ("conv2d_backprop_filter", tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        if not algorithm.fits(kind, "float32", g):
+            continue
+        want = op(*args, **options, backend="numpy")
+        got = op(*args, **options, backend="cython", algorithm=algorithm.name)
+        assert np.array_equal(got, want)  # Winograd's halves are exact, too
+
+
+def test_plans_give_the_bits_of_the_op():
+    for case in CASES:
+        for problem in case.problems("float32"):
+            name = problem.op.__name__
+            if name.endswith("backprop_filter") or 0 in case.input or 0 in case.filters:
+                continue
+            gradient = name.endswith("backprop_input")
+            filters, x = problem.args[1], problem.args[2 if gradient else 0]
+            shape = problem.args[0] if gradient else x.shape
+            arguments = dict(problem.kwargs)
+            if name == "conv2d_transpose":
+                arguments["output_shape"] = problem.args[2]
+            call, _ = tc.nn_ops.resolve(problem.op, problem.args, problem.kwargs)
+            names = [a.name for a in ALGORITHMS if a.fits(call.kind, "float32", call.geometry)]
+            for algorithm in (None, *names):
+                planned = tc.plan(
+                    problem.op, filters, input_shape=shape, backend="cython", algorithm=algorithm, **arguments
+                )
+                want = problem.op(*problem.args, **problem.kwargs, backend="cython", algorithm=algorithm)
+                assert np.array_equal(planned(x), want), (problem.name, algorithm)
+                assert planned.algorithm in names
+                out = np.empty_like(want)
+                assert planned(x, out=out) is out
+                assert np.array_equal(out, want)
+
+
+def test_plans_take_another_batch_and_refuse_another_image():
+    x, w = make_array((3, 8, 8, 16), "float32"), make_array((3, 3, 16, 32), "float32")
+    planned = tc.plan(tc.conv2d, w, input_shape=(1, 8, 8, 16), padding="SAME")
+    assert np.array_equal(planned(x), tc.conv2d(x, w, padding="SAME"))
+    assert planned.nbytes > 0
+    assert "plan of conv2d" in repr(planned)
+    for wrong in (x[:, :7], x.astype(np.float64)):
+        with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):
+            planned(wrong)
+    with pytest.raises(TypeError, match="op must be one of"):
+        tc.plan(tc.conv2d_backprop_filter, w, input_shape=x.shape)
+    with pytest.raises(ValueError, match="filters.shape"):
+        tc.plan(tc.conv2d, w, input_shape=(1, 8, 8, 15))
+    with pytest.raises(ValueError, match="input_shape must have 4 sizes"):
+        tc.plan(tc.conv2d, w, input_shape=(8, 8, 16))
+
+
+@pytest.mark.parametrize("backend", ["reference", "numpy", "scipy"])
+def test_plans_on_backends_that_arrange_nothing(backend):
+    x, w = make_array((1, 5, 5, 2), "float32"), make_array((3, 3, 2, 3), "float32")
+    planned = tc.plan(tc.conv2d, w, input_shape=x.shape, backend=backend)
+    assert planned.nbytes == 0
+    assert np.array_equal(planned(x), tc.conv2d(x, w, backend=backend))
+
+
+def test_plans_of_filters_that_are_not_finite():
+    x, w = make_array((1, 6, 6, 16), "float32"), make_array((3, 3, 16, 32), "float32")
+    for value in (np.nan, np.inf, 1e30):
+        w[0, 0, 0, 0] = value
+        planned = tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME")
+        assert tc.diff(tc.conv2d, x, w, padding="SAME", backends=[], against={"plan": planned(x)}).passed
+
+
+def test_precision_decides_about_winograd():
+    x, w = make_array((1, 32, 32, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    assert tc.trace(tc.conv2d, x, w, 1, "SAME").algorithm == "winograd2"
+    assert tc.trace(tc.conv2d, x, w, 1, "SAME", precision="strict").algorithm == "row_gemm"
+    with pytest.raises(ValueError, match="does not keep the element-wise bound"):
+        tc.conv2d(x, w, 1, "SAME", algorithm="winograd2", precision="strict")
+    with pytest.raises(ValueError, match="algorithm 'winograd2' needs filters 3 x 3, strides 1"):
+        tc.conv2d(x, w, 2, "SAME", algorithm="winograd2")
+    with pytest.raises(ValueError, match="algorithm 'depthwise' needs groups = in_channels"):
+        tc.conv2d(x, w, algorithm="depthwise")
+
+
+def test_the_choice_and_its_reason_are_in_the_trace():
+    x, w = make_array((1, 32, 32, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    assert "winograd2: 3x3 at stride 1" in str(tc.trace(tc.conv2d, x, w, 1, "SAME"))
+    assert "instruction set" in str(tc.trace(tc.conv2d, x, w, 1, "SAME"))
+
+
+def test_images_out_of_winograds_range_are_done_by_row_gemm():
+    """Image by image: the bad one does not change the others, and gets the bits of row_gemm."""
+    x, w = make_array((3, 12, 12, 32), "float32"), make_array((3, 3, 32, 64), "float32")
+    options = {"padding": "SAME", "backend": "cython"}
+    clean = tc.conv2d(x, w, **options, algorithm="winograd2")
+    for value in (np.nan, np.inf, 1e35, 3e-38):
+        bad = x.copy()
+        bad[1] = bad[1] * value if value == 3e-38 else bad[1]
+        bad[1, 5, 5, 3] = value
+        got = tc.conv2d(bad, w, **options, algorithm="winograd2")
+        assert np.array_equal(got[0], clean[0])
+        assert np.array_equal(got[2], clean[2])
+        want = tc.conv2d(bad[1:2], w, **options, algorithm="row_gemm")[0]
+        assert np.array_equal(got[1], want, equal_nan=True)
+
+
+def test_denormals_are_not_flushed():
+    tiny = np.float32(2.0**-140)
+    x, w = np.full((1, 4, 4, 1), tiny), np.ones((1, 1, 1, 1), np.float32)
+    for algorithm in ALGORITHMS:
+        if algorithm.fits("conv2d", "float32", conv2d_geometry(x.shape, w.shape)):
+            assert (tc.conv2d(x, w, backend="cython", algorithm=algorithm.name) == tiny).all()
+
+
+def observed(data, dtype):
+    """The largest error of each algorithm over the cases, as a fraction of its bound."""
+    worst = {}
+    for row in check_cases(["cython"], dtype, data):
+        assert row.passed, row.name
+        worst[row.algorithm] = max(worst.get(row.algorithm, 0.0), row.bound_fraction)
+    return worst
+
+
+@pytest.mark.parametrize("data", ["normal", "scaled", "tiny", "huge", "nonfinite"])
+def test_bounds_are_kept_and_not_hopelessly_loose(data, record_property):
+    """A bound that no error comes near proves nothing; these are worst-case bounds, so a hundredth is near."""
+    worst = observed(data, "float32")
+    record_property("observed_over_bound", worst)
+    assert set(worst) == {algorithm.name for algorithm in ALGORITHMS}
+    assert all(0.01 < fraction <= 1 for fraction in worst.values()), worst
+
+
+def test_winograd_is_no_worse_than_direct_summation_measured_by_the_largest_sum():
+    """What precision=None promises: the error over the largest sum |x||w| of the result."""
+    x, w = make_array((2, 20, 20, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    truth = tc.conv2d(x.astype(float), w.astype(float), padding="SAME")
+    largest = tc.conv2d(np.abs(x).astype(float), np.abs(w).astype(float), padding="SAME").max()
+    allowed = bounds.direct(largest, 9 * 64, "float32") / largest
+    for algorithm in ("winograd2", "row_gemm"):
+        error = np.abs(tc.conv2d(x, w, padding="SAME", algorithm=algorithm) - truth).max() / largest
+        assert error <= allowed
+
+
+def test_two_python_threads_at_once():
+    x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
+    wants = {
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+    }
+    wrong = []
+
+    def work(algorithm):
+        for _ in range(5):
+            if not np.array_equal(tc.conv2d(x, w, padding="SAME", algorithm=algorithm), wants[algorithm]):
+                wrong.append(algorithm)
+
+    workers = [threading.Thread(target=work, args=(a,)) for a in wants for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_after_use_is_safe():
+    tc.set_num_threads(2)
+    x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
+    wants = {
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+    }
+    child = os.fork()
+    if child == 0:
+        same = all(np.array_equal(tc.conv2d(x, w, padding="SAME", algorithm=a), y) for a, y in wants.items())
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_autotune_measures_what_fits_and_nothing_else():
+    x, w = make_array((1, 8, 8, 4), "float32"), make_array((3, 3, 4, 4), "float32")
+    report = tc.autotune(tc.conv2d, x, w, rounds=2)
+    names = {(item.backend, item.algorithm) for item in report}
+    assert ("cython", "row_gemm") in names
+    assert ("cython", "depthwise") not in names
+    assert [item.median for item in report] == sorted(item.median for item in report)
+    assert "GFLOP/s" in str(report)
