@@ -17,7 +17,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -304,7 +304,7 @@ class _Shared:
         return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conv2DGeometry(_Shared):
     """A convolution as integers: what every backend is given, and all that it is told.
 
@@ -321,12 +321,13 @@ class Conv2DGeometry(_Shared):
 
     _name = "conv2d"
 
-    @property
+    # derived once and kept, the hash too: a small convolution takes less time than deriving them
+    @cached_property
     def input_shape(self) -> Shape:
         """Shape of the input in ``data_format`` order."""
         return self._layout(self.batch, self.rows.in_size, self.cols.in_size, self.in_channels)
 
-    @property
+    @cached_property
     def filters_shape(self) -> Shape:
         """[filter_rows, filter_cols, in_channels / groups, out_channels]."""
         return (
@@ -336,10 +337,23 @@ class Conv2DGeometry(_Shared):
             self.out_channels,
         )
 
-    @property
+    @cached_property
     def output_shape(self) -> Shape:
         """Shape of the output in ``data_format`` order."""
         return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
+
+    @cached_property
+    def has_padding(self) -> bool:
+        """Whether any tap of any output lies outside the input."""
+        return self.rows.has_padding or self.cols.has_padding
+
+    @cached_property
+    def _hash(self) -> int:
+        sizes = self.batch, self.in_channels, self.out_channels, self.groups, self.data_format
+        return hash((self.rows, self.cols, sizes))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

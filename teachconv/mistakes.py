@@ -90,8 +90,7 @@ def _run(call: Call) -> np.ndarray:
         result = np.zeros(call.canonical_shape, first.dtype)
         return result if bias is None else result + bias
     options = {} if bias is None else {"bias": bias}
-    with np.errstate(all="ignore"):
-        return np.asarray(getattr(numpy_backend, call.kind)(first, second, call.geometry, **options))
+    return np.asarray(getattr(numpy_backend, call.kind)(first, second, call.geometry, **options))
 
 
 def _fits(got: np.ndarray, guess: np.ndarray, sizes: np.ndarray, call: Call, slack: float) -> bool:

@@ -29,7 +29,7 @@ from .arguments import (
     normalize_shape,
     to_nhwc,
 )
-from .backends import Algorithm
+from .backends import Algorithm, result_shape
 from .errors import ArgumentError, ArgumentTypeError
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen would double the time of a small call
 class Call:
     """One call of an op, resolved: what a backend is given, and how its result goes back.
 
@@ -101,11 +101,7 @@ class Call:
     @property
     def canonical_shape(self) -> Shape:
         """Shape of the result in canonical layout."""
-        if self.kind == "conv2d":
-            return self.geometry.output_shape
-        return (
-            self.geometry.input_shape if self.kind == "conv2d_backprop_input" else self.geometry.filters_shape
-        )
+        return result_shape(self.kind, self.geometry)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -578,24 +574,23 @@ def run_canonical(
     """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient."""
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend)
-        dtype = call.first.dtype
+        dtype, shape = call.first.dtype, call.canonical_shape
         found = check_algorithm(name, module, call.kind, dtype, algorithm, precision)
         algorithm = None if found is None else found.name
         if found is not None and (reason := found.refuses(call.kind, call.geometry)):
             raise ArgumentError(f"algorithm {algorithm!r} needs {reason}")
-        check_memory(call.canonical_shape, dtype, "the result")
+        check_memory(shape, dtype, "the result")
         stage.know(backend=name, algorithm=algorithm or "auto")
         stage.say("backend {}, function {}, algorithm {}", name, call.kind, algorithm or "auto")
-    if call.first.size == 0 or call.second.size == 0 or 0 in call.canonical_shape:
+    if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"):
-            result = np.zeros(call.canonical_shape, dtype) if out is None else out
+            result = np.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
             return result
     options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
     if call.bias is not None:
         options["bias"] = call.bias
-    # overflow to infinity and NaN from infinities are what IEEE says, not something to warn about
-    with record.stage(f"{name}.{call.kind}") as stage, np.errstate(all="ignore"):
+    with record.stage(f"{name}.{call.kind}") as stage:
         second = call.second if call.packed is None else call.packed
         result = getattr(module, call.kind)(call.first, second, call.geometry, **options)
         stage.arrays(result=result)

@@ -41,6 +41,9 @@ __all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_n
 
 KINDS = ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter")
 
+# overflow to infinity, and NaN from infinities, are what IEEE says: nothing to warn about
+QUIET = np.errstate(all="ignore")
+
 TABLE = {
     "reference": "teachconv.backends.reference",
     "numpy": "teachconv.backends.numpy_backend",
@@ -170,6 +173,13 @@ def get(name: Any) -> ModuleType:
 # ---------------------------------------------------------------------------------------------
 
 
+def result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
+    """Return the canonical shape of the result of one of the three functions."""
+    if kind == "conv2d":
+        return geometry.output_shape
+    return geometry.input_shape if kind == "conv2d_backprop_input" else geometry.filters_shape
+
+
 def to_accumulator(array: np.ndarray) -> np.ndarray:
     """Return the array in the type that sums are held in.
 
@@ -208,6 +218,19 @@ def finish(
 
     ``sums`` is in the accumulator's type and may be overwritten.
     """
+    if bias is None and activation is None and (out is sums or (out is None and sums.dtype == dtype)):
+        return sums
+    return _finish(sums, dtype, bias, activation, out)
+
+
+@QUIET
+def _finish(
+    sums: np.ndarray,
+    dtype: np.dtype[Any],
+    bias: np.ndarray | None,
+    activation: str | None,
+    out: np.ndarray | None,
+) -> np.ndarray:
     if bias is not None:
         sums = np.add(sums, to_accumulator(bias), out=sums if sums.flags.writeable else None)
     result = sums.view(dtype) if dtype.kind == "i" else sums
@@ -215,8 +238,7 @@ def finish(
         result = np.maximum(result, 0)
     if out is None:
         return result.astype(dtype, copy=False)
-    if out is not result:
-        np.copyto(out, result, casting="unsafe")
+    np.copyto(out, result, casting="unsafe")
     return out
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from .. import record, settings
 from ..arguments import FLOATS, check_memory
 from ..geometry import Conv2DGeometry
-from . import KINDS, Algorithm, finish, to_accumulator
+from . import KINDS, Algorithm, finish, result_shape, to_accumulator
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -208,150 +208,43 @@ def pack(
 ) -> PackedFilters:
     """Choose the algorithm once and arrange the filter once, for many calls with the same filter."""
     filters = np.ascontiguousarray(to_accumulator(w))
-    problem = _problem(geometry)
-    chosen = _choose(kind, w.dtype, geometry, problem, algorithm, precision)
-    name, numbers = f"{chosen}_{kind}", None
-    if chosen not in ("direct", "im2col"):
-        if not _kernels.all_finite(filters):
-            return PackedFilters(filters, kind, "direct", None)
-        size = _kernels.packed_numbers(name, problem, filters.itemsize)
-        if size:
-            check_memory((size,), filters.dtype, "the packed filter")
-            numbers = np.empty(size, filters.dtype)
-            status = _kernels.pack(
-                name, problem, filters, numbers, problem.threads(settings.get_num_threads())
-            )
-            if status:  # out of the transform's range: the algorithm decides again at each call
-                numbers = None
-    return PackedFilters(filters, kind, chosen, numbers)
+    job = _prepare(kind, geometry, w.dtype, algorithm, precision)
+    if job.chosen in ("direct", "im2col"):
+        return PackedFilters(filters, kind, job.chosen, None)
+    if not _kernels.all_finite(filters):
+        return PackedFilters(filters, kind, "direct", None)
+    size = _kernels.packed_numbers(job.name, job.problem, filters.itemsize)
+    numbers = None
+    if size:
+        check_memory((size,), filters.dtype, "the packed filter")
+        numbers = np.empty(size, filters.dtype)
+        threads = job.problem.threads(settings.get_num_threads())
+        if _kernels.pack(job.name, job.problem, filters, numbers, threads):
+            numbers = None  # out of the transform's range: each call sees to that itself
+    return PackedFilters(filters, kind, job.chosen, numbers)
 
 
-def _run(
-    kind: str,
-    first: np.ndarray,
-    second: np.ndarray | PackedFilters,
-    geometry: Conv2DGeometry,
-    algorithm: str | None,
-    precision: str | None,
-    bias: np.ndarray | None,
-    activation: str | None,
-    out: np.ndarray | None,
-) -> np.ndarray:
-    """Choose the algorithm, make the arrays contiguous, allocate the result, and call the kernel."""
-    problem = _problem(geometry)
-    packed = None
-    if isinstance(second, PackedFilters):
-        algorithm, packed, second = second.algorithm, second.numbers, second.w
-    chosen = _choose(kind, first.dtype, geometry, problem, algorithm, precision)
-    with record.stage("arrange in memory") as stage:
-        a = np.ascontiguousarray(to_accumulator(first))
-        b = np.ascontiguousarray(to_accumulator(second))
-        fits = out is not None and out.dtype == a.dtype and out.flags.carray
-        sums = out if fits and out is not None else np.empty(_result_shape(kind, geometry), a.dtype)
-        stage.arrays(first=a, second=b, result=sums)
-    threads = settings.get_num_threads()
-    if chosen in ("direct", "im2col"):
-        _run_loops(chosen, kind, a, b, sums, geometry, problem, threads)
-    elif kind == _FILTER:
-        with record.stage(f"_kernels.{chosen}, filter gradient") as stage:
-            stage.say("instruction set: {}, threads: at most {}", _kernels.isa(), threads)
-            _check(_kernels.run_filter_gradient(chosen, problem, a, b, sums, threads))
-    else:
-        wide_bias = None if bias is None else to_accumulator(bias)
-        relu = activation == "relu"
-        if _run_rung(chosen, kind, a, b, packed, wide_bias, relu, sums, geometry, problem, threads):
-            return finish(sums, first.dtype, None, None, out)
-    return finish(sums, first.dtype, bias, activation, out)
+@dataclass(frozen=True, eq=False, slots=True)
+class _Job:
+    """What can be known of a call before its data: kept, so that a small call is quick."""
 
-
-def _run_rung(
-    chosen: str,
-    kind: str,
-    data: np.ndarray,
-    w: np.ndarray,
-    packed: np.ndarray | None,
-    bias: np.ndarray | None,
-    relu: bool,
-    result: np.ndarray,
-    geometry: Conv2DGeometry,
-    problem: Any,
-    threads: int,
-) -> bool:
-    """Run a rung that multiplies padding as zeros; return False where the direct loops had to, without bias.
-
-    An infinity or NaN in the filter would turn those zeros into NaN. Either shows: in the filter before, or
-    in the result after; the smaller of the two is looked at.
-    """
-    zeros_are_multiplied = chosen != "depthwise" and (
-        geometry.rows.has_padding or geometry.cols.has_padding or kind == _INPUT
-    )
-    before = zeros_are_multiplied and w.nbytes <= result.nbytes and packed is None
-    if not (before and not _kernels.all_finite(w)):
-        with record.stage(f"_kernels.{chosen}") as stage:
-            stage.say("instruction set: {}, threads: at most {}", _kernels.isa(), threads)
-            name = f"{chosen}_{kind}"
-            _check(_kernels.run(name, problem, data, w, packed, bias, relu, result, threads))
-        after = zeros_are_multiplied and not before and packed is None
-        if not after or _kernels.all_finite(result) or _kernels.all_finite(w):
-            return True
-    with record.stage("choose algorithm again") as stage:
-        stage.know(algorithm="direct")
-        stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", chosen)
-    _run_loops("direct", kind, data, w, result, geometry, problem, threads)
-    return False
-
-
-def _run_loops(
-    chosen: str,
-    kind: str,
-    a: np.ndarray,
-    b: np.ndarray,
-    sums: np.ndarray,
-    geometry: Conv2DGeometry,
-    problem: Any,
-    threads: int,
-) -> None:
-    """Run the first two rungs: the loops of the definition, and patches with BLAS."""
-    if chosen == "im2col":
-        padded = geometry.rows.has_padding or geometry.cols.has_padding
-        if padded and not np.isfinite(b).all():
-            with record.stage("choose algorithm again") as stage:
-                stage.know(algorithm="direct")
-                stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
-            chosen = "direct"
-    threads = problem.threads(threads)
-    with record.stage(f"_kernels.{chosen}_{kind}") as stage:
-        kernel = getattr(_kernels, f"{chosen}_{kind}")
-        if chosen == "direct":
-            stage.say("threads: {}", threads)
-            kernel(a, b, sums, problem, threads)
-        else:
-            scratch, block_rows = _patches(kind, geometry, a.dtype, threads)
-            stage.arrays(patches=scratch)
-            stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
-            with _ONE_BLAS_THREAD:
-                kernel(a, b, sums, problem, scratch, block_rows)
-
-
-def _check(status: int) -> None:
-    """Turn a status of kernels/problem.h into an error."""
-    if status == 1:
-        raise MemoryError("no memory for the scratch of the kernel")
-    if status:
-        raise RuntimeError(f"the kernel refused the problem with status {status}: a mistake in _choose")
-
-
-def _result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
-    if kind == _FORWARD:
-        return geometry.output_shape
-    return geometry.input_shape if kind == _INPUT else geometry.filters_shape
+    kind: str
+    chosen: str
+    why: str
+    name: str
+    problem: Any
+    geometry: Conv2DGeometry
+    result_shape: tuple[int, ...]
+    multiplies_padding: bool
 
 
 @lru_cache(maxsize=1024)
-def _problem(geometry: Conv2DGeometry) -> Any:
-    """The integers of a geometry as the kernels take them."""
+def _prepare(
+    kind: str, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
+) -> _Job:
+    """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
     rows, cols = geometry.rows, geometry.cols
-    return _kernels.Problem(
+    problem = _kernels.Problem(
         geometry.batch,
         rows.in_size,
         cols.in_size,
@@ -369,28 +262,126 @@ def _problem(geometry: Conv2DGeometry) -> Any:
         rows.pad_before,
         cols.pad_before,
     )
+    if algorithm:
+        chosen, why = algorithm, "asked for"
+    elif dtype.kind == "i":
+        chosen, why = "direct", "the other rungs have no integers"
+    else:
+        chosen = problem.choose(kind, max(4, dtype.itemsize), precision == "strict")
+        why = _WHY[chosen]
+    # a scatter has an edge on every side, and what lies beyond it is multiplied as zeros too
+    edges = geometry.has_padding or kind == _INPUT
+    multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
+    shape = result_shape(kind, geometry)
+    return _Job(kind, chosen, why, f"{chosen}_{kind}", problem, geometry, shape, multiplies_padding)
 
 
-def _choose(
+def _run(
     kind: str,
-    dtype: np.dtype[Any],
+    first: np.ndarray,
+    second: np.ndarray | PackedFilters,
     geometry: Conv2DGeometry,
-    problem: Any,
     algorithm: str | None,
     precision: str | None,
-) -> str:
-    """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
+    bias: np.ndarray | None,
+    activation: str | None,
+    out: np.ndarray | None,
+) -> np.ndarray:
+    """Choose the algorithm, make the arrays contiguous, allocate the result, and call the kernel."""
+    packed = None
+    if isinstance(second, PackedFilters):
+        algorithm, packed, second = second.algorithm, second.numbers, second.w
     with record.stage("choose algorithm") as stage:
-        if algorithm:
-            chosen, why = algorithm, "asked for"
-        elif dtype.kind == "i":
-            chosen, why = "direct", "the other rungs have no integers"
+        job = _prepare(kind, geometry, first.dtype, algorithm, precision)
+        stage.know(algorithm=job.chosen)
+        stage.say("{}: {}", job.chosen, job.why)
+    with record.stage("arrange in memory") as stage:
+        a = np.ascontiguousarray(to_accumulator(first))
+        b = np.ascontiguousarray(to_accumulator(second))
+        fits = out is not None and out.dtype == a.dtype and out.flags.carray
+        sums = out if fits and out is not None else np.empty(job.result_shape, a.dtype)
+        stage.arrays(first=a, second=b, result=sums)
+    threads = settings.get_num_threads()
+    if job.chosen in ("direct", "im2col"):
+        _run_loops(job, job.chosen, a, b, sums, threads)
+    elif kind == _FILTER:
+        with record.stage("_kernels.run_filter_gradient") as stage:
+            stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            _check(_kernels.run_filter_gradient(job.chosen, job.problem, a, b, sums, threads))
+    else:
+        wide_bias = None if bias is None else to_accumulator(bias)
+        if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):
+            bias = activation = None  # done in the kernel
+    return finish(sums, first.dtype, bias, activation, out)
+
+
+def _run_rung(
+    job: _Job,
+    data: np.ndarray,
+    w: np.ndarray,
+    packed: np.ndarray | None,
+    bias: np.ndarray | None,
+    relu: bool,
+    result: np.ndarray,
+    threads: int,
+) -> bool:
+    """Run a rung that may multiply padding as zeros; False where the direct loops had to, without bias.
+
+    An infinity or NaN in the filter would turn those zeros into NaN. Either shows: in the filter before,
+    or in the result after; the smaller of the two is looked at. A packed filter was looked at when packed.
+    """
+    look = job.multiplies_padding and packed is None
+    before = look and w.nbytes <= result.nbytes
+    if not before or _kernels.all_finite(w):
+        with record.stage("_kernels.run") as stage:
+            stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            _check(_kernels.run(job.name, job.problem, data, w, packed, bias, relu, result, threads))
+        if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
+            return True
+    with record.stage("choose algorithm again") as stage:
+        stage.know(algorithm="direct")
+        stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", job.chosen)
+    _run_loops(job, "direct", data, w, result, threads)
+    return False
+
+
+def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+    """Run the first two rungs: the loops of the definition, and patches with BLAS."""
+    if chosen == "im2col" and job.multiplies_padding and not np.isfinite(b).all():
+        with record.stage("choose algorithm again") as stage:
+            stage.know(algorithm="direct")
+            stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
+        chosen = "direct"
+    threads = job.problem.threads(threads)
+    name = f"{chosen}_{job.kind}"
+    with record.stage(f"_kernels.{name}") as stage:
+        if chosen == "direct":
+            stage.say("threads: {}", threads)
+            getattr(_kernels, name)(a, b, sums, job.problem, threads)
         else:
-            chosen = problem.choose(kind, max(4, dtype.itemsize), precision == "strict")
-            why = _WHY[chosen]
-        stage.know(algorithm=chosen)
-        stage.say("{}: {}", chosen, why)
-    return chosen
+            scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads)
+            stage.arrays(patches=scratch)
+            stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
+            with _ONE_BLAS_THREAD:
+                getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+
+
+class _InstructionSet:
+    """Its name, asked for only where somebody reads the trace."""
+
+    def __format__(self, spec: str) -> str:
+        return str(_kernels.isa())
+
+
+_ISA = _InstructionSet()
+
+
+def _check(status: int) -> None:
+    """Turn a status of kernels/problem.h into an error."""
+    if status == 1:
+        raise MemoryError("no memory for the scratch of the kernel")
+    if status:
+        raise RuntimeError(f"the kernel refused the problem with status {status}: a mistake in _prepare")
 
 
 def _patches(

@@ -20,7 +20,7 @@ from .. import record
 from ..arguments import check_memory
 from ..geometry import Conv2DGeometry
 from ..taps import overlap, window
-from . import Algorithm, finish, pad, to_accumulator
+from . import QUIET, Algorithm, finish, pad, to_accumulator
 
 ALGORITHMS = (
     Algorithm("im2col", "patches as a matrix, times the filter as a matrix: one large product"),
@@ -30,6 +30,7 @@ ALGORITHMS = (
 _BLOCK_BYTES = 64 << 20  # the patches of as many images as fit into this are made at once
 
 
+@QUIET
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
@@ -57,6 +58,7 @@ def conv2d(
     return finish(y, x.dtype, bias, activation, out)
 
 
+@QUIET
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
@@ -85,6 +87,7 @@ def conv2d_backprop_input(
     return finish(dx, dy.dtype, bias, activation, out)
 
 
+@QUIET
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
@@ -214,8 +217,7 @@ def _choose(algorithm: str | None, factor: np.ndarray, geometry: Conv2DGeometry)
     """im2col, unless its zeros for padding would meet an infinity or NaN: 0 * NaN is NaN."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or "im2col"
-        padded = geometry.rows.has_padding or geometry.cols.has_padding
-        if chosen == "im2col" and padded and not np.isfinite(factor).all():
+        if chosen == "im2col" and geometry.has_padding and not np.isfinite(factor).all():
             chosen = "taps"
             stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
         stage.know(algorithm=chosen)

@@ -18,7 +18,7 @@ from ..arguments import FLOATS, check_memory
 from ..bounds import float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..taps import triples, window
-from . import Algorithm, finish, pad, to_accumulator
+from . import QUIET, Algorithm, finish, pad, to_accumulator
 
 ALGORITHMS = (
     Algorithm("sparse", "the convolution as a sparse matrix C: y = C x, and its transpose is C.T"),
@@ -33,6 +33,7 @@ ALGORITHMS = (
 )
 
 
+@QUIET
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
@@ -60,6 +61,7 @@ def conv2d(
     return finish(y, x.dtype, bias, activation, out)
 
 
+@QUIET
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
@@ -94,6 +96,7 @@ def conv2d_backprop_input(
     return finish(np.ascontiguousarray(dx), dy.dtype, bias, activation, out)
 
 
+@QUIET
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
