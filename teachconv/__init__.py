@@ -10,6 +10,8 @@ under one API, so that one can trace what a call does, explain each number and d
 [[45.0, 39.0], [66.0, 50.0]]
 """
 
+from typing import Any
+
 from . import backends
 from .diffing import DiffReport, DiffRow, check_backend, diff
 from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable
@@ -72,3 +74,13 @@ __all__ = [
     "trace",
     "use_backend",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the graph runtime only when it is asked for: `teachconv.graph` and `teachconv.function`."""
+    if name in ("graph", "function"):
+        from importlib import import_module
+
+        module = import_module("teachconv.graph")
+        return module if name == "graph" else module.function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -201,13 +201,15 @@ def to_dtype(name: Any) -> np.dtype[Any]:
 _KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
 
 
-def as_array(value: Any, name: str, ndim: int = 4) -> np.ndarray:
+def as_array(value: Any, name: str, ndim: int | None = 4) -> np.ndarray:
     """Return ``value`` as a native, aligned NumPy array of ``ndim`` axes and a supported dtype.
+
+    With ``ndim`` None any number of axes will do.
 
     Takes arrays, nested lists, and whatever speaks ``__array__``, ``__dlpack__`` or the array API.
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
-    if array.ndim != ndim:
+    if ndim is not None and array.ndim != ndim:
         axes = "[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]"
         expected = f"4 axes, {axes}" if ndim == 4 else "1 axis, [out_channels]"
         raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")

@@ -1,4 +1,5 @@
-"""The command line: ``python -m teachconv {demo, explain, trace, diff, backends, bench}``.
+"""The command line: ``python -m teachconv {demo, explain, trace, diff, backends,
+bench, graph}``.
 
 Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy files. Exit status: 0 if
 all is well, 1 where a diff fails, 2 where the arguments are wrong.
@@ -20,6 +21,7 @@ from . import backends, nn_ops
 from .cases import CASES, DATA, make_array
 from .diffing import DiffReport, check_cases, diff
 from .explaining import explain
+from .graph import commands as graph_commands
 from .tracing import trace
 from .tuning import autotune
 
@@ -41,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_diff(commands)
     add_backends(commands)
     add_bench(commands)
+    graph_commands.add_commands(commands)
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments))

@@ -570,8 +570,12 @@ def run_canonical(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    activation: str | None = None,
 ) -> np.ndarray:
-    """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient."""
+    """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient.
+
+    ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
+    """
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend)
         dtype, shape = call.first.dtype, call.canonical_shape
@@ -586,10 +590,12 @@ def run_canonical(
         with record.stage("nothing to sum"):
             result = np.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
-            return result
+            return np.maximum(result, 0, out=result) if activation == "relu" else result
     options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
     if call.bias is not None:
         options["bias"] = call.bias
+    if activation is not None:
+        options["activation"] = activation
     with record.stage(f"{name}.{call.kind}") as stage:
         second = call.second if call.packed is None else call.packed
         result = getattr(module, call.kind)(call.first, second, call.geometry, **options)

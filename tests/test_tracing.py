@@ -1,7 +1,6 @@
 """trace shows the very call that ran; recording costs nothing and leaves nothing behind."""
 
 import linecache
-import time
 
 import numpy as np
 import pytest
@@ -79,13 +78,12 @@ def test_errors_pass_through_and_end_the_recording():
 
 
 def test_stages_are_free_where_nobody_listens():
-    """Not a timing of a machine: the same object comes back each time, and it makes nothing."""
-    assert record.stage("a") is record.stage("b")
-    start = time.perf_counter()
-    for _ in range(1000):
-        with record.stage("a") as stage:
-            stage.say("{}", 1)
-    assert time.perf_counter() - start < 1  # a microsecond each, a thousand times over
+    """The same object comes back each time, and what it is told is neither formatted nor kept."""
+    silence = record.stage("a")
+    assert silence is record.stage("b")
+    with silence as stage:
+        stage.say("{} {}", "one value for two places")  # would raise if it were formatted
+    assert not hasattr(silence, "__dict__") or not vars(silence)
 
 
 def test_nested_traces_do_not_mix():

@@ -11,6 +11,7 @@ import os
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from math import prod
 from typing import Any
@@ -33,9 +34,12 @@ def _load() -> tuple[Any, ImportError | None]:
     if ours:
         os.environ["OMP_WAIT_POLICY"] = "passive"
     try:
-        from .. import _kernels  # type: ignore[attr-defined]
-
-        return _kernels, None
+        kernels = import_module("teachconv._kernels")
+        wanted = os.environ.get("TEACHCONV_ISA", "best")
+        if wanted not in ("best", "baseline", "avx2", "avx512"):
+            raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {wanted!r}")
+        kernels.set_isa(wanted)
+        return kernels, None
     except ImportError as error:  # no compiler at install time: the other backends still work
         return None, error
     finally:

@@ -1,0 +1,107 @@
+"""Writes docs/graph_tables.inc: what the page graph.md shows of TensorFlow's runs and of ours.
+
+    python docs/graph_tables.py            (tests/test_graph_tensorflow.py fails when the file is old)
+
+TensorFlow's side is tests/recorded/tensorflow_graph.json; ours is run here and now.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+from teachconv import graph as tg
+from teachconv.graph import photo_network
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE / "graph_tables.inc"
+RECORDED = HERE.parent / "tests" / "recorded"
+
+
+def script() -> Any:
+    """The module that recorded TensorFlow, for its `build`."""
+    spec = importlib.util.spec_from_file_location("recorded_graph", RECORDED / "record_tensorflow_graph.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def ours(module: Any) -> dict[str, tg.RunMetadata]:
+    """The log of each run of the same graph."""
+    graph = tg.Graph()
+    with graph.as_default():
+        module.build(tg)
+    logs = {}
+    for name, (fetches, feeds, on) in module.RUNS.items():
+        logs[name] = tg.RunMetadata()
+        with tg.Session(graph, tg.ConfigProto(on, on, on, backend="numpy")) as session:
+            session.run("init")
+            values = {feed: module.integers(feed, module.FED[feed]) for feed in feeds}
+            session.run(fetches, values, run_metadata=logs[name])
+    return logs
+
+
+def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
+    """One line for each run: what was fetched, and how many nodes of the graph were left on either side."""
+    lines = ["| run | fetched | fed | nodes TensorFlow ran | nodes run here | only here |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for name, (fetches, feeds, _) in module.RUNS.items():
+        theirs = {node["name"] for node in recorded["runs"][name]["nodes"] if node["op"] != "_Retval"}
+        mine = {node.name for node in logs[name].nodes}
+        assert theirs <= mine
+        only = ", ".join(f"`{node}`" for node in sorted(mine - theirs)) or "–"
+        shown = [", ".join(f"`{item}`" for item in items) or "–" for items in (fetches, feeds)]
+        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {len(theirs)} | {len(mine)} | {only} |")
+    return lines
+
+
+def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
+    """The run "scores", node by node, beside each other."""
+    theirs = {node["name"]: node for node in recorded["runs"]["scores"]["nodes"]}
+    lines = [
+        "| node | TensorFlow's op | op here | what it reads, the same on both sides |",
+        "|---|---|---|---|",
+    ]
+    for node in logs["scores"].after.nodes.values():  # type: ignore[union-attr]
+        their = theirs[node.name]
+        assert their["inputs"] == list(node.inputs), node.name
+        fused = f" ({' + '.join(their['fused_ops'])})" if "fused_ops" in their else ""
+        reads = ", ".join(f"`{name}`" for name in node.inputs) or "–"
+        lines.append(f"| `{node.name}` | {their['op']}{fused} | {node.op} | {reads} |")
+    return lines
+
+
+def fence(text: object) -> list[str]:
+    """Text in a box of its own."""
+    return ["```text", str(text), "```"]
+
+
+def generate() -> str:
+    """The text of the file."""
+    recorded, module = json.loads((RECORDED / "tensorflow_graph.json").read_text()), script()
+    logs = ours(module)
+    photo = photo_network.run("numpy").metadata
+    events = [f"{rewrite.optimizer}: {rewrite.into} ({rewrite.why})" for rewrite in photo.rewrites]
+    parts = [
+        ["% written by docs/graph_tables.py: do not edit", ""],
+        [f"TensorFlow {recorded['versions']['tensorflow']}, oneDNN {recorded['versions']['oneDNN']}:", ""],
+        run_table(recorded, logs, module),
+        ["", "The first of these runs, node by node:", ""],
+        node_table(recorded, logs, module),
+        ["", "## The photograph's network, before and after", ""],
+        fence(photo.before),
+        ["", "What was done to it:", ""],
+        fence("\n".join(events)),
+        ["", "And what ran:", ""],
+        fence(photo.after),
+    ]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(generate(), encoding="utf-8", newline="\n")
+    print(f"wrote {TARGET}")

@@ -1,0 +1,109 @@
+"""teachconv.graph: how TensorFlow executes an op, from its definition to its kernel, every step shown.
+
+One calls tf.nn.conv2d and finds a chain of Python that computes nothing, a generated file that is in no
+repository, a session, and an implementation far away. This package is that machinery in files that one
+can read at one sitting, each with the name of its counterpart, running on teachconv's backends:
+
+op_def.py, core_ops.py -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph, Tensor,
+Operation) -> session.py -> subgraph.py (prune) -> placer.py -> constant_folding.py, optimizer_cse.py,
+remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
+
+>>> import numpy as np, teachconv as tc
+>>> tg = tc.graph
+>>> with tg.Graph().as_default() as graph:
+...     x = tg.placeholder("float32", [None, 4, 4, 1], name="x")
+...     w = tg.Variable(np.ones((3, 3, 1, 1), "float32"), name="w")
+...     y = tg.nn.relu(tg.nn.bias_add(tg.nn.conv2d(x, w, 1, "SAME"), [-5.0]))
+...     init = tg.global_variables_initializer()
+>>> with tg.Session(graph) as session:
+...     session.run(init)
+...     session.run(y, {x: np.ones((1, 4, 4, 1))})[0, :, :, 0].tolist()
+[[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
+"""
+
+from . import core_ops, nn_ops  # noqa: F401  (core_ops fills the registry)
+from . import nn_ops as nn
+from .array_ops import group, identity, pad, placeholder, reshape, transpose
+from .config import ConfigProto
+from .constant_op import constant
+from .context import executing_eagerly, get_default_graph
+from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .errors import FailedPreconditionError, InvalidArgumentError
+from .find_source import find_source
+from .gradient_registry import RegisterGradient
+from .graph_execution_state import SoftPlacementWarning
+from .graph_pictures import picture_graph
+from .math_ops import add, matmul, multiply, reduce_mean, reduce_sum, square, subtract
+from .op_def import get_op_def
+from .ops import (
+    Graph,
+    Operation,
+    Tensor,
+    bfloat16,
+    control_dependencies,
+    device,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+    name_scope,
+)
+from .run_metadata import NodeStats, RunMetadata
+from .session import Session
+from .variables import Variable, global_variables_initializer
+
+__all__ = [
+    "ConcreteFunction",
+    "ConfigProto",
+    "FailedPreconditionError",
+    "Function",
+    "Graph",
+    "InvalidArgumentError",
+    "NodeStats",
+    "Operation",
+    "RegisterGradient",
+    "RunMetadata",
+    "Session",
+    "SoftPlacementWarning",
+    "Tensor",
+    "TensorSpec",
+    "Variable",
+    "add",
+    "assign",
+    "bfloat16",
+    "constant",
+    "control_dependencies",
+    "device",
+    "executing_eagerly",
+    "find_source",
+    "float16",
+    "float32",
+    "float64",
+    "function",
+    "get_default_graph",
+    "get_op_def",
+    "global_variables_initializer",
+    "group",
+    "identity",
+    "int32",
+    "int64",
+    "matmul",
+    "multiply",
+    "name_scope",
+    "nn",
+    "pad",
+    "picture_graph",
+    "placeholder",
+    "reduce_mean",
+    "reduce_sum",
+    "reshape",
+    "square",
+    "subtract",
+    "transpose",
+]
+
+
+def assign(ref: Variable, value: object, name: str | None = None) -> object:
+    """Replace a variable's value: `Variable.assign`, as tf.compat.v1.assign."""
+    return ref.assign(value, name)

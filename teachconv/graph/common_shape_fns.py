@@ -1,0 +1,356 @@
+"""Shape functions: from the static shapes of an op's inputs to those of its outputs, before it runs.
+
+TensorFlow: core/framework/common_shape_fns.cc. What concerns windows and padding is asked of
+`teachconv.geometry`, so that a graph cannot promise a shape that the kernel does not make. A size that
+is not known yet stands as None and stays None wherever it decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..arguments import normalize_padding, normalize_pair, to_nhwc
+from ..errors import ArgumentError
+from ..geometry import conv2d_geometry
+from .tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
+
+__all__ = ["InferenceContext", "padding_argument"]
+
+_LARGE = 1 << 30  # stands in for rows that are not known: no filter is too large for it
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceContext:
+    """What a shape function sees: its op's name, the inputs' static shapes, the attributes.
+
+    ``values`` holds the inputs that are known already (constants), None for the others: Reshape's
+    result, say, depends on the value of ``shape``. TensorFlow: core/framework/shape_inference.h.
+    """
+
+    op: str
+    shapes: Sequence[StaticShape]
+    values: Sequence[np.ndarray | None]
+    attrs: Mapping[str, Any]
+
+    def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
+        """Return the shape of an input that must have ``rank`` axes."""
+        shape = self.shapes[index]
+        if shape is None:
+            return (None,) * rank
+        if len(shape) != rank:
+            raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
+        return shape
+
+
+def padding_argument(attrs: Mapping[str, Any]) -> Any:
+    """Return ``padding`` as geometry takes it: the string, or the four pairs of ``explicit_paddings``.
+
+    >>> padding_argument({"padding": "EXPLICIT", "explicit_paddings": (0, 0, 1, 2, 3, 4, 0, 0)})
+    ((0, 0), (1, 2), (3, 4), (0, 0))
+    """
+    padding, explicit = attrs["padding"], attrs.get("explicit_paddings", ())
+    if padding != "EXPLICIT":
+        if explicit:
+            raise ArgumentError(
+                f"explicit_paddings must be empty where padding is {padding!r}; got {list(explicit)}"
+            )
+        return padding
+    if len(explicit) != 8:
+        raise ArgumentError(
+            'explicit_paddings must hold 8 ints where padding is "EXPLICIT": before and after for each '
+            f"of the 4 axes, in data_format order; got {list(explicit)}"
+        )
+    return tuple(zip(explicit[::2], explicit[1::2], strict=True))
+
+
+# ---------------------------------------------------------------------------------------------
+# Windows: convolution and pooling
+# ---------------------------------------------------------------------------------------------
+
+
+def conv2d_shape(c: InferenceContext) -> StaticShape:
+    """[batch, out_rows, out_cols, out_channels] in data_format order."""
+    return _windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))
+
+
+def fused_conv2d_shape(c: InferenceContext) -> StaticShape:
+    """As `conv2d_shape`; the bias has one number for each output channel."""
+    shape = conv2d_shape(c)
+    channels = _nhwc(c, shape)[3]
+    if not is_compatible(c.with_rank(2, 1, "bias"), (channels,)):
+        raise ArgumentError(f"bias of {c.op} must have shape {text((channels,))}; got {text(c.shapes[2])}")
+    return shape
+
+
+def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
+    """As `conv2d_shape`, the filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
+    shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")
+    in_channels = _nhwc(c, shape)[3]
+    if not is_compatible((in_channels,), (channels,)):
+        raise ArgumentError(
+            f"filter of {c.op} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"in_channels = {in_channels}; got {text(c.shapes[1])}"
+        )
+    known = in_channels if channels is None else channels
+    outs = None if known is None or multiplier is None else known * multiplier
+    # depthwise is a convolution in as many groups as there are channels
+    return _windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))
+
+
+def conv2d_backprop_input_shape(c: InferenceContext) -> StaticShape:
+    """The shape that ``input_sizes`` holds, where it is a constant; it must fit ``out_backprop``."""
+    filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
+    sizes = _known_shape(c, 0, "input_sizes", 4)
+    if sizes is None:
+        return (None, None, None, None)
+    wanted = _windowed(c, sizes, filters)
+    if not is_compatible(wanted, out_backprop):
+        raise ArgumentError(
+            f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
+            f"{list(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
+        )
+    return sizes
+
+
+def conv2d_backprop_filter_shape(c: InferenceContext) -> StaticShape:
+    """The shape that ``filter_sizes`` holds, where it is a constant; it must fit ``out_backprop``."""
+    shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
+    sizes = _known_shape(c, 1, "filter_sizes", 4)
+    if sizes is None:
+        return (None, None, None, None)
+    wanted = _windowed(c, shape, sizes)
+    if not is_compatible(wanted, out_backprop):
+        raise ArgumentError(
+            f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
+            f"{text(shape)} with filters {list(sizes)}; got {text(out_backprop)}"
+        )
+    return sizes
+
+
+def pool_shape(c: InferenceContext) -> StaticShape:
+    """The windows' count along rows and columns; batch and channels stay."""
+    shape = c.with_rank(0, 4, "input")
+    rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
+    channels = _nhwc(c, shape)[3]
+    # a filter over one channel at a time has the same windows
+    one_channel = (rows, cols, None if channels is None else min(1, channels), channels)
+    return _windowed(c, shape, one_channel)
+
+
+def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
+    return to_nhwc(shape, c.attrs["data_format"])
+
+
+def _windowed(
+    c: InferenceContext, shape: tuple[int | None, ...], filters: tuple[int | None, ...]
+) -> StaticShape:
+    """Ask the geometry, with a legal size in the place of every unknown one, and forget what hung on it."""
+    data_format = c.attrs["data_format"]
+    batch, in_rows, in_cols, in_channels = to_nhwc(shape, data_format)  # type: ignore[arg-type]
+    filter_rows, filter_cols, depth, outs = filters
+    some_depth = 1 if depth is None else depth
+    channels = some_depth if in_channels is None else in_channels
+    some_depth = channels if depth is None else depth
+    mode, pads = normalize_padding(padding_argument(c.attrs), data_format)
+    geometry = conv2d_geometry(
+        (
+            1 if batch is None else batch,
+            _LARGE if in_rows is None or filter_rows is None else in_rows,
+            _LARGE if in_cols is None or filter_cols is None else in_cols,
+            channels,
+        ),
+        (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
+        normalize_pair(list(c.attrs["strides"]), "strides", data_format),
+        pads if mode == "EXPLICIT" else mode,
+        dilations=normalize_pair(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
+    )
+    rows = None if in_rows is None or filter_rows is None else geometry.rows.out_size
+    cols = None if in_cols is None or filter_cols is None else geometry.cols.out_size
+    return (batch, outs, rows, cols) if data_format == "NCHW" else (batch, rows, cols, outs)
+
+
+def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = None) -> StaticShape:
+    """The shape that an int32 or int64 vector holds, None where it is not known before the run."""
+    given = c.with_rank(index, 1, what)
+    if rank is not None and not is_compatible(given, (rank,)):
+        raise ArgumentError(f"{what} of {c.op} must hold {rank} sizes; got shape {text(given)}")
+    value = c.values[index]
+    return None if value is None else tuple(int(size) for size in value)
+
+
+# ---------------------------------------------------------------------------------------------
+# Element by element, and the rest
+# ---------------------------------------------------------------------------------------------
+
+
+def unchanged_shape(c: InferenceContext) -> StaticShape:
+    """The first input's shape."""
+    return c.shapes[0]
+
+
+def no_outputs(c: InferenceContext) -> StaticShape:
+    """Nothing comes out."""
+    return None
+
+
+def explicit_shape(c: InferenceContext) -> StaticShape:
+    """What the attribute ``shape`` says."""
+    shape: StaticShape = c.attrs["shape"]
+    return shape
+
+
+def const_shape(c: InferenceContext) -> StaticShape:
+    """The shape of the attribute ``value``."""
+    return tuple(c.attrs["value"].shape)
+
+
+def assign_shape(c: InferenceContext) -> StaticShape:
+    """A variable takes values of its own shape only."""
+    if not is_compatible(c.shapes[0], c.shapes[1]):
+        raise ArgumentError(
+            f"value must have the variable's shape {text(c.shapes[0])}; got {text(c.shapes[1])}"
+        )
+    return merge(c.shapes[0], c.shapes[1])
+
+
+def bias_add_shape(c: InferenceContext) -> StaticShape:
+    """The value's shape; the bias has one number for each channel."""
+    value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
+    if value is None:
+        return None
+    nchw = c.attrs["data_format"] == "NCHW"
+    if len(value) < (3 if nchw else 2):
+        raise ArgumentError(f"value of {c.op} must have an axis of channels; got shape {text(value)}")
+    axis = 1 if nchw else len(value) - 1
+    if not is_compatible((value[axis],), bias):
+        raise ArgumentError(
+            f"bias of {c.op} must have {value[axis]} elements, one for each channel of the value "
+            f"{text(value)} in {c.attrs['data_format']} order; got {text(bias)}"
+        )
+    return value
+
+
+def broadcast_shape(c: InferenceContext) -> StaticShape:
+    """NumPy's rule: axes are matched from the last one, and a size of 1 stretches."""
+    x, y = c.shapes
+    if x is None or y is None:
+        return None
+    longest = max(len(x), len(y))
+    sizes: list[int | None] = []
+    ones: tuple[int, ...] = (1,)
+    for a, b in zip(ones * (longest - len(x)) + x, ones * (longest - len(y)) + y, strict=True):
+        if a == 1 or a == b:
+            sizes.append(b)
+        elif b == 1:
+            sizes.append(a)
+        elif a is None or b is None:
+            sizes.append(b if a is None else a)
+        else:
+            raise ArgumentError(
+                f"x and y of {c.op} must have shapes that fit each other, from the last axis on, sizes "
+                f"equal or 1; got {text(x)} and {text(y)}"
+            )
+    return tuple(sizes)
+
+
+def matmul_shape(c: InferenceContext) -> StaticShape:
+    """[rows of a, columns of b], after the transposes that the attributes ask for."""
+    a, b = c.with_rank(0, 2, "a"), c.with_rank(1, 2, "b")
+    rows, inner = a[::-1] if c.attrs["transpose_a"] else a
+    other, cols = b[::-1] if c.attrs["transpose_b"] else b
+    if not is_compatible((inner,), (other,)):
+        raise ArgumentError(
+            f"the columns of a and the rows of b must be as many for {c.op}; got {inner} and {other} "
+            f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
+        )
+    return rows, cols
+
+
+def reduction_shape(c: InferenceContext) -> StaticShape:
+    """Without the axes that are summed over, or with 1 in their place where ``keep_dims``."""
+    shape, axes = c.shapes[0], c.values[1]
+    if shape is None:
+        return None
+    if axes is None:
+        return (None,) * len(shape) if c.attrs["keep_dims"] else None
+    gone = normalize_axes(axes, len(shape), f"reduction_indices of {c.op}")
+    if c.attrs["keep_dims"]:
+        return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
+
+
+def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
+    """Return axes counted from 0; raise where one is outside or given twice.
+
+    >>> normalize_axes([-1, 0], 3, "axis")
+    (2, 0)
+    """
+    found = tuple(int(axis) for axis in np.ravel(axes))
+    if any(not -rank <= axis < rank for axis in found):
+        raise ArgumentError(f"{what} must be from {-rank} to {rank - 1}; got {list(found)}")
+    found = tuple(axis % rank for axis in found)
+    if len(set(found)) < len(found):
+        raise ArgumentError(f"{what} must name each axis once; got {list(found)}")
+    return found
+
+
+def reshape_shape(c: InferenceContext) -> StaticShape:
+    """The sizes in ``shape``, one of which may be -1: it is worked out from the number of elements."""
+    given = c.with_rank(1, 1, "shape")
+    wanted, source = c.values[1], c.shapes[0]
+    if wanted is None:
+        return None if given[0] is None else (None,) * given[0]
+    sizes = [int(size) for size in wanted]
+    if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
+        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {sizes}")
+    rest = prod(size for size in sizes if size != -1)
+    if not is_fully_defined(source):
+        return tuple(None if size == -1 else size for size in sizes)
+    count = prod(source)  # type: ignore[arg-type]
+    if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
+        raise ArgumentError(
+            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {sizes} cannot hold"
+        )
+    return tuple(count // rest if size == -1 else size for size in sizes)
+
+
+def transpose_shape(c: InferenceContext) -> StaticShape:
+    """The input's sizes in the order of ``perm``."""
+    shape, perm = c.shapes[0], c.values[1]
+    if shape is None or perm is None:
+        return None if shape is None else (None,) * len(shape)
+    order = normalize_axes(perm, len(shape), f"perm of {c.op}")
+    if len(order) != len(shape):
+        raise ArgumentError(f"perm of {c.op} must name all {len(shape)} axes; got {list(order)}")
+    return tuple(shape[axis] for axis in order)
+
+
+def pad_shape(c: InferenceContext) -> StaticShape:
+    """Each size with its paddings before and after."""
+    shape, paddings = c.shapes[0], c.values[1]
+    pairs = c.with_rank(1, 2, "paddings")
+    if shape is None or paddings is None:
+        return None if shape is None else (None,) * len(shape)
+    if pairs != (len(shape), 2):
+        raise ArgumentError(
+            f"paddings of {c.op} must have shape [{len(shape)}, 2]: before and after for each axis of "
+            f"{text(shape)}; got {text(pairs)}"
+        )
+    if paddings.min(initial=0) < 0:
+        raise ArgumentError(f"paddings of {c.op} must not be negative; got {paddings.tolist()}")
+    return tuple(
+        None if size is None else size + int(before) + int(after)
+        for size, (before, after) in zip(shape, paddings, strict=True)
+    )
+
+
+def softmax_shape(c: InferenceContext) -> StaticShape:
+    """The logits' shape, of one axis at least."""
+    if c.shapes[0] is not None and not c.shapes[0]:
+        raise ArgumentError(f"logits of {c.op} must have at least one axis; got a scalar")
+    return c.shapes[0]

@@ -1,0 +1,61 @@
+"""Computes, once and before any run, what depends on constants only.
+
+TensorFlow: core/common_runtime/constant_folding.cc and core/grappler/optimizers/constant_folding.cc.
+A folded node becomes a Const of the same name, so that whoever fetches it still finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .node_def import NodeDef, Nodes, Plan, Rewrite, reachable, sorted_nodes
+from .op_def import get_op_def
+from .op_kernel import OpKernelContext, find_kernel
+from .tensor_util import frozen
+
+__all__ = ["fold_constants"]
+
+MAX_BYTES = 10 << 20  # a larger result would cost more memory than it saves time, as in TensorFlow
+
+
+def fold_constants(plan: Plan, label: str = "") -> tuple[Plan, list[Rewrite]]:
+    """Return the plan with every node of constants replaced by its value; ``label`` is the run's backend.
+
+    The value comes from the very kernel that would have run. A node that fails is left as it is: its
+    error belongs to the run.
+    """
+    nodes: Nodes = dict(plan.nodes)
+    values: dict[str, np.ndarray] = {}
+    rewrites: list[Rewrite] = []
+    for node in sorted_nodes(plan.nodes):
+        if node.op == "Const":
+            values[node.name] = node.attrs["value"]
+        elif _foldable(node, values):
+            value = _compute(node, [values[name] for name, _ in node.inputs], label)
+            if value is None or value.nbytes > MAX_BYTES:
+                continue
+            values[node.name] = value
+            attrs = {"value": value, "dtype": value.dtype}
+            nodes[node.name] = replace(node, op="Const", inputs=(), attrs=attrs)
+            sources = tuple(dict.fromkeys(name for name, _ in node.inputs))
+            why = f"{node.op} of constants: {', '.join(sources)}"
+            rewrites.append(Rewrite("constant folding", (node.name,), node.name, why))
+    return (reachable(replace(plan, nodes=nodes)) if rewrites else plan), rewrites
+
+
+def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
+    if not node.inputs or node.control_inputs or get_op_def(node.op).is_stateful:
+        return False
+    return all(name in values for name, _ in node.inputs)
+
+
+def _compute(node: NodeDef, inputs: list[np.ndarray], label: str) -> np.ndarray | None:
+    kernel_def = find_kernel(node, "CPU", label)
+    try:
+        with np.errstate(all="ignore"):
+            value = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
+    except Exception:  # whatever it is, it will be raised by the run, with the node's name
+        return None
+    return frozen(np.asarray(value))

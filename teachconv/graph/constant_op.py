@@ -1,0 +1,40 @@
+"""Constants: from Python values and arrays to Const nodes.
+
+TensorFlow: python/framework/constant_op.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arguments import to_dtype
+from ..errors import ArgumentError
+from . import op_def_library
+from .context import executing_eagerly
+from .tensor_shape import as_shape
+from .tensor_util import frozen, to_array
+
+__all__ = ["constant"]
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+    """Return a tensor that has ``value`` in each run; outside a graph, the array itself.
+
+    ``dtype`` converts the value, ``shape`` reshapes it or fills with it where it is one number. Raises
+    ``TypeError`` or ``ValueError`` for what is no array of a supported dtype.
+
+    >>> from teachconv import graph as tg
+    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).tolist()
+    (dtype('int32'), [0.5, 0.5])
+    """
+    array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
+    if shape is not None:
+        sizes: Any = as_shape(shape)
+        if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
+            raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
+        array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
+    if executing_eagerly():
+        return array
+    return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})

@@ -1,0 +1,59 @@
+"""Says whether ops run at once or are added to a graph, and to which graph.
+
+TensorFlow: python/eager/context.py, executing_eagerly, and python/framework/ops.py, get_default_graph.
+Outside ``with graph.as_default():`` and outside a function that `function` traces, ops run eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .ops import Graph
+
+__all__ = ["executing_eagerly", "get_default_graph"]
+
+_default_graph: ContextVar[Graph | None] = ContextVar("teachconv_default_graph", default=None)
+
+
+def executing_eagerly() -> bool:
+    """Whether an op called here and now runs at once.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     inside = tg.executing_eagerly()
+    >>> inside, tg.executing_eagerly()
+    (False, True)
+    """
+    return _default_graph.get() is None
+
+
+def current_graph() -> Graph | None:
+    """The graph that ops are added to, None where they run eagerly."""
+    return _default_graph.get()
+
+
+def get_default_graph() -> Graph:
+    """Return the graph that ops are added to; raise ``ValueError`` where they run eagerly."""
+    graph = _default_graph.get()
+    if graph is None:
+        raise InvalidArgumentError(
+            "there is no graph here: ops run eagerly outside `with graph.as_default():` and outside a "
+            "function decorated with teachconv.function"
+        )
+    return graph
+
+
+@contextmanager
+def set_default_graph(graph: Graph | None) -> Iterator[None]:
+    """For the length of the block, add ops to ``graph``; with None, run them eagerly."""
+    token = _default_graph.set(graph)
+    try:
+        yield
+    finally:
+        _default_graph.reset(token)

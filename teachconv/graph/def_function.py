@@ -1,0 +1,402 @@
+"""`function`: traces a Python function to a graph, once per signature, and runs the graph from then on.
+
+TensorFlow: python/eager/polymorphic_function/polymorphic_function.py, tracing_compilation.py and
+python/framework/func_graph.py. The Python code runs while it is traced and at no other time: what it
+prints, appends or counts happens once per trace, and a number that it looked at is in the graph for good.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..arguments import to_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from . import gen_nn_ops, tensor_shape
+from .config import ConfigProto
+from .context import executing_eagerly, set_default_graph
+from .errors import InvalidArgumentError
+from .graph_execution_state import make_executable
+from .op_kernel import OpKernelContext
+from .ops import Graph, Operation, Tensor
+from .run_metadata import RunMetadata
+from .session import feed_value, fetched
+from .tensor_shape import StaticShape
+from .tensor_util import to_array
+from .variables import Variable
+
+__all__ = ["ConcreteFunction", "Function", "TensorSpec", "function"]
+
+_log = logging.getLogger("teachconv.graph")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """The shape and dtype of an argument; None stands for sizes that may differ from call to call.
+
+    >>> TensorSpec([None, 28, 28, 1], "float32")
+    TensorSpec(shape=(None, 28, 28, 1), dtype=dtype('float32'))
+    """
+
+    shape: StaticShape
+    dtype: Any = "float32"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tensor_shape.as_shape(self.shape))
+        object.__setattr__(self, "dtype", to_dtype(self.dtype))
+
+    def __str__(self) -> str:
+        return f"{tensor_shape.text(self.shape)} {self.dtype.name}"
+
+
+class FuncGraph(Graph):
+    """The graph of one trace; variables from outside are captured, one reference node for each."""
+
+    is_function = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.captures: dict[Variable, Tensor] = {}
+
+    def capture(self, variable: Variable) -> Tensor:
+        """Return the node that refers to an eager variable."""
+        if variable not in self.captures:
+            with self.control_dependencies(None), self.name_scope(None):
+                ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=variable.name)
+            self.captures[variable] = ref
+        return self.captures[variable]
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One trace: which it is, why it was needed, the signature, how long it took, how many nodes it made."""
+
+    number: int
+    reason: str
+    signature: str
+    seconds: float
+    nodes: int
+
+    def __str__(self) -> str:
+        return (
+            f"trace {self.number}: {self.reason}; signature {self.signature}; {self.nodes} nodes in "
+            f"{self.seconds * 1e3:.2f} ms"
+        )
+
+
+# What a signature holds for each argument: where it is in the call, and what it is
+Leaf = tuple[str, Any]
+
+
+def function(
+    python_function: Callable[..., Any] | None = None,
+    *,
+    input_signature: Sequence[TensorSpec] | None = None,
+    config: ConfigProto | None = None,
+) -> Any:
+    """Decorate a function so that it is traced to a graph, optimised and run as one, as tf.function.
+
+    Arrays become placeholders: another shape or dtype is another signature, and traces anew. Python
+    values (numbers, strings, flags) are part of the signature themselves. ``input_signature`` gives one
+    `TensorSpec` for each argument, in order; then there is one trace only. ``config`` switches the
+    optimisers.
+
+    >>> import numpy as np, teachconv as tc
+    >>> @tc.function
+    ... def blur(image, times=1):
+    ...     print("tracing")
+    ...     for _ in range(times):
+    ...         image = tc.graph.nn.avg_pool(image, 3, 1, "SAME")
+    ...     return image
+    >>> image = np.eye(3, dtype="float32").reshape(1, 3, 3, 1)
+    >>> blur(image)[0, 1, 1, 0], blur(2 * image)[0, 1, 1, 0]          # traced once
+    tracing
+    (np.float32(0.33333334), np.float32(0.6666667))
+    >>> _ = blur(image, times=2)
+    tracing
+    >>> [record.reason for record in blur.trace_log]
+    ['the first call', 'times: 1 -> 2']
+    """
+    if python_function is None:
+        return functools.partial(function, input_signature=input_signature, config=config)
+    if not callable(python_function):
+        raise ArgumentTypeError(f"python_function must be callable; got {python_function!r}")
+    return Function(python_function, input_signature, config)
+
+
+class Function:
+    """A Python function with a graph for each signature it was called with. `function` makes it.
+
+    ``trace_log`` holds a `TraceRecord` for each trace, with the reason for it.
+    """
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Sequence[TensorSpec] | None = None,
+        config: ConfigProto | None = None,
+    ):
+        functools.update_wrapper(self, python_function)
+        self._python_function = python_function
+        self._signature = inspect.signature(python_function)
+        self._specs = None if input_signature is None else tuple(input_signature)
+        if self._specs and not all(isinstance(spec, TensorSpec) for spec in self._specs):
+            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {input_signature!r}")
+        self._config = config or ConfigProto()
+        self._concrete: dict[tuple[Leaf, ...], ConcreteFunction] = {}
+        self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
+        self.trace_log: list[TraceRecord] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph of this signature, tracing it first if there is none yet.
+
+        Inside another trace or graph the Python function itself is called: its nodes go to that graph.
+        """
+        if not executing_eagerly():
+            return self._python_function(*args, **kwargs)
+        concrete, arrays = self._find(args, kwargs)
+        return concrete.run(arrays)
+
+    def profile(self, *args: Any, **kwargs: Any) -> tuple[Any, RunMetadata]:
+        """Call, and return the result with the `RunMetadata` of the run."""
+        metadata = RunMetadata()
+        concrete, arrays = self._find(args, kwargs)
+        return concrete.run(arrays, metadata), metadata
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Return the traced function for arguments, in which a `TensorSpec` may stand for an array."""
+        return self._find(args, kwargs)[0]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A method traces for each object of its own, whose attributes its graph has seen."""
+        if instance is None:
+            return self
+        if instance not in self._bound:
+            method = self._python_function.__get__(instance, owner)
+            self._bound[instance] = Function(method, self._specs, self._config)
+        return self._bound[instance]
+
+    def __repr__(self) -> str:
+        name = getattr(self._python_function, "__qualname__", repr(self._python_function))
+        return f"<function {name}, traced {len(self.trace_log)} times>"
+
+    # --- signatures and traces -------------------------------------------------------------------
+
+    def _find(self, args: Any, kwargs: Any) -> tuple[ConcreteFunction, list[Any]]:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if self._specs is not None:
+            self._apply_specs(bound)
+        leaves: list[Leaf] = []
+        arrays: list[Any] = []
+        for name, value in bound.arguments.items():
+            _flatten(name, value, leaves, arrays)
+        key = tuple(leaves)
+        if key not in self._concrete:
+            self._concrete[key] = self._trace(key, bound)
+        return self._concrete[key], arrays
+
+    def _apply_specs(self, bound: inspect.BoundArguments) -> None:
+        """Put the declared shapes into the signature; the arrays that come with them are checked."""
+        specs = self._specs or ()
+        names = list(bound.arguments)
+        if len(specs) != len(names):
+            raise ArgumentError(
+                f"input_signature must hold one TensorSpec for each argument ({', '.join(names) or 'none'}); "
+                f"got {len(specs)}"
+            )
+        for name, spec in zip(names, specs, strict=True):
+            value = bound.arguments[name]
+            if isinstance(value, TensorSpec):
+                bound.arguments[name] = spec
+                continue
+            array = to_array(value, spec.dtype, name)
+            if not tensor_shape.is_compatible(array.shape, spec.shape):
+                raise ArgumentError(
+                    f"{name} must have shape {tensor_shape.text(spec.shape)} (input_signature); got "
+                    f"{list(array.shape)}"
+                )
+            bound.arguments[name] = _Declared(spec, array)
+
+    def _trace(self, key: tuple[Leaf, ...], bound: inspect.BoundArguments) -> ConcreteFunction:
+        reason = self._reason(key)
+        start = time.perf_counter()
+        graph = FuncGraph()
+        inputs: list[Tensor] = []
+        with set_default_graph(graph):
+            arguments = {
+                name: _with_placeholders(name, value, inputs) for name, value in bound.arguments.items()
+            }
+            call = inspect.BoundArguments(bound.signature, arguments)
+            result = self._python_function(*call.args, **call.kwargs)
+            concrete = ConcreteFunction(graph, inputs, result, self._config)
+        record = TraceRecord(
+            len(self.trace_log) + 1,
+            reason,
+            ", ".join(f"{path}: {_leaf_text(leaf)}" for path, leaf in key) or "no arguments",
+            time.perf_counter() - start,
+            len(graph.get_operations()),
+        )
+        self.trace_log.append(record)
+        _log.info("%s %s", getattr(self, "__name__", "function"), record)
+        return concrete
+
+    def _reason(self, key: tuple[Leaf, ...]) -> str:
+        """What is new about a signature, compared with the nearest one that was traced."""
+        if not self._concrete:
+            return "the first call"
+        nearest: list[str] | None = None
+        for other in self._concrete:
+            old, new = dict(other), dict(key)
+            changes = [
+                f"{path}: {_leaf_text(old[path]) if path in old else 'not there'} -> "
+                f"{_leaf_text(new[path]) if path in new else 'not there'}"
+                for path in dict.fromkeys([*old, *new])
+                if old.get(path) != new.get(path)
+            ]
+            if nearest is None or len(changes) < len(nearest):
+                nearest = changes
+        return "; ".join(nearest or ["the arguments come in another order"])
+
+
+class ConcreteFunction:
+    """One trace, ready to run: its graph, its inputs, and an executable made on the first call.
+
+    ``graph`` is the traced `Graph`; `run` takes the arrays in the order of the placeholders.
+    """
+
+    def __init__(self, graph: FuncGraph, inputs: list[Tensor], result: Any, config: ConfigProto):
+        self.graph, self.inputs = graph, tuple(inputs)
+        self._outputs: list[Tensor] = []
+        targets: list[Operation] = []
+        self._rebuild = _flatten_result(result, graph, self._outputs, targets)
+        # side effects on variables belong to the function, whether or not its result needs them
+        targets += [op for op in graph.get_operations() if op.type == "Assign" and op not in targets]
+        self._executable = make_executable(graph, self._outputs, targets, self.inputs, config)
+        self._variables = {ref.op.name: variable for variable, ref in graph.captures.items()}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run on one array for each placeholder."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(repr(tensor) for tensor in self.inputs) or "none"
+            raise ArgumentError(f"the function takes {len(self.inputs)} arrays ({names}); got {len(arrays)}")
+        return self.run(list(arrays))
+
+    def run(self, arrays: list[Any], run_metadata: RunMetadata | None = None) -> Any:
+        """Run, and give the variables what was assigned to them once all has succeeded."""
+        feeds = [feed_value(tensor, array) for tensor, array in zip(self.inputs, arrays, strict=True)]
+        values = {
+            name: variable._value for name, variable in self._variables.items() if variable._value is not None
+        }
+        context = OpKernelContext(values, feeds)
+        results = self._executable.run(context, run_metadata)
+        for name, value in context.changed.items():
+            self._variables[name]._value = value
+        return self._rebuild(iter(fetched(results)))
+
+
+# ---------------------------------------------------------------------------------------------
+# Arguments and results, leaf by leaf
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Declared:
+    """An array together with the shape that input_signature declares for it."""
+
+    spec: TensorSpec
+    array: np.ndarray
+
+
+def _flatten(path: str, value: Any, leaves: list[Leaf], arrays: list[Any]) -> None:
+    """Collect what the signature is made of, and the arrays in the order of their placeholders."""
+    if isinstance(value, (list, tuple)):
+        leaves.append((path, f"{type(value).__name__} of {len(value)}"))
+        for index, item in enumerate(value):
+            _flatten(f"{path}[{index}]", item, leaves, arrays)
+    elif isinstance(value, Mapping):
+        leaves.append((path, f"dict of {', '.join(map(repr, value))}"))
+        for key, item in value.items():
+            _flatten(f"{path}[{key!r}]", item, leaves, arrays)
+    elif isinstance(value, _Declared):
+        leaves.append((path, value.spec))
+        arrays.append(value.array)
+    elif isinstance(value, (Variable, Tensor)):
+        leaves.append((path, value))  # known by identity
+    elif (spec := _spec(value)) is not None:
+        leaves.append((path, spec))
+        arrays.append(value)
+    else:
+        try:
+            hash(value)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{path} must be an array, a hashable Python value, or lists, tuples and dicts of those; got "
+                f"{value!r}"
+            ) from None
+        leaves.append((path, (type(value), value)))  # with the type: 1, 1.0 and True are equal
+
+
+def _spec(value: Any) -> TensorSpec | None:
+    """Shape and dtype of what becomes a placeholder, None for a Python value."""
+    if isinstance(value, TensorSpec):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+        array = to_array(value, None, "an argument")
+        return TensorSpec(array.shape, array.dtype)
+    return None
+
+
+def _leaf_text(leaf: Any) -> str:
+    return repr(leaf[1]) if isinstance(leaf, tuple) else str(leaf)
+
+
+def _with_placeholders(path: str, value: Any, inputs: list[Tensor]) -> Any:
+    """The argument as the Python function sees it while it is traced."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_with_placeholders(f"{path}_{i}", item, inputs) for i, item in enumerate(value)))
+    if isinstance(value, (list, tuple)):
+        items = [_with_placeholders(f"{path}_{index}", item, inputs) for index, item in enumerate(value)]
+        return type(value)(items)
+    if isinstance(value, Mapping):
+        return {key: _with_placeholders(f"{path}_{key}", item, inputs) for key, item in value.items()}
+    if isinstance(value, (Variable, Tensor)):
+        return value
+    spec = value.spec if isinstance(value, _Declared) else _spec(value)
+    if spec is None:
+        return value
+    name = "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in path).lstrip("_")
+    tensor: Tensor = gen_nn_ops.placeholder(spec.dtype, spec.shape, name=name or "argument")
+    inputs.append(tensor)
+    return tensor
+
+
+def _flatten_result(result: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]) -> Any:
+    """As the session does with fetches; what is no tensor is returned by every call as it is."""
+    if isinstance(result, (list, tuple)):
+        parts = [_flatten_result(item, graph, tensors, targets) for item in result]
+        if hasattr(result, "_fields"):
+            return lambda values: type(result)(*(part(values) for part in parts))
+        return lambda values: type(result)([part(values) for part in parts])
+    if isinstance(result, Mapping):
+        named = {key: _flatten_result(item, graph, tensors, targets) for key, item in result.items()}
+        return lambda values: {key: part(values) for key, part in named.items()}
+    if isinstance(result, Variable):
+        result = gen_nn_ops.identity(result, name="read")
+    if not isinstance(result, (Tensor, Operation)):
+        return lambda values: result
+    if result.graph is not graph:
+        raise InvalidArgumentError(f"the function returned {result.name!r}, which is of another graph")
+    if isinstance(result, Operation):
+        targets.append(result)
+        return lambda values: None
+    tensors.append(result)
+    return lambda values: next(values)

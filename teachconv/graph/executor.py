@@ -1,0 +1,295 @@
+"""Runs a plan: a queue of the nodes whose inputs are there, until none is left.
+
+TensorFlow: core/common_runtime/executor.cc. Each node waits for a count of others; when it has run, it
+takes one off the counts of those that wait for it, and puts the ones that reach zero into the queue. A
+value is let go after its last use. Nothing recurses, so a chain may be as long as memory allows.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError
+from .config import ConfigProto
+from .device_spec import DeviceSpec
+from .errors import FailedPreconditionError, InvalidArgumentError
+from .node_def import NodeDef, Plan, before, sorted_nodes
+from .op_def import get_op_def
+from .op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
+
+if TYPE_CHECKING:
+    from .run_metadata import Recorder
+
+__all__ = ["Executor", "Item"]
+
+_BYTES_FOR_A_THREAD = 1 << 16  # handing a node to a thread costs some 30 µs
+
+
+class Item:
+    """A node as the executor sees it: numbers in the place of names."""
+
+    __slots__ = (
+        "compute",
+        "expensive",
+        "first_output",
+        "followers",
+        "inputs",
+        "kernel",
+        "kernel_def",
+        "node",
+        "outputs",
+        "takes_refs",
+    )
+
+    def __init__(self, node: NodeDef, kernel_def: KernelDef, first_output: int):
+        op_def = get_op_def(node.op)
+        self.node, self.kernel_def = node, kernel_def
+        self.kernel: OpKernel = kernel_def.kernel(node, kernel_def.label)
+        self.compute: Callable[..., Any] = self.kernel.compute
+        self.expensive = self.kernel.is_expensive
+        self.first_output, self.outputs = first_output, len(op_def.outputs)
+        self.inputs: tuple[int, ...] = ()
+        self.followers: tuple[int, ...] = ()
+        # which inputs are references that this kernel wants the value of
+        self.takes_refs = tuple(arg.is_ref for arg in op_def.inputs)
+
+
+class Executor:
+    """A plan with a kernel for every node; `run` may be called by several threads at once."""
+
+    def __init__(self, plan: Plan, config: ConfigProto):
+        nodes = sorted_nodes(plan.nodes)  # raises where there is a cycle
+        self.threads = config.threads()
+        self.items: list[Item] = []
+        slots: dict[tuple[str, int], int] = {}
+        is_ref: list[bool] = []
+        for node in nodes:
+            device = DeviceSpec.from_string(node.device).device_type or "CPU"
+            item = Item(node, find_kernel(node, device, config.backend), len(slots))
+            self.items.append(item)
+            for index, arg in enumerate(get_op_def(node.op).outputs):
+                slots[node.name, index] = len(slots)
+                is_ref.append(arg.is_ref)
+        self._uses = [0] * len(slots)
+        for item in self.items:
+            item.inputs = tuple(slots[name] for name in item.node.inputs)
+            for slot in item.inputs:
+                self._uses[slot] += 1
+            refs = [is_ref[slot] for slot in item.inputs]
+            wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
+            item.takes_refs = item.takes_refs if wants else ()
+        self._fetches = [slots[name] for name in plan.fetches]
+        for slot in self._fetches:
+            self._uses[slot] += 1  # never reaches zero: the caller has the last use
+        self._pending = self._connect(nodes)
+        self._roots = [index for index, count in enumerate(self._pending) if not count]
+
+    def _connect(self, nodes: list[NodeDef]) -> list[int]:
+        """Fill in who follows whom; return how many each waits for."""
+        number = {node.name: index for index, node in enumerate(nodes)}
+        waits = [{number[name] for name in before(node)} for node in nodes]
+        for first, second in _variable_order(nodes):
+            waits[number[second]].add(number[first])
+        followers: list[list[int]] = [[] for _ in nodes]
+        for index, earlier in enumerate(waits):
+            for other in sorted(earlier):
+                followers[other].append(index)
+        for item, after in zip(self.items, followers, strict=True):
+            item.followers = tuple(after)
+        return [len(earlier) for earlier in waits]
+
+    def run(self, context: OpKernelContext, recorder: Recorder | None = None) -> list[Any]:
+        """Return the fetched values. An error names its node, and nothing that was assigned is kept."""
+        if recorder is not None or self.threads > 1:
+            values = self._run_in_steps(context, recorder)
+        else:
+            values = self._run_plainly(context)
+        fetched = [values[slot] for slot in self._fetches]
+        return [context.read(value) if type(value) is VariableRef else value for value in fetched]
+
+    def _run_plainly(self, context: OpKernelContext) -> list[Any]:
+        """One thread, nothing recorded: the whole overhead of a graph is in this loop."""
+        values: list[Any] = [None] * len(self._uses)
+        pending, uses, items = self._pending.copy(), self._uses.copy(), self.items
+        ready = deque(self._roots)
+        item = None
+        try:
+            with np.errstate(all="ignore"):
+                while ready:
+                    item = items[ready.popleft()]
+                    inputs = [values[slot] for slot in item.inputs]
+                    if item.takes_refs:
+                        inputs = _dereference(inputs, item, context)
+                    result = item.compute(context, *inputs)
+                    if item.outputs == 1:
+                        if uses[item.first_output]:
+                            values[item.first_output] = result
+                    elif item.outputs:
+                        _store(values, uses, item, result)
+                    for slot in item.inputs:
+                        uses[slot] -= 1
+                        if not uses[slot]:
+                            values[slot] = None
+                    for follower in item.followers:
+                        pending[follower] -= 1
+                        if not pending[follower]:
+                            ready.append(follower)
+        except Exception as error:
+            raise _with_node(error, item) from error
+        return values
+
+    def _run_in_steps(self, context: OpKernelContext, recorder: Recorder | None) -> list[Any]:
+        """The same with threads for expensive nodes, and with every step told to ``recorder``.
+
+        Only this thread touches the queue and the values; another thread just computes. So the results
+        are those of `_run_plainly`, whatever the number of threads.
+        """
+        values: list[Any] = [None] * len(self._uses)
+        pending, uses = self._pending.copy(), self._uses.copy()
+        ready, running = deque(self._roots), 0
+        finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        failed: list[tuple[int, BaseException]] = []
+        while (ready and not failed) or running:
+            if ready and not failed:
+                index = ready.popleft()
+                item = self.items[index]
+                inputs = [values[slot] for slot in item.inputs]
+                step = _Step(item, index, inputs, context, recorder, finished)
+                alone = not ready and not running
+                if self.threads > running + 1 and not alone and _worth_a_thread(item, inputs):
+                    _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
+                    running += 1
+                    continue
+                step()
+            else:
+                running -= 1
+            index, result, error = finished.get()
+            item = self.items[index]
+            if error is not None:
+                failed.append((index, error))
+                continue
+            _store(values, uses, item, (result,) if item.outputs == 1 else result, recorder)
+            for slot in item.inputs:
+                uses[slot] -= 1
+                if not uses[slot]:
+                    if recorder is not None:
+                        recorder.freed(values[slot])
+                    values[slot] = None
+            for follower in item.followers:
+                pending[follower] -= 1
+                if not pending[follower]:
+                    ready.append(follower)
+        if failed:
+            index, error = min(failed, key=lambda pair: pair[0])
+            raise _with_node(error, self.items[index]) from error
+        return values
+
+
+class _Step:
+    """One node with its inputs, ready to be computed by this or another thread."""
+
+    __slots__ = ("args", "context", "finished", "index", "inputs", "item", "recorder")
+
+    def __init__(
+        self,
+        item: Item,
+        index: int,
+        inputs: list[Any],
+        context: OpKernelContext,
+        recorder: Recorder | None,
+        finished: SimpleQueue[tuple[int, Any, BaseException | None]],
+    ):
+        self.item, self.index, self.inputs, self.context = item, index, inputs, context
+        self.recorder, self.finished = recorder, finished
+
+    def __call__(self) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                inputs = self.inputs
+                if self.item.takes_refs:
+                    inputs = _dereference(inputs, self.item, self.context)
+                if self.recorder is None:
+                    result = self.item.compute(self.context, *inputs)
+                else:
+                    result = self.recorder.compute(self.item, self.context, inputs)
+        except BaseException as error:  # whatever it is, the waiting thread has to hear of it
+            self.finished.put((self.index, None, error))
+        else:
+            self.finished.put((self.index, result, None))
+
+
+def _dereference(inputs: list[Any], item: Item, context: OpKernelContext) -> list[Any]:
+    return [
+        value if takes or type(value) is not VariableRef else context.read(value)
+        for value, takes in zip(inputs, item.takes_refs, strict=True)
+    ]
+
+
+def _store(
+    values: list[Any], uses: list[int], item: Item, results: Any, recorder: Recorder | None = None
+) -> None:
+    for slot, result in enumerate(results, item.first_output):
+        if uses[slot]:
+            values[slot] = result
+            if recorder is not None:
+                recorder.stored(result)
+
+
+def _worth_a_thread(item: Item, inputs: list[Any]) -> bool:
+    return item.expensive and sum(value.nbytes for value in inputs) >= _BYTES_FOR_A_THREAD
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
+    """One pool for each number of threads, and for each process: a fork has none of its parent's."""
+    return ThreadPoolExecutor(threads - 1, "teachconv-executor")
+
+
+def _variable_order(nodes: list[NodeDef]) -> list[tuple[str, str]]:
+    """Edges that put the accesses to each variable into the order of ``nodes``, which is the program's.
+
+    TensorFlow 1 leaves that order open unless the program states it; TensorFlow 2 does what is done here
+    (python/framework/auto_control_deps.py).
+    """
+    refs: dict[str, str] = {}  # node that gives a reference -> the variable
+    last_write: dict[str, str] = {}
+    reads: dict[str, list[str]] = {}
+    edges: list[tuple[str, str]] = []
+    for node in nodes:
+        if node.op == "Variable":
+            refs[node.name] = node.name
+            continue
+        touched = [refs[name] for name, _ in node.inputs if name in refs]
+        written = touched[0] if node.op == "Assign" else None
+        for variable in dict.fromkeys(touched):
+            if variable in last_write:
+                edges.append((last_write[variable], node.name))
+            if variable == written:
+                edges += [(reader, node.name) for reader in reads.pop(variable, [])]
+                last_write[variable], refs[node.name] = node.name, variable
+            else:
+                reads.setdefault(variable, []).append(node.name)
+    return edges
+
+
+def _with_node(error: BaseException, item: Item | None) -> BaseException:
+    """The error with the node's name, and the line of the program that made it."""
+    if item is None:
+        return error
+    node = item.node
+    where = f"node {node.name!r} ({node.op}, made at {node.file}:{node.line})"
+    if isinstance(error, FailedPreconditionError):
+        return FailedPreconditionError(f"{where}: {error}")
+    if isinstance(error, (ArgumentError, ArgumentTypeError, ValueError, TypeError)):
+        return InvalidArgumentError(f"{where}: {error}")
+    error.add_note(f"in {where}")
+    return error

@@ -1,0 +1,216 @@
+"""Pictures of a graph: as an indented tree of text, as DOT, and through graphviz as SVG.
+
+TensorFlow shows its graphs in TensorBoard. Here the text needs nothing; for the SVG graphviz's
+program ``dot`` has to be installed (graphviz.org). Shapes and dashes carry the meaning, colours only
+repeat it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from . import tensor_shape
+from .node_def import NodeDef, from_operation
+
+if TYPE_CHECKING:
+    from .graph_execution_state import Executable
+    from .ops import Graph
+    from .run_metadata import NodeStats
+
+__all__ = ["GraphPicture", "picture_graph"]
+
+_LINES = 200  # of a tree, and nodes of a drawing: more would not be read
+_INDENT = 24
+_STYLES = {
+    "": "",
+    "pruned": ' style="dashed" color="#888888" fontcolor="#888888"',
+    "folded": ' style="filled" fillcolor="#F0E442"',
+    "fused": ' style="filled,bold" fillcolor="#9AD0F5"',
+    "merged": ' style="filled" fillcolor="#F5C9A0"',
+    "copy": ' style="bold" shape="cds"',
+    "fed": ' shape="house"',
+}
+
+
+@dataclass(frozen=True)
+class PictureNode:
+    """One node of a picture: what it is called, what it gives, what it reads, and its mark."""
+
+    name: str
+    op: str
+    gives: str
+    inputs: tuple[str, ...]
+    control_inputs: tuple[str, ...]
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class GraphPicture:
+    """A graph to be looked at; ``roots`` are the nodes that nobody reads, or that were fetched."""
+
+    title: str
+    nodes: dict[str, PictureNode]
+    roots: tuple[str, ...]
+
+    def tree(self) -> str:
+        """The graph as text: under each node, further in, what it reads; a second time only by name."""
+        lines, shown = [self.title], set()
+        stack = [(name, 0, "") for name in reversed(self.roots)]
+        while stack:
+            name, depth, prefix = stack.pop()
+            if len(lines) > _LINES:
+                lines.append(f"... and more: {len(self.nodes)} nodes in all")
+                break
+            indent = "  " * min(depth, _INDENT) + prefix
+            node = self.nodes.get(name)
+            if node is None:
+                continue
+            if name in shown:
+                lines.append(f"{indent}{name} (above)")
+                continue
+            shown.add(name)
+            mark = f" [{node.mark}]" if node.mark else ""
+            lines.append(f"{indent}{name}  {node.op} {node.gives}".rstrip() + mark)
+            below = [(other, depth + 1, "") for other in node.inputs]
+            below += [(other, depth + 1, "^") for other in node.control_inputs]
+            stack += reversed(below)
+        return "\n".join(lines)
+
+    def to_dot(self) -> str:
+        """The graph in graphviz's language; values flow downwards, control dependencies are dotted."""
+        nodes = list(self.nodes.values())[:_LINES]
+        drawn = {node.name for node in nodes}
+        lines = [
+            "digraph {",
+            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" fontcolor="#777777" '
+            'bgcolor="transparent"',
+            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" fillcolor="white"]',
+            '  edge [arrowsize="0.6" color="#777777"]',  # reads on light and on dark pages
+        ]
+        for node in nodes:
+            text = f"{_quoted(node.name)}\\n{_quoted(node.op)}" + (
+                f"\\n{_quoted(node.gives)}" if node.gives else ""
+            )
+            mark = f" ({node.mark})" if node.mark else ""
+            lines.append(f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]')
+            for other in node.inputs:
+                if other in drawn:
+                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
+            for other in node.control_inputs:
+                if other in drawn:
+                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}" [style="dotted"]')
+        return "\n".join([*lines, "}"])
+
+    def to_svg(self) -> str | None:
+        """The graph as SVG, None where graphviz's program ``dot`` is not installed."""
+        if shutil.which("dot") is None:
+            return None
+        done = subprocess.run(
+            ["dot", "-Tsvg"],
+            input=self.to_dot(),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+        )
+        return done.stdout[done.stdout.index("<svg") :]
+
+    def __str__(self) -> str:
+        return self.tree()
+
+    def _repr_html_(self) -> str:
+        svg = self.to_svg()
+        return f"<pre style='line-height:1.3'>{escape(self.tree())}</pre>" if svg is None else svg
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# ---------------------------------------------------------------------------------------------
+# From a graph, and from a run
+# ---------------------------------------------------------------------------------------------
+
+
+def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
+    """Return the picture of a whole graph, with its static shapes.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default() as graph:
+    ...     y = tg.nn.relu(tg.placeholder("float32", [2], name="x") - 1.0)
+    >>> print(picture_graph(graph))
+    the graph
+    Relu  Relu [2] float32
+      sub  Sub [2] float32
+        x  Placeholder [2] float32
+        sub/y  Const [] float32
+    """
+    return _picture(title, [from_operation(op) for op in graph.get_operations()], _static(graph), {}, ())
+
+
+def picture_before(executable: Executable) -> GraphPicture:
+    """The whole graph as the program built it, with what became of each node."""
+    marks = {node.name: "pruned" for node in executable.pruned}
+    for rewrite in executable.rewrites:
+        mark = {"constant folding": "folded", "remapper": "fused"}.get(rewrite.optimizer, "merged")
+        marks |= dict.fromkeys(rewrite.removed, mark)
+    graph = executable.graph
+    nodes = [from_operation(op) for op in graph.get_operations()]
+    fed = {node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable)}
+    marks |= dict.fromkeys(fed, "fed")
+    return _picture("before: the graph as it was built", nodes, _static(graph), marks, ())
+
+
+def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
+    """What ran, with the shapes that came out."""
+    gives = {node.name: _gives(node) for node in stats}
+    folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
+    marks = dict.fromkeys(folded, "folded")
+    marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
+    marks |= {copy.name: "copy" for copy in executable.copies}
+    marks |= {node.name: "fed" for node in _arguments(executable)}
+    wanted = tuple(sorted(executable.plan.wanted))
+    return _picture("after: what ran", executable.plan.nodes.values(), gives, marks, wanted)
+
+
+def _arguments(executable: Executable) -> list[NodeDef]:
+    return [node for node in executable.plan.nodes.values() if node.op == "_Arg"]
+
+
+def _gives(node: NodeStats) -> str:
+    return ", ".join(f"{list(shape)} {dtype}" for shape, dtype in zip(node.shapes, node.dtypes, strict=True))
+
+
+def _static(graph: Graph) -> dict[str, str]:
+    return {
+        op.name: ", ".join(f"{tensor_shape.text(out.shape)} {out.dtype.name}" for out in op.outputs)
+        for op in graph.get_operations()
+    }
+
+
+def _picture(
+    title: str,
+    nodes: Iterable[NodeDef],
+    gives: dict[str, str],
+    marks: dict[str, str],
+    wanted: tuple[str, ...],
+) -> GraphPicture:
+    drawn = {
+        node.name: PictureNode(
+            node.name,
+            node.op,
+            gives.get(node.name, ""),
+            tuple(name for name, _ in node.inputs),
+            node.control_inputs,
+            marks.get(node.name, ""),
+        )
+        for node in nodes
+    }
+    read = {name for node in drawn.values() for name in (*node.inputs, *node.control_inputs)}
+    loose = tuple(name for name in drawn if name not in read and name not in wanted)
+    return GraphPicture(title, drawn, wanted + loose)

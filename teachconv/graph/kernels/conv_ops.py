@@ -1,0 +1,138 @@
+"""Conv2D and its kin: each kernel hands a resolved call to one function of one backend.
+
+TensorFlow: core/kernels/conv_ops.cc, conv_grad_input_ops.cc, conv_grad_filter_ops.cc,
+depthwise_conv_op.cc and conv_ops_fused_impl.h. There a template parameter chooses between Eigen, oneDNN
+and cuDNN; here the kernel's label names the backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import backends, nn_ops
+from ...arguments import normalize_padding, normalize_pair
+from ..common_shape_fns import padding_argument
+from ..node_def import NodeDef
+from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+
+__all__: list[str] = []
+
+_LABELS = ("", *backends.TABLE)  # "" is the default backend: cython, or what use_backend says
+
+
+class _WindowKernel(OpKernel):
+    """What the five have in common: the attributes, read once, and the way to the backend."""
+
+    is_expensive = True
+    public_op: Callable[..., np.ndarray]
+    activation: str | None = None
+
+    def __init__(self, node: NodeDef, label: str = ""):
+        super().__init__(node, label)
+        attrs = node.attrs
+        self.data_format = attrs["data_format"]
+        self.windows = (
+            normalize_pair(list(attrs["strides"]), "strides", self.data_format),
+            _pads(attrs, self.data_format),
+            self.data_format,
+            normalize_pair(list(attrs["dilations"]), "dilations", self.data_format),
+        )
+        self.resolve = nn_ops.RESOLVERS[type(self).public_op]
+
+    def run(self, *arguments: Any, **more: Any) -> np.ndarray:
+        """Resolve the call as `teachconv.nn_ops` does for its own callers, and run it on the backend."""
+        strides, padding, data_format, dilations = self.windows
+        names = type(self).argument_names
+        call = self.resolve(
+            **dict(zip(names, arguments, strict=True)),
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            **more,
+        )
+        result = nn_ops.run_canonical(call, self.label or None, activation=self.activation)
+        return call.restore(result)
+
+    argument_names: tuple[str, ...] = ()
+
+
+def _pads(attrs: Any, data_format: str) -> Any:
+    mode, pads = normalize_padding(padding_argument(attrs), data_format)
+    return pads if mode == "EXPLICIT" else mode
+
+
+@register_kernel("Conv2D", "CPU", *_LABELS)
+class Conv2DOp(_WindowKernel):
+    """Conv2D by a backend's ``conv2d``."""
+
+    backend_function = "conv2d"
+    public_op = nn_ops.conv2d
+    argument_names = ("input", "filters", "bias")
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Gather: input and filter in, output out."""
+        input, filter = inputs
+        return self.run(input, filter, None)
+
+
+@register_kernel("_FusedConv2D", "CPU", *_LABELS)
+class FusedConv2DOp(_WindowKernel):
+    """Conv2D, BiasAdd and perhaps Relu by one call of a backend's ``conv2d``."""
+
+    backend_function = "conv2d"
+    public_op = nn_ops.conv2d
+    argument_names = ("input", "filters", "bias")
+
+    def __init__(self, node: NodeDef, label: str = ""):
+        super().__init__(node, label)
+        self.activation = "relu" if node.attrs["fused_ops"][1:] == ("Relu",) else None
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Gather, with the bias and the activation in the backend's own epilogue."""
+        return self.run(*inputs)
+
+
+@register_kernel("Conv2DBackpropInput", "CPU", *_LABELS)
+class Conv2DBackpropInputOp(_WindowKernel):
+    """Conv2DBackpropInput, which is conv2d_transpose, by a backend's ``conv2d_backprop_input``."""
+
+    backend_function = "conv2d_backprop_input"
+    public_op = nn_ops.conv2d_backprop_input
+    argument_names = ("input_sizes", "filters", "out_backprop")
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Scatter along the same taps."""
+        sizes, filter, out_backprop = inputs
+        return self.run(sizes.tolist(), filter, out_backprop)
+
+
+@register_kernel("Conv2DBackpropFilter", "CPU", *_LABELS)
+class Conv2DBackpropFilterOp(_WindowKernel):
+    """Conv2DBackpropFilter by a backend's ``conv2d_backprop_filter``."""
+
+    backend_function = "conv2d_backprop_filter"
+    public_op = nn_ops.conv2d_backprop_filter
+    argument_names = ("input", "filter_sizes", "out_backprop")
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Sum over the same taps."""
+        input, sizes, out_backprop = inputs
+        return self.run(input, sizes.tolist(), out_backprop)
+
+
+@register_kernel("DepthwiseConv2dNative", "CPU", *_LABELS)
+class DepthwiseConv2dNativeOp(_WindowKernel):
+    """DepthwiseConv2dNative by a backend's ``conv2d`` with as many groups as channels."""
+
+    backend_function = "conv2d"
+    public_op = nn_ops.depthwise_conv2d
+    argument_names = ("input", "filters", "bias")
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Gather, channel by channel."""
+        input, filter = inputs
+        return self.run(input, filter, None)

@@ -1,0 +1,239 @@
+"""Op definitions: what an op is called, what goes in and out, and which attributes it has.
+
+TensorFlow: core/framework/op_def.proto holds the facts, core/framework/op.h the registry and
+op_def_builder.cc reads the small language they are written in, which is read here too:
+``"input: T"``, ``"strides: list(int)"``, ``"data_format: {'NHWC', 'NCHW'} = 'NHWC'"``.
+
+An op definition says nothing about how the op is computed; that is a kernel's business (op_kernel.py).
+The definitions themselves are in core_ops.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arguments import FLOATS, INTEGERS, integer, to_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from .tensor_shape import as_shape
+
+__all__ = ["REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
+
+# TensorFlow's names for the types, and NumPy's
+DATA_TYPES = {
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+    "int32": "int32",
+    "int64": "int64",
+}
+TYPE_LISTS = {"numbertype": FLOATS + INTEGERS, "floattype": FLOATS}
+ATTR_TYPES = ("type", "string", "bool", "int", "shape", "tensor", "list(int)", "list(string)")
+
+
+@dataclass(frozen=True, slots=True)
+class ArgDef:
+    """One input or output: its name and its type, which is a dtype or the name of a type attribute."""
+
+    name: str
+    type: str
+    is_ref: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {f'Ref({self.type})' if self.is_ref else self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One attribute: its name, its type, the values allowed (empty: all) and its default.
+
+    ``has_default`` is False where the caller has to give it, or where it follows from the inputs.
+    """
+
+    name: str
+    type: str
+    allowed: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Any = None
+
+    def __str__(self) -> str:
+        kind = "{" + ", ".join(self.allowed) + "}" if self.allowed else self.type
+        return f"{self.name}: {kind}" + (f" = {self.default!r}" if self.has_default else "")
+
+    def check(self, value: Any, op: str) -> Any:
+        """Return ``value`` in the form in which a node keeps it, or raise and say what is allowed."""
+        where = f"attribute {self.name} of {op}"
+        if self.type == "type":
+            value = to_dtype(value)
+            if value.name not in self.allowed:
+                raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
+            return value
+        if self.type == "string":
+            if not isinstance(value, str):
+                raise ArgumentTypeError(f"{where} must be a string; got {value!r}")
+            if self.allowed and value not in self.allowed:
+                raise ArgumentError(f"{where} must be one of {', '.join(self.allowed)}; got {value!r}")
+            return value
+        if self.type == "bool":
+            if not isinstance(value, (bool, np.bool_)):
+                raise ArgumentTypeError(f"{where} must be True or False; got {value!r}")
+            return bool(value)
+        if self.type == "int":
+            return integer(value, where)
+        if self.type.startswith("list("):
+            if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
+                raise ArgumentTypeError(f"{where} must be a {self.type}; got {value!r}")
+            if self.type == "list(string)":
+                return tuple(str(item) for item in value)
+            return tuple(integer(item, where) for item in value)
+        return as_shape(value, where) if self.type == "shape" else value
+
+
+ShapeFunction = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """All that is known of an op without running it; ``file`` and ``line`` say where it is registered."""
+
+    name: str
+    inputs: tuple[ArgDef, ...]
+    outputs: tuple[ArgDef, ...]
+    attrs: tuple[AttrDef, ...]
+    shape_fn: ShapeFunction
+    summary: str
+    is_stateful: bool = False
+    file: str = ""
+    line: int = 0
+    attr_by_name: dict[str, AttrDef] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def gradient(self) -> Callable[..., Any] | None:
+        """The op's gradient function, None where none is registered (gradient_registry.py)."""
+        from .gradient_registry import get_gradient_function
+
+        return get_gradient_function(self.name)
+
+    @property
+    def inferred_attrs(self) -> frozenset[str]:
+        """The type attributes that follow from the inputs, so that no caller gives them."""
+        return frozenset(arg.type for arg in self.inputs) & self.attr_by_name.keys()
+
+    def __str__(self) -> str:
+        lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
+        lines += [f"  input   {arg}" for arg in self.inputs]
+        lines += [f"  output  {arg}" for arg in self.outputs]
+        lines += [f"  attr    {attr}" for attr in self.attrs]
+        lines.append(f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}")
+        lines.append(f"  grad    {self.gradient or 'none registered'}")
+        return "\n".join(lines)
+
+
+REGISTRY: dict[str, OpDef] = {}
+
+
+def register_op(
+    name: str,
+    *,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    attrs: Sequence[str] = (),
+    shape_fn: ShapeFunction,
+    summary: str,
+    is_stateful: bool = False,
+) -> OpDef:
+    """Add an op to the registry, as TensorFlow's REGISTER_OP macro; file and line are the caller's.
+
+    >>> from teachconv.graph.op_def import get_op_def
+    >>> print(get_op_def("Relu"))
+    op Relu: Returns max(features, 0), element by element.
+      input   features: T
+      output  activations: T
+      attr    T: {float16, bfloat16, float32, float64, int32, int64}
+      shape   unchanged_shape
+      grad    none registered
+    """
+    if name in REGISTRY:
+        raise ArgumentError(f"op {name!r} is registered already, at {REGISTRY[name].file}")
+    caller = sys._getframe(1)
+    parsed = tuple(parse_attr(attr) for attr in attrs)
+    op_def = OpDef(
+        name,
+        tuple(parse_arg(arg) for arg in inputs),
+        tuple(parse_arg(arg) for arg in outputs),
+        parsed,
+        shape_fn,
+        summary,
+        is_stateful,
+        caller.f_code.co_filename,
+        caller.f_lineno,
+        {attr.name: attr for attr in parsed},
+    )
+    REGISTRY[name] = op_def
+    return op_def
+
+
+def get_op_def(name: str) -> OpDef:
+    """Return an op's definition; raise ``ValueError``, with the nearest names, where there is none."""
+    try:
+        return REGISTRY[name]
+    except (KeyError, TypeError):
+        near = difflib.get_close_matches(str(name), REGISTRY, 3) or sorted(REGISTRY)
+        raise ArgumentError(f"there is no op {name!r}; did you mean {' or '.join(near)}?") from None
+
+
+# ---------------------------------------------------------------------------------------------
+# The language in which arguments and attributes are written
+# ---------------------------------------------------------------------------------------------
+
+
+def parse_arg(spec: str) -> ArgDef:
+    """Read ``name: type`` or ``name: Ref(type)``.
+
+    >>> parse_arg("ref: Ref(T)")
+    ArgDef(name='ref', type='T', is_ref=True)
+    """
+    name, _, kind = (part.strip() for part in spec.partition(":"))
+    is_ref = kind.startswith("Ref(")
+    kind = kind[4:-1] if is_ref else kind
+    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref)
+
+
+def parse_attr(spec: str) -> AttrDef:
+    """Read ``name: type``, ``name: {values}`` or either with ``= default``.
+
+    >>> parse_attr("T: {half, float}")
+    AttrDef(name='T', type='type', allowed=('float16', 'float32'), has_default=False, default=None)
+    >>> parse_attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'").default
+    'NHWC'
+    """
+    name, _, rest = (part.strip() for part in spec.partition(":"))
+    kind, equals, default_text = (part.strip() for part in rest.partition("="))
+    allowed: tuple[str, ...] = ()
+    if kind in TYPE_LISTS:
+        kind, allowed = "type", TYPE_LISTS[kind]
+    elif kind.startswith("{"):
+        items = [item.strip() for item in kind.strip("{}").split(",")]
+        strings = items[0].startswith("'")
+        kind = "string" if strings else "type"
+        allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
+    elif kind == "type":
+        allowed = FLOATS + INTEGERS
+    if kind not in ATTR_TYPES:
+        raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
+    default: Any = None
+    if equals:
+        if kind == "type":
+            default = DATA_TYPES[default_text]
+        else:
+            words = {"true": "True", "false": "False"}
+            default = ast.literal_eval(words.get(default_text, default_text))
+            default = tuple(default) if isinstance(default, list) else default
+    return AttrDef(name, kind, allowed, bool(equals), default)

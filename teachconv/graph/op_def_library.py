@@ -1,0 +1,150 @@
+"""Applies an op definition to arguments: types are inferred, attributes checked, a node is added.
+
+TensorFlow: python/framework/op_def_library.py, _apply_op_helper. The generated wrappers
+(gen_nn_ops.py) call `apply_op`; eager execution (execute.py) shares the checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arguments import to_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from .common_shape_fns import InferenceContext
+from .context import get_default_graph
+from .op_def import ArgDef, OpDef, get_op_def
+from .ops import Graph, Tensor
+from .tensor_util import frozen, to_array
+
+__all__ = ["apply_op"]
+
+
+def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Add a node to the default graph; return its output tensor, or the operation where it has none.
+
+    Everything is checked before the graph is touched, static shapes included; where it fails, the
+    constants made for the arguments go too.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     apply_op("Add", None, [tg.placeholder("float32", [2, 1]), [1, 2, 3]], {})
+    <Tensor 'Add:0' shape=[2, 3] dtype=float32>
+    """
+    op_def = get_op_def(op_type)
+    graph = get_default_graph()
+    with graph.atomic():
+        checked = check_attrs(op_def, inputs, attrs)
+        with graph.name_scope(name or op_type.lstrip("_")) as scope:
+            tensors = tuple(
+                _as_tensor(value, arg, checked, op_def, graph)
+                for value, arg in zip(inputs, op_def.inputs, strict=True)
+            )
+        shape = op_def.shape_fn(
+            InferenceContext(
+                op_type,
+                [tensor.shape for tensor in tensors],
+                [constant_value(tensor) for tensor in tensors],
+                checked,
+            )
+        )
+        dtypes = [checked.get(arg.type) or to_dtype(arg.type) for arg in op_def.outputs]
+        op = graph.create_op(op_def, scope[:-1], tensors, checked, dtypes, shape)
+    if len(op.outputs) == 1:
+        return op.outputs[0]
+    return op.outputs or op
+
+
+def check_attrs(op_def: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all attributes of a node, checked, defaults filled in and types inferred from the inputs."""
+    if len(inputs) != len(op_def.inputs):
+        names = ", ".join(arg.name for arg in op_def.inputs) or "none"
+        raise ArgumentError(f"{op_def.name} takes {len(op_def.inputs)} inputs ({names}); got {len(inputs)}")
+    checked: dict[str, Any] = {}
+    for name, value in attrs.items():
+        if name == "_kernel":  # the label that chooses among kernels goes with every op
+            if value is not None:
+                checked[name] = value
+        elif name not in op_def.attr_by_name:
+            have = ", ".join(op_def.attr_by_name) or "none"
+            raise ArgumentError(f"{op_def.name} has no attribute {name!r}; it has {have}")
+        else:
+            checked[name] = op_def.attr_by_name[name].check(value, op_def.name)
+    _infer_types(op_def, inputs, checked)
+    for attr in op_def.attrs:
+        if attr.name in checked:
+            continue
+        if not attr.has_default and attr.type == "type" and attr.name in op_def.inferred_attrs:
+            continue  # Python numbers only: their own dtype decides, in `_element_type`
+        if not attr.has_default:
+            raise ArgumentError(f"{op_def.name} needs the attribute {attr.name} ({attr.type})")
+        checked[attr.name] = to_dtype(attr.default) if attr.type == "type" else attr.default
+    return checked
+
+
+def _infer_types(op_def: OpDef, inputs: Sequence[Any], checked: dict[str, Any]) -> None:
+    """Bind each type attribute to the dtype of the inputs that have one; they must agree."""
+    source: dict[str, ArgDef] = {}
+    for value, arg in zip(inputs, op_def.inputs, strict=True):
+        dtype = getattr(value, "dtype", None)
+        if dtype is None or arg.type not in op_def.attr_by_name:
+            continue
+        try:
+            known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
+        if arg.type in source and checked[arg.type] != known:
+            first = source[arg.type].name
+            raise ArgumentTypeError(
+                f"{arg.name} of {op_def.name} must have the dtype of {first}, {checked[arg.type].name}; "
+                f"got {known.name}"
+            )
+        source[arg.type] = arg
+        checked[arg.type] = known
+
+
+def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
+    """The dtype that an argument is converted to, None where its own decides."""
+    if arg.type in op_def.attr_by_name:
+        return checked.get(arg.type)
+    return to_dtype(arg.type)
+
+
+def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph) -> Tensor:
+    dtype = element_type(value, arg, checked, op_def)
+    if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value at this point
+        value = value._graph_tensor(graph, arg.is_ref)
+    if not isinstance(value, Tensor):
+        if arg.is_ref:
+            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {value!r}")
+        array = to_array(value, dtype, f"{arg.name} of {op_def.name}")
+        if dtype is None:
+            checked[arg.type] = op_def.attr_by_name[arg.type].check(array.dtype, op_def.name)
+        value = apply_op("Const", arg.name, [], {"value": frozen(array), "dtype": array.dtype})
+    if value.op.graph is not graph:
+        raise ArgumentError(
+            f"{arg.name} of {op_def.name}: {value.name!r} is of another graph than the default one"
+        )
+    if dtype is not None and value.dtype != dtype:
+        raise ArgumentTypeError(
+            f"{arg.name} of {op_def.name} must have dtype {dtype.name}; got {value.dtype.name}"
+        )
+    if arg.is_ref and not value.is_ref:
+        raise ArgumentTypeError(
+            f"{arg.name} of {op_def.name} must be a variable; {value.name!r} is a value, which nothing can "
+            "be assigned to"
+        )
+    return value
+
+
+def constant_value(tensor: Tensor) -> np.ndarray | None:
+    """Return the value of a tensor that is a constant, None for any other.
+
+    TensorFlow: python/framework/tensor_util.py, constant_value.
+    """
+    if tensor.op.op_def.name != "Const":
+        return None
+    value: np.ndarray = tensor.op.attrs["value"]
+    return value

@@ -1,0 +1,126 @@
+"""Generates gen_nn_ops.py: one Python function for each op, written from its definition.
+
+TensorFlow: python/framework/python_op_gen.cc. There the result exists only in an installed package,
+which is why one looks in vain for gen_nn_ops.py in the repository; here it is checked in.
+
+    python -m teachconv.graph.op_gen            writes the file anew
+    python -m teachconv.graph.op_gen --check    says whether it is up to date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import fill
+
+from . import core_ops  # noqa: F401  (fills the registry)
+from .op_def import REGISTRY, OpDef
+
+__all__ = ["generate", "lower_case_op_name"]
+
+TARGET = Path(__file__).with_name("gen_nn_ops.py")
+
+_HEADER = '''"""The ops as Python functions. GENERATED from core_ops.py by op_gen.py: do not edit.
+
+    python -m teachconv.graph.op_gen
+
+TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
+generated when TensorFlow is built and are in no repository. Each function adds a node to the default
+graph or, where there is none, runs the op at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import op_def_library
+from .context import executing_eagerly
+from .execute import execute
+
+__all__ = [
+{names}
+]
+'''
+
+
+def lower_case_op_name(name: str) -> str:
+    """Turn an op's CamelCase into the snake_case of its wrapper, by TensorFlow's rule.
+
+    An underscore goes before a capital that follows a small letter or is followed by one. A digit is
+    neither: that is why Conv2D is conv2d and not conv2_d.
+
+    >>> [lower_case_op_name(name) for name in ("Conv2DBackpropInput", "DepthwiseConv2dNative", "MatMul")]
+    ['conv2d_backprop_input', 'depthwise_conv2d_native', 'mat_mul']
+    """
+    result = ""
+    for i, letter in enumerate(name):
+        follows_small = i > 0 and name[i - 1].islower()
+        before_small = i + 1 < len(name) and name[i + 1].islower()
+        if letter.isupper() and i > 0 and (follows_small or before_small):
+            result += "_"
+        result += letter.lower()
+    return result
+
+
+def generate() -> str:
+    """Return the text of gen_nn_ops.py as the registry would have it."""
+    public = [op_def for name, op_def in sorted(REGISTRY.items()) if not name.startswith("_")]
+    names = "\n".join(f'    "{lower_case_op_name(op_def.name)}",' for op_def in public)
+    return _HEADER.replace("{names}", names) + "".join(_function(op_def) for op_def in public)
+
+
+def _function(op_def: OpDef) -> str:
+    inputs = [arg.name for arg in op_def.inputs]
+    given = [attr for attr in op_def.attrs if attr.name not in op_def.inferred_attrs]
+    required = [attr.name for attr in given if not attr.has_default]
+    defaults = [(attr.name, attr.default) for attr in given if attr.has_default]
+    parameters = [f"{name}: Any" for name in inputs + required]
+    parameters += [f"{name}: Any = {_literal(default)}" for name, default in defaults]
+    parameters += ["name: str | None = None"]
+    if inputs:
+        parameters.append("_kernel: str | None = None")
+    attrs = required + [name for name, _ in defaults]
+    attr_items = [f'"{attr}": {attr}' for attr in attrs] + (['"_kernel": _kernel'] if inputs else [])
+    lines = [f"def {lower_case_op_name(op_def.name)}("]
+    lines += [f"    {parameter}," for parameter in parameters]
+    lines += [") -> Any:", f'    """{op_def.summary}', ""]
+    facts = "; ".join(
+        [f"Op {op_def.name}", *(f"input {arg}" for arg in op_def.inputs)]
+        + [f"output {arg}" for arg in op_def.outputs]
+        + [f"attribute {attr}" for attr in op_def.attrs]
+    )
+    lines.append(fill(facts + ".", 105, initial_indent="    ", subsequent_indent="    "))
+    lines += ['    """', f"    inputs: list[Any] = [{', '.join(inputs)}]"]
+    one_line = f"    attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
+    if len(one_line) <= 110:
+        lines.append(one_line)
+    else:
+        lines += ["    attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
+    lines += [
+        "    if executing_eagerly():",
+        f'        return execute("{op_def.name}", inputs, attrs)',
+        f'    return op_def_library.apply_op("{op_def.name}", name, inputs, attrs)',
+    ]
+    return "\n\n" + "\n".join(lines) + "\n"
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or with ``--check`` compare it; the exit status is 1 where it is out of date."""
+    text = generate()
+    if "--check" in arguments:
+        current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+        print(
+            f"{TARGET.name} is {'up to date' if current else 'out of date: python -m teachconv.graph.op_gen'}"
+        )
+        return 0 if current else 1
+    TARGET.write_text(text, encoding="utf-8", newline="\n")
+    print(f"wrote {TARGET}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

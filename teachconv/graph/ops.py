@@ -1,0 +1,440 @@
+"""The graph: tensors, operations, and the scopes in which they are made. Nothing here computes.
+
+TensorFlow: python/framework/ops.py. A `Tensor` is a name for what an operation will give in some run;
+values live in the run and never here. Adding to a graph either succeeds or changes nothing
+(`Graph.atomic`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from os.path import abspath, dirname
+from typing import Any
+
+import numpy as np
+
+from ..arguments import FLOATS, INTEGERS
+from ..errors import ArgumentError, ArgumentTypeError
+from . import tensor_shape
+from .context import current_graph, get_default_graph, set_default_graph
+from .device_spec import DeviceSpec
+from .op_def import OpDef, get_op_def
+from .operators import Operators
+from .tensor_shape import StaticShape
+
+__all__ = ["Graph", "Operation", "Tensor"]
+
+_NAME = re.compile(r"^[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*$")  # TensorFlow's, and "_" for its own nodes
+_HERE = dirname(abspath(__file__))
+
+
+class Tensor(Operators):
+    """One output of an operation: a name, a dtype and what is known of the shape, but no value.
+
+    ``name`` is the operation's with ``:0`` for its first output. The operators ``+ - * @`` make nodes.
+    """
+
+    __slots__ = ("dtype", "index", "is_ref", "op", "shape")
+
+    def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
+        self.op, self.index, self.dtype, self.shape, self.is_ref = op, index, dtype, shape, is_ref
+
+    @property
+    def name(self) -> str:
+        """The operation's name, a colon, and which of its outputs this is."""
+        return f"{self.op.name}:{self.index}"
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it belongs to."""
+        return self.op.graph
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """Run the graph for this tensor: ``session.run(self, feed_dict)``."""
+        if session is None:
+            raise ArgumentError(f"eval needs a session: {self.name}.eval(feed_dict, session=session)")
+        return session.run(self, feed_dict)
+
+    def _no_value(self, wanted: str) -> ArgumentTypeError:
+        return ArgumentTypeError(
+            f"{self.name!r} is a tensor of a graph and has no {wanted} before the graph is run: "
+            f"session.run({self.name!r}) gives its value"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise self._no_value("elements")
+
+    def __bool__(self) -> bool:
+        raise self._no_value("truth value")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._no_value("elements to go through")
+
+    def __len__(self) -> int:
+        raise self._no_value("length")
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self.name!r} shape={tensor_shape.text(self.shape)} dtype={self.dtype.name}>"
+
+
+class Operation:
+    """One node: an op definition applied to tensors, with attributes, a name and a wish for a device.
+
+    ``file`` and ``line`` are those of the program that made it. `Graph.create_op` makes operations.
+    """
+
+    __slots__ = (
+        "attrs",
+        "colocated_with",
+        "control_inputs",
+        "device",
+        "file",
+        "graph",
+        "inputs",
+        "line",
+        "name",
+        "number",
+        "op_def",
+        "outputs",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: tuple[Tensor, ...],
+        attrs: dict[str, Any],
+        control_inputs: tuple[Operation, ...],
+        colocated_with: Operation | None,
+    ):
+        self.graph, self.name, self.op_def, self.inputs = graph, name, op_def, inputs
+        self.attrs, self.control_inputs, self.colocated_with = attrs, control_inputs, colocated_with
+        self.device = str(graph._device)
+        self.number = len(graph._operations)
+        self.file, self.line = _caller()
+        self.outputs: tuple[Tensor, ...] = ()
+
+    @property
+    def type(self) -> str:
+        """The op's name."""
+        return self.op_def.name
+
+    def get_attr(self, name: str) -> Any:
+        """Return an attribute; raise ``ValueError`` where the op has none of that name."""
+        if name not in self.attrs:
+            have = ", ".join(sorted(self.attrs)) or "none"
+            raise ArgumentError(f"{self.type} has no attribute {name!r}; it has {have}")
+        return self.attrs[name]
+
+    def add_control_input(self, op: Operation) -> None:
+        """Have ``op`` finish before this one starts; a cycle is refused, and nothing is changed then."""
+        if not isinstance(op, Operation) or op.graph is not self.graph:
+            raise ArgumentError(f"op must be an Operation of the same graph; got {op!r}")
+        path = _path(op, self)
+        if path:
+            names = " -> ".join([*(step.name for step in path), path[0].name])
+            raise ArgumentError(f"{op.name!r} needs {self.name!r} itself, which would make a cycle: {names}")
+        if op not in self.control_inputs:
+            self.control_inputs = (*self.control_inputs, op)
+            self.graph.version += 1
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name!r} type={self.type}>"
+
+
+class Graph:
+    """Operations in the order in which they were made, and the scopes that hold for the next one.
+
+    >>> from teachconv import graph as tg
+    >>> graph = tg.Graph()
+    >>> with graph.as_default(), graph.name_scope("layer"):
+    ...     x = tg.placeholder("float32", [None, 4], name="x")
+    ...     y = tg.nn.relu(x - 1.0)
+    >>> [(op.name, op.type) for op in graph.get_operations()]
+    [('layer/x', 'Placeholder'), ('layer/sub/y', 'Const'), ('layer/sub', 'Sub'), ('layer/Relu', 'Relu')]
+    >>> y
+    <Tensor 'layer/Relu:0' shape=[?, 4] dtype=float32>
+    """
+
+    def __init__(self) -> None:
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}  # lower case, as TensorFlow's are told apart
+        self._scope = ""
+        self._device = DeviceSpec()
+        self._control: tuple[Operation, ...] = ()
+        self._colocate: Operation | None = None
+        self._kernel_labels: dict[str, str] = {}
+        self._undo: list[tuple[str, int | None]] | None = None
+        self.variables: list[Any] = []
+        self.version = 0  # counts changes that can alter what a run does
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """Return the operations in the order in which they were made."""
+        return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Return an operation; raise ``ValueError`` where there is none of that name."""
+        if name not in self._by_name:
+            raise ArgumentError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+        return self._by_name[name]
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """Return ``operation:output``, as in ``conv1/Conv2D:0``."""
+        op_name, colon, index = name.partition(":")
+        if not colon or not index.isdigit():
+            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
+        outputs = self.get_operation_by_name(op_name).outputs
+        if int(index) >= len(outputs):
+            raise ArgumentError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+        return outputs[int(index)]
+
+    def _some_names(self) -> str:
+        names = [op.name for op in self._operations[:8]]
+        return ", ".join(names) + (", ..." if len(self._operations) > 8 else "") if names else "none yet"
+
+    # --- scopes ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """For the length of the block, add ops to this graph instead of running them."""
+        with set_default_graph(self):
+            yield self
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Put ``name/`` before the names made in the block; None or "" goes back to the top.
+
+        A name that is taken gets a number; one that ends in "/" is entered again as it is.
+        """
+        before = self._scope
+        if not name:
+            self._scope = ""
+        else:
+            self._scope = name if name.endswith("/") else self.unique_name(name) + "/"
+        try:
+            yield self._scope
+        finally:
+            self._scope = before
+
+    @contextmanager
+    def device(self, name: str | None) -> Iterator[None]:
+        """Ask for a device for the operations made in the block; None asks for none again."""
+        before = self._device
+        self._device = DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
+        try:
+            yield
+        finally:
+            self._device = before
+
+    @contextmanager
+    def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
+        """Have the operations made in the block placed where ``op`` is, not by the device scope."""
+        before, target = (self._colocate, self._device), op.op if isinstance(op, Tensor) else op
+        if not isinstance(target, Operation) or target.graph is not self:
+            raise ArgumentError(f"op must be an operation or tensor of this graph; got {op!r}")
+        self._colocate, self._device = target, DeviceSpec()
+        try:
+            yield
+        finally:
+            self._colocate, self._device = before
+
+    @contextmanager
+    def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
+        """Have ``inputs`` finish before anything made in the block starts; None forgets those around it.
+
+        What was made before is not affected: read a variable inside the block (``read_value``) to see
+        what an assignment in ``inputs`` left there.
+        """
+        before = self._control
+        if inputs is None:
+            self._control = ()
+        else:
+            added = [self._as_operation(item, "inputs") for item in inputs]
+            self._control = tuple(dict.fromkeys([*before, *added]))
+        try:
+            yield
+        finally:
+            self._control = before
+
+    @contextmanager
+    def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
+        """Choose the kernels of the ops made in the block by their label: ``{"Conv2D": "numpy"}``.
+
+        TensorFlow: Graph._kernel_label_map. The labels of the convolution ops are our backends' names.
+        """
+        before = self._kernel_labels
+        for op_type in labels:
+            get_op_def(op_type)
+        self._kernel_labels = before | dict(labels)
+        try:
+            yield
+        finally:
+            self._kernel_labels = before
+
+    def _as_operation(self, item: Any, what: str) -> Operation:
+        found = getattr(item, "op", item)  # a tensor or a variable stands for the op that makes it
+        if not isinstance(found, Operation):
+            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {item!r}")
+        if found.graph is not self:
+            raise ArgumentError(f"{what} must be of this graph; {found.name!r} is of another one")
+        return found
+
+    # --- adding ----------------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return ``name`` in the current scope, with a number added where it is taken.
+
+        >>> graph = Graph()
+        >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
+        ('Conv2D', 'Conv2D_1', 'conv2d_2')
+        """
+        if not isinstance(name, str) or not _NAME.match(name):
+            raise ArgumentError(
+                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first; "
+                f"got {name!r}"
+            )
+        full = self._scope + name
+        key = full.lower()
+        count = self._names_in_use.get(key)
+        if not mark_as_used and count is None:
+            return full
+        if count is None:
+            self._use(key, 1)
+            return full
+        while f"{key}_{count}" in self._names_in_use:
+            count += 1
+        if mark_as_used:
+            self._use(key, count + 1)
+            self._use(f"{key}_{count}", 1)
+        return f"{full}_{count}"
+
+    def _use(self, key: str, count: int) -> None:
+        if self._undo is not None:
+            self._undo.append((key, self._names_in_use.get(key)))
+        self._names_in_use[key] = count
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """Take back all names and operations of the block where it raises."""
+        outermost = self._undo is None
+        undo = self._undo = [] if self._undo is None else self._undo
+        names, operations, variables = len(undo), len(self._operations), len(self.variables)
+        try:
+            yield
+        except BaseException:
+            for op in self._operations[operations:]:
+                del self._by_name[op.name]
+            del self._operations[operations:], self.variables[variables:]
+            for key, count in reversed(undo[names:]):
+                if count is None:
+                    del self._names_in_use[key]
+                else:
+                    self._names_in_use[key] = count
+            del undo[names:]
+            raise
+        finally:
+            if outermost:
+                self._undo = None
+
+    def create_op(
+        self,
+        op_def: OpDef,
+        name: str,
+        inputs: tuple[Tensor, ...],
+        attrs: dict[str, Any],
+        dtypes: Sequence[np.dtype[Any]],
+        shape: StaticShape,
+    ) -> Operation:
+        """Add a node whose arguments were checked; ``name`` is final. op_def_library.py calls this."""
+        for tensor in inputs:
+            if tensor.op.graph is not self:
+                raise ArgumentError(
+                    f"{tensor.name!r} is of another graph than the one that {name!r} is added to"
+                )
+        label = self._kernel_labels.get(op_def.name)
+        if label is not None:
+            attrs = attrs | {"_kernel": label}
+        direct = {tensor.op for tensor in inputs}
+        control = tuple(op for op in self._control if op not in direct) if self._control else ()
+        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate)
+        op.outputs = tuple(
+            Tensor(op, index, dtype, shape, arg.is_ref)
+            for index, (arg, dtype) in enumerate(zip(op_def.outputs, dtypes, strict=True))
+        )
+        self._operations.append(op)
+        self._by_name[name] = op
+        return op
+
+
+def _caller() -> tuple[str, int]:
+    """File and line of the nearest frame outside this package: the program that made the node."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _path(start: Operation, goal: Operation) -> list[Operation]:
+    """A path from ``start`` back along its inputs to ``goal``, in the order of execution; [] if none."""
+    came_from: dict[Operation, Operation | None] = {start: None}
+    stack = [start]
+    while stack:
+        op = stack.pop()
+        if op is goal:
+            path: list[Operation] = []
+            step: Operation | None = op
+            while step is not None:
+                path.append(step)
+                step = came_from[step]
+            return path
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if before not in came_from:
+                came_from[before] = op
+                stack.append(before)
+    return []
+
+
+# ---------------------------------------------------------------------------------------------
+# The same on the default graph, as TensorFlow has them
+# ---------------------------------------------------------------------------------------------
+
+
+def name_scope(name: str | None) -> Any:
+    """`Graph.name_scope` of the default graph."""
+    return get_default_graph().name_scope(name)
+
+
+def device(name: str | None) -> Any:
+    """`Graph.device` of the default graph."""
+    return get_default_graph().device(name)
+
+
+def control_dependencies(inputs: Sequence[Any] | None) -> Any:
+    """`Graph.control_dependencies` of the default graph."""
+    return get_default_graph().control_dependencies(inputs)
+
+
+def composite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for wrappers that make more than one node: all of them or, on an error, none."""
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        graph = current_graph()
+        if graph is None:
+            return function(*args, **kwargs)
+        with graph.atomic():
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+float16, bfloat16, float32, float64 = FLOATS
+int32, int64 = INTEGERS

@@ -1,0 +1,67 @@
+"""Common subexpression elimination: nodes that do the same to the same are one.
+
+TensorFlow: core/graph/optimizer_cse.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from .node_def import NodeDef, Nodes, Plan, Rewrite, sorted_nodes
+from .op_def import get_op_def
+
+__all__ = ["eliminate_common_subexpressions"]
+
+
+def eliminate_common_subexpressions(plan: Plan) -> tuple[Plan, list[Rewrite]]:
+    """Return the plan with equal nodes merged into the oldest of them.
+
+    Equal means the same op, attributes, inputs, control inputs and device. What reads a variable stays:
+    between two reads it may have changed.
+    """
+    stands_for: dict[str, str] = {}
+    found: dict[Any, str] = {}
+    nodes: Nodes = {}
+    rewrites: list[Rewrite] = []
+    for node in sorted_nodes(plan.nodes):
+        inputs = tuple((stands_for.get(name, name), index) for name, index in node.inputs)
+        control = tuple(dict.fromkeys(stands_for.get(name, name) for name in node.control_inputs))
+        node = replace(node, inputs=inputs, control_inputs=control)
+        op_def = get_op_def(node.op)
+        reads_variable = any(
+            get_op_def(nodes[name].op).outputs[index].is_ref for name, index in node.inputs if name in nodes
+        )
+        if op_def.is_stateful or reads_variable:
+            nodes[node.name] = node
+            continue
+        first = found.setdefault(_key(node), node.name)
+        if first == node.name:
+            nodes[node.name] = node
+        else:
+            stands_for[node.name] = first
+            why = "the same value" if node.op == "Const" else f"the same {node.op} of the same inputs"
+            rewrites.append(Rewrite("common subexpressions", (node.name,), first, why))
+    fetches = tuple((stands_for.get(name, name), index) for name, index in plan.fetches)
+    targets = tuple(stands_for.get(name, name) for name in plan.targets)
+    return Plan(nodes, fetches, targets), rewrites
+
+
+def _key(node: NodeDef) -> tuple[Any, ...]:
+    # addition of control inputs has no order
+    return node.op, node.inputs, frozenset(node.control_inputs), node.device, _attrs_key(node.attrs)
+
+
+def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple((name, _value_key(attrs[name])) for name in sorted(attrs))
+
+
+def _value_key(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16).digest()
+    return value.dtype.name, value.shape, digest

@@ -1,0 +1,79 @@
+"""Fuses Conv2D + BiasAdd, and a Relu after them, into one node _FusedConv2D: one call of a backend.
+
+TensorFlow: core/grappler/optimizers/remapper.cc. The sums then meet the bias and the zero while they
+are still in cache. For float32, float64 and integers the bits are those of the three nodes wherever a
+backend adds the bias last; float16, bfloat16 and the reference backend round once instead of twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .node_def import NodeDef, Plan, Rewrite, reachable
+
+__all__ = ["remap"]
+
+
+def remap(plan: Plan) -> tuple[Plan, list[Rewrite]]:
+    """Return the plan with every such chain fused; the fused node has the name of the chain's last node.
+
+    Only what nobody else uses may disappear: a Conv2D that is fetched, or read by two nodes, stays. All
+    nodes of a chain must be on one device.
+    """
+    uses = _uses(plan)
+    relu_of = {
+        node.inputs[0][0]: node
+        for node in plan.nodes.values()
+        if node.op == "Relu" and not node.control_inputs
+    }
+    nodes = dict(plan.nodes)
+    rewrites: list[Rewrite] = []
+    for bias_add in plan.nodes.values():
+        conv = plan.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
+        if conv is None or conv.op != "Conv2D" or not _fits(conv, bias_add, uses):
+            continue
+        chain = [conv, bias_add]
+        relu = relu_of.get(bias_add.name)
+        if relu is not None and uses[bias_add.name] == 1 and relu.device == conv.device:
+            chain.append(relu)
+        fused = _fused(chain)
+        for node in chain:
+            del nodes[node.name]
+        nodes[fused.name] = fused
+        names = tuple(node.name for node in chain)
+        why = " + ".join(node.op for node in chain) + ", which nothing else reads in between"
+        rewrites.append(Rewrite("remapper", names, fused.name, why))
+    return (reachable(replace(plan, nodes=nodes)) if rewrites else plan), rewrites
+
+
+def _uses(plan: Plan) -> dict[str, int]:
+    """How often each node is used: as an input, to be waited for, or by the caller."""
+    uses = dict.fromkeys(plan.nodes, 0)
+    for node in plan.nodes.values():
+        for name in (*(name for name, _ in node.inputs), *node.control_inputs):
+            uses[name] += 1
+    for name in (*(name for name, _ in plan.fetches), *plan.targets):
+        uses[name] += 1
+    return uses
+
+
+def _fits(conv: NodeDef, bias_add: NodeDef, uses: dict[str, int]) -> bool:
+    return (
+        uses[conv.name] == 1
+        and not bias_add.control_inputs
+        and conv.device == bias_add.device
+        and conv.attrs["data_format"] == bias_add.attrs["data_format"]
+        and "_kernel" not in bias_add.attrs
+    )
+
+
+def _fused(chain: list[NodeDef]) -> NodeDef:
+    conv, bias_add, last = chain[0], chain[1], chain[-1]
+    fused_ops = tuple(node.op for node in chain[1:])
+    return replace(
+        last,
+        op="_FusedConv2D",
+        inputs=(*conv.inputs, bias_add.inputs[1]),
+        control_inputs=conv.control_inputs,
+        attrs={**conv.attrs, "fused_ops": fused_ops},
+    )

@@ -1,0 +1,234 @@
+"""Runs graphs: fetches in, values out; variables live here, one value each for every session.
+
+TensorFlow: python/client/session.py in front of core/common_runtime/direct_session.cc.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError
+from . import tensor_shape
+from .config import ConfigProto
+from .context import get_default_graph, set_default_graph
+from .errors import InvalidArgumentError
+from .graph_execution_state import Executable, make_executable
+from .op_kernel import OpKernelContext
+from .ops import Graph, Operation, Tensor
+from .run_metadata import RunMetadata
+from .tensor_util import to_array
+from .variables import Variable
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Runs a graph, the default one if none is given; as a context manager it is the default too.
+
+    A session keeps the values of the variables, and for each combination of fetches and feeds an
+    executable, so that pruning, placement and optimisation are done once.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default() as graph:
+    ...     x = tg.placeholder("float32", [None], name="x")
+    ...     y = {"double": x + x, "squares": [x * x, tg.reduce_sum(x * x)]}
+    >>> with tg.Session(graph) as session:
+    ...     session.run(y, {x: [1, 2, 3]})
+    {'double': array([2., 4., 6.], dtype=float32),
+     'squares': [array([1., 4., 9.], dtype=float32), np.float32(14.0)]}
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        if graph is not None and not isinstance(graph, Graph):
+            raise ArgumentTypeError(f"graph must be a Graph or None; got {graph!r}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
+        self.graph = get_default_graph() if graph is None else graph
+        self.config = config or ConfigProto()
+        self._variables: dict[str, np.ndarray] = {}
+        self._executables: dict[Any, Executable] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._scope: Any = None
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        *,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Return the values of ``fetches``, in the same structure.
+
+        Args:
+            fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
+                (a tensor) or "init" (an operation), or lists, tuples and dicts of those.
+            feed_dict: values by tensor (or its name); any tensor may be fed, not only placeholders.
+                Arrays are converted to the tensor's dtype where that keeps the kind of number.
+            run_metadata: an empty `RunMetadata`, to be filled with what happened. Looking costs time.
+
+        Raises:
+            ValueError, TypeError: for fetches and feeds that do not fit the graph, placeholders that
+                are not fed, devices that are not there, and for what a kernel refuses; then the
+                message names the node and the line that made it.
+            FailedPreconditionError: for a variable that was not initialised.
+
+        A run that fails changes no variable.
+        """
+        if self._closed:
+            raise InvalidArgumentError("this session is closed; make another one")
+        if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+            raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
+        tensors: list[Tensor] = []
+        targets: list[Operation] = []
+        rebuild = _flatten(fetches, self.graph, tensors, targets)
+        feeds = _feeds(self.graph, feed_dict or {})
+        key = (tuple(tensors), tuple(targets), tuple(feeds), self.graph.version)
+        executable = self._executables.get(key)
+        if executable is None:
+            executable = make_executable(self.graph, tensors, targets, list(feeds), self.config)
+            self._executables[key] = executable
+        context = OpKernelContext(self._variables, list(feeds.values()))
+        values = executable.run(context, run_metadata)
+        if context.changed:
+            with self._lock:  # the whole run has succeeded: now its assignments hold
+                self._variables = self._variables | context.changed
+        return rebuild(iter(fetched(values)))
+
+    def close(self) -> None:
+        """Let go of all values; the session cannot run any more."""
+        self._closed = True
+        self._variables, self._executables = {}, {}
+
+    def __enter__(self) -> Session:
+        self._scope = set_default_graph(self.graph)
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._scope.__exit__(kind, error, where)
+        self.close()
+
+
+# ---------------------------------------------------------------------------------------------
+# Fetches
+# ---------------------------------------------------------------------------------------------
+
+
+def _flatten(
+    fetches: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]
+) -> Callable[[Iterator[Any]], Any]:
+    """Collect what is to be fetched; return the function that puts the values into the same structure."""
+    if isinstance(fetches, Mapping):
+        parts = {key: _flatten(value, graph, tensors, targets) for key, value in fetches.items()}
+        kind = type(fetches) if type(fetches) is not dict else dict
+        return lambda values: kind({key: part(values) for key, part in parts.items()})  # type: ignore[call-arg]
+    if isinstance(fetches, (list, tuple)):
+        items = [_flatten(value, graph, tensors, targets) for value in fetches]
+        if hasattr(fetches, "_fields"):  # a named tuple
+            return lambda values: type(fetches)(*(item(values) for item in items))
+        sequence = type(fetches)
+        return lambda values: sequence([item(values) for item in items])
+    found = _graph_element(fetches, graph, "fetches")
+    if isinstance(found, Operation):
+        targets.append(found)
+        return lambda values: None
+    tensors.append(found)
+    return lambda values: next(values)
+
+
+def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
+    """The tensor or operation that a fetch or the key of a feed stands for."""
+    if isinstance(item, str):
+        return graph.get_tensor_by_name(item) if ":" in item else graph.get_operation_by_name(item)
+    if isinstance(item, Variable):
+        if item.graph is not graph:
+            raise ArgumentError(f"{what}: variable {item.name!r} is not of the session's graph")
+        return item.value()
+    if not isinstance(item, (Tensor, Operation)):
+        raise ArgumentTypeError(
+            f"{what} must be tensors, operations, variables or names of them; got {item!r} of type "
+            f"{type(item).__name__}"
+        )
+    if item.graph is not graph:
+        raise ArgumentError(f"{what}: {item.name!r} is of another graph than the session's")
+    return item
+
+
+def fetched(values: list[Any]) -> list[Any]:
+    """Make the values the caller's own: nothing that is kept, and no two that share memory."""
+    seen: set[int] = set()
+    results: list[Any] = []
+    for value in values:
+        if isinstance(value, np.generic) or value.ndim == 0:
+            results.append(value[()])
+            continue
+        own = value.base is None and value.flags.writeable and value.flags.c_contiguous
+        if not own or id(value) in seen:
+            value = np.array(value, order="C")
+        seen.add(id(value))
+        results.append(value)
+    return results
+
+
+# ---------------------------------------------------------------------------------------------
+# Feeds
+# ---------------------------------------------------------------------------------------------
+
+
+def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
+    if not isinstance(feed_dict, Mapping):
+        raise ArgumentTypeError(f"feed_dict must map tensors to values; got {type(feed_dict).__name__}")
+    feeds: dict[Tensor, np.ndarray] = {}
+    for key, value in feed_dict.items():
+        tensor = _graph_element(key, graph, "feed_dict")
+        if isinstance(tensor, Operation):
+            raise ArgumentTypeError(
+                f"feed_dict: {tensor.name!r} is an operation; feed its tensor, {tensor.name + ':0'!r}"
+            )
+        if tensor.is_ref:
+            raise ArgumentError(
+                f"feed_dict: {tensor.name!r} is a reference to a variable, which cannot be fed; feed its "
+                f"value, {tensor.op.name + '/read:0'!r}, or assign to it"
+            )
+        if tensor in feeds:
+            raise ArgumentError(f"feed_dict holds two values for {tensor.name!r}")
+        feeds[tensor] = feed_value(tensor, value)
+    return feeds
+
+
+def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
+    """Return a value as the array that ``tensor`` can take, which nobody can write to through it."""
+    what = f"the value fed for {tensor.name!r}"
+    if isinstance(value, (Tensor, Operation)):
+        raise ArgumentTypeError(f"{what} must be numbers; got {value!r}: fetch its value first")
+    raw = np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
+    if raw is not None and raw.dtype != tensor.dtype:
+        # a float64 array for a float32 placeholder is everyday; a float for an int would lose numbers
+        if raw.dtype.kind in "uif" and np.can_cast(raw.dtype, tensor.dtype, "same_kind"):
+            array = raw.astype(tensor.dtype)
+            if tensor.dtype.kind == "i" and not np.array_equal(array, raw):
+                raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} does not")
+        else:
+            raise ArgumentTypeError(
+                f'{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: .astype("{tensor.dtype}")'
+            )
+    else:
+        array = to_array(value, tensor.dtype, what)
+    if not tensor_shape.is_compatible(tensor.shape, array.shape):
+        raise ArgumentError(
+            f"{what} must have shape {tensor_shape.text(tensor.shape)}; got {list(array.shape)}"
+        )
+    array = array.view()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,65 @@
+"""Prunes a graph to what the fetches need, and puts an _Arg in the place of each tensor that is fed.
+
+TensorFlow: core/graph/subgraph.cc, RewriteGraphForExecution. What a program built and a run does not
+need costs that run nothing; a fed tensor cuts off everything that would have computed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .errors import InvalidArgumentError
+from .node_def import NodeDef, Nodes, Plan, from_operation
+from .ops import Graph, Operation, Tensor
+
+__all__ = ["prune"]
+
+
+def prune(
+    graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+) -> tuple[Plan, tuple[NodeDef, ...]]:
+    """Return the plan of a run, and the nodes of the graph that it does not need.
+
+    Raises ``ValueError`` for placeholders that are needed and not fed, all of them named.
+    """
+    arguments: dict[tuple[str, int], str] = {}
+    nodes: Nodes = {}
+    for index, tensor in enumerate(feeds):
+        name = f"_arg_{tensor.op.name}_{tensor.index}_{index}"
+        arguments[tensor.op.name, tensor.index] = name
+        nodes[name] = _argument(name, tensor, index)
+
+    def source(tensor: Tensor) -> tuple[str, int]:
+        key = (tensor.op.name, tensor.index)
+        return (arguments[key], 0) if key in arguments else key
+
+    stack = [tensor.op for tensor in fetches if source(tensor)[0] == tensor.op.name] + list(targets)
+    seen: set[Operation] = set()
+    missing: list[Operation] = []
+    while stack:
+        op = stack.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if op.type == "Placeholder":
+            missing.append(op)
+        node = from_operation(op)
+        nodes[op.name] = replace(node, inputs=tuple(source(tensor) for tensor in op.inputs))
+        stack += [tensor.op for tensor in op.inputs if source(tensor)[0] == tensor.op.name]
+        stack += op.control_inputs
+    if missing:
+        names = ", ".join(
+            f"{op.name!r} ({op.outputs[0]!r})" for op in sorted(missing, key=lambda op: op.number)
+        )
+        raise InvalidArgumentError(
+            f"feed_dict must hold a value for each placeholder needed; missing: {names}"
+        )
+    plan = Plan(nodes, tuple(source(tensor) for tensor in fetches), tuple(op.name for op in targets))
+    return plan, tuple(from_operation(op) for op in graph.get_operations() if op not in seen)
+
+
+def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:
+    attrs = {"T": tensor.dtype, "shape": tensor.shape, "index": index}
+    op = tensor.op
+    return NodeDef(name, "_Arg", (), (), attrs, "/device:CPU:0", op.number, op.file, op.line)

@@ -1,0 +1,56 @@
+"""A run as a Chrome trace: one bar for each node, one row for each device and thread.
+
+TensorFlow: python/client/timeline.py. The format is the Trace Event Format of chrome://tracing, whose
+times are microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run_metadata import RunMetadata
+
+__all__ = ["chrome_trace"]
+
+
+def chrome_trace(metadata: RunMetadata) -> str:
+    """Return the JSON text of a run's trace.
+
+    >>> import json
+    >>> from teachconv import graph as tg
+    >>> json.loads(chrome_trace(tg.RunMetadata()))["traceEvents"]
+    []
+    """
+    devices = sorted({node.device for node in metadata.nodes})
+    events: list[dict[str, Any]] = []
+    for pid, device in enumerate(devices):
+        events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}})
+        for thread in sorted({node.thread for node in metadata.nodes if node.device == device}):
+            args = {"name": f"thread {thread}"}
+            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": args})
+    for node in metadata.nodes:
+        events.append(
+            {
+                "name": node.op,
+                "cat": "Op",
+                "ph": "X",
+                "pid": devices.index(node.device),
+                "tid": node.thread,
+                "ts": node.start * 1e6,
+                "dur": (node.end - node.start) * 1e6,
+                "args": {
+                    "node": node.name,
+                    "kernel": node.kernel,
+                    "kernel at": node.kernel_at,
+                    "backend": f"{node.backend} {node.algorithm}".strip(),
+                    "backend at": node.backend_at,
+                    "made at": node.made_at,
+                    "output": [list(shape) for shape in node.shapes],
+                    "dtype": list(node.dtypes),
+                    "bytes": node.nbytes,
+                },
+            }
+        )
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)

@@ -1,0 +1,209 @@
+"""Variables: values that outlive a run.
+
+TensorFlow: python/ops/variables.py and ref_variable.py. In a graph a variable is four nodes, as there:
+``w`` (Variable), ``w/initial_value``, ``w/Assign`` and ``w/read`` (Identity); its value is kept by each
+session. Outside a graph it keeps its value itself, and functions traced by `function` share it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError
+from . import gen_nn_ops
+from .array_ops import group
+from .constant_op import constant
+from .context import current_graph, get_default_graph
+from .errors import InvalidArgumentError
+from .operators import Operators
+from .ops import Graph, Operation, Tensor
+from .tensor_shape import StaticShape, is_compatible, text
+from .tensor_util import frozen, to_array
+
+__all__ = ["Variable", "global_variables_initializer"]
+
+
+class Variable(Operators):
+    """A value that `assign` replaces.
+
+    ``initial_value`` is an array, nested lists or a number; in a graph also a tensor. Its dtype and
+    shape are the variable's for good. The operators work on the value.
+
+    >>> from teachconv import graph as tg
+    >>> v = tg.Variable([1.0, 2.0], name="v")
+    >>> v.assign(v + 1.0).numpy().tolist()
+    [2.0, 3.0]
+    """
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
+    ) -> None:
+        self.trainable = trainable
+        self._graph = current_graph()
+        self._value: np.ndarray | None = None
+        if self._graph is None:
+            wanted = None if dtype is None else np.dtype(dtype)
+            self._value = frozen(to_array(initial_value, wanted, "initial_value"))
+            self.dtype = self._value.dtype
+            self._shape: StaticShape = tuple(self._value.shape)
+            self._name = name
+            return
+        if getattr(self._graph, "is_function", False):
+            raise InvalidArgumentError(
+                f"variable {name!r} would be made anew by each trace: create it outside the function, once"
+            )
+        with self._graph.atomic():
+            self._build(self._graph, initial_value, name, dtype)
+            self._graph.variables.append(self)
+
+    def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
+        if callable(initial_value):
+            initial_value = initial_value()
+        if isinstance(initial_value, Variable):
+            initial_value = initial_value.read_value()
+        # an initialiser depends on nothing that happens to surround the variable's creation
+        with graph.control_dependencies(None), graph.name_scope(name) as scope:
+            if isinstance(initial_value, Tensor):
+                initial = initial_value
+                if not isinstance(initial.shape, tuple) or None in initial.shape:
+                    raise ArgumentError(
+                        f"initial_value must have a known shape; {initial.name!r} has {text(initial.shape)}"
+                    )
+            else:
+                array = to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
+                initial = constant(array, name="initial_value")
+            with graph.name_scope(None):
+                self._ref: Tensor = gen_nn_ops.variable(initial.shape, initial.dtype, name=scope)
+            with graph.colocate_with(self._ref.op):
+                self.initializer: Operation = gen_nn_ops.assign(self._ref, initial, name="Assign").op
+                self._read: Tensor = gen_nn_ops.identity(self._ref, name="read")
+        self.initial_value, self.dtype, self._shape = initial, initial.dtype, initial.shape
+        self._name = self._ref.op.name
+
+    # --- what it is ------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of its node with ``:0``; outside a graph, the name it was given."""
+        return self._name if self._graph is None else f"{self._name}:0"
+
+    @property
+    def op(self) -> Operation:
+        """The Variable node."""
+        if self._graph is None:
+            raise InvalidArgumentError(f"variable {self._name!r} was made outside a graph and has no node")
+        return self._ref.op
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph it was made in, None where it was made eagerly."""
+        return self._graph
+
+    @property
+    def shape(self) -> StaticShape:
+        """Its shape, which no assignment changes."""
+        return self._shape
+
+    def __repr__(self) -> str:
+        value = "" if self._value is None else f" value={np.array2string(self._value, threshold=8)}"
+        return f"<Variable {self.name!r} shape={text(self._shape)} dtype={self.dtype.name}{value}>"
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def value(self) -> Any:
+        """Return its value: in a graph the tensor ``name/read``, else an array."""
+        if self._graph is None:
+            return self.numpy()
+        return self._read
+
+    def read_value(self) -> Any:
+        """Return its value as it is here: a node of its own, which obeys the control dependencies here."""
+        graph = current_graph()
+        if graph is None:
+            return self.value()
+        return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+
+    def numpy(self) -> np.ndarray:
+        """Return a copy of the value of a variable that was made eagerly."""
+        if self._value is None:
+            raise InvalidArgumentError(
+                f"variable {self._name!r} is of a graph: session.run({self.name!r}) gives its value"
+            )
+        return self._value.copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.numpy(), dtype)
+
+    def eval(self, session: Any) -> Any:
+        """Return its value in a session."""
+        return session.run(self)
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def assign(self, value: Any, name: str | None = None) -> Any:
+        """Replace the value by one of the same shape and dtype.
+
+        In a graph this is a tensor: the assignment happens when it is run, and its value is the new
+        one. Outside, the variable is returned. Raises ``ValueError`` or ``TypeError`` for another
+        shape or dtype, and then nothing is changed.
+        """
+        graph = current_graph()
+        if graph is not None:
+            ref = self._graph_tensor(graph, True)
+            with graph.colocate_with(ref.op):
+                return gen_nn_ops.assign(ref, value, name=name)
+        if self._graph is not None:
+            raise InvalidArgumentError(
+                f"variable {self._name!r} is of a graph: make the assignment inside `with "
+                "graph.as_default():` and run it in a session"
+            )
+        array = to_array(value.numpy() if isinstance(value, Variable) else value, self.dtype, "value")
+        if not is_compatible(self._shape, array.shape):
+            raise ArgumentError(
+                f"value must have the variable's shape {text(self._shape)}; got {array.shape}"
+            )
+        self._value = frozen(array)
+        return self
+
+    def assign_add(self, delta: Any, name: str | None = None) -> Any:
+        """Add to the value: `assign` of the sum."""
+        return self.assign(self._here() + delta, name)
+
+    def assign_sub(self, delta: Any, name: str | None = None) -> Any:
+        """Subtract from the value: `assign` of the difference."""
+        return self.assign(self._here() - delta, name)
+
+    def _here(self) -> Any:
+        return self if current_graph() is None else self.read_value()
+
+    def _graph_tensor(self, graph: Graph, as_ref: bool) -> Tensor:
+        """The variable as an argument of a node of ``graph``: its reference, or its value."""
+        if self._graph is graph:
+            return self._ref if as_ref else self._read
+        if self._graph is not None:
+            raise ArgumentError(f"variable {self._name!r} is of another graph than the default one")
+        if not hasattr(graph, "capture"):
+            raise ArgumentTypeError(
+                f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or "
+                "use it in a function decorated with teachconv.function"
+            )
+        ref: Tensor = graph.capture(self)
+        # a read of its own for each use: an assignment between two of them is seen by the second
+        return ref if as_ref else gen_nn_ops.identity(ref, name="read")
+
+
+def global_variables_initializer() -> Any:
+    """Return an operation that runs the initialisers of all variables of the default graph.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     v = tg.Variable(3, name="v")
+    ...     init = tg.global_variables_initializer()
+    ...     with tg.Session() as session:
+    ...         session.run(init)
+    ...         print(session.run(v))
+    3
+    """
+    return group(*(variable.initializer for variable in get_default_graph().variables), name="init")

@@ -1,0 +1,223 @@
+"""teachconv.function: traces, signatures, side effects, variables."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+
+tg = tc.graph
+
+
+def test_python_runs_while_tracing_and_at_no_other_time():
+    seen = []
+
+    @tc.function
+    def double(x):
+        seen.append(x)
+        return x + x
+
+    for i in range(3):
+        assert double(np.float32([i])).tolist() == [2 * i]
+    assert len(seen) == 1
+    assert isinstance(seen[0], tg.Tensor)
+    assert double(np.float32([[1]])).tolist() == [[2]]
+    assert double(np.int32([1])).dtype == "int32"
+    assert len(seen) == 3
+    assert [record.reason for record in double.trace_log] == [
+        "the first call",
+        "x: [1] float32 -> [1, 1] float32",
+        "x: [1] float32 -> [1] int32",
+    ]
+    assert repr(double).endswith("double, traced 3 times>")
+
+
+def test_python_values_are_part_of_the_signature(caplog):
+    @tc.function
+    def power(x, times, flag=False, *, extra=()):
+        for _ in range(times):
+            x = x * x
+        return [x, {"flag": flag, "extra": extra}]
+
+    with caplog.at_level(logging.INFO, "teachconv.graph"):
+        assert power(np.float32([2]), 1)[0] == 4
+        result = power(np.float32([2]), times=2, flag=True, extra=("a",))
+    assert result[0] == 16
+    assert result[1] == {"flag": True, "extra": ("a",)}
+    assert power(np.float32([3]), 1, False)[0] == 9  # defaults given or left out: the same signature
+    assert len(power.trace_log) == 2
+    assert "times: 1 -> 2; flag: False -> True; extra: tuple of 0 -> tuple of 1" in power.trace_log[1].reason
+    assert "trace 2: times: 1 -> 2" in caplog.text
+    with pytest.raises(TypeError, match="extra must be an array, a hashable Python value"):
+        power(np.float32([1]), 1, extra={1, 2})
+
+
+def test_structures_of_arrays_become_placeholders():
+    @tc.function
+    def dense(layers, x):
+        for layer in layers:
+            x = tg.matmul(x, layer["w"]) + layer["b"]
+        return x, None
+
+    layers = [{"w": np.eye(2, dtype="float32") * i, "b": np.float32([i, 0])} for i in (1, 2)]
+    x = np.float32([[1, 2]])
+    got, nothing = dense(layers, x)
+    assert nothing is None
+    assert got.tolist() == ((x @ layers[0]["w"] + layers[0]["b"]) @ layers[1]["w"] + layers[1]["b"]).tolist()
+    concrete = dense.get_concrete_function(layers, x)
+    names = [tensor.op.name for tensor in concrete.inputs]
+    assert names == ["layers_0_w", "layers_0_b", "layers_1_w", "layers_1_b", "x"]
+    dense(layers[::-1], x)
+    assert len(dense.trace_log) == 1
+    dense(layers[:1], x)
+    assert "layers: list of 2 -> list of 1" in dense.trace_log[1].reason
+
+
+def test_input_signature_allows_one_trace_only():
+    @tc.function(input_signature=[tg.TensorSpec([None, 2], "float32")])
+    def total(x):
+        return tg.reduce_sum(x, 0)
+
+    assert total(np.ones((3, 2), "float32")).tolist() == [3, 3]
+    assert total([[1, 2]]).tolist() == [1, 2]
+    assert len(total.trace_log) == 1
+    with pytest.raises(ValueError, match=r"x must have shape \[\?, 2\] \(input_signature\); got \[3\]"):
+        total(np.ones(3, "float32"))
+    with pytest.raises(TypeError, match="x must have dtype float32; got float64"):
+        total(np.ones((1, 2)))
+    with pytest.raises(TypeError, match="missing a required argument"):
+        total()
+    with pytest.raises(TypeError, match="must hold TensorSpecs"):
+        tc.function(lambda x: x, input_signature=[3])
+    with pytest.raises(ValueError, match="one TensorSpec for each argument"):
+        tc.function(lambda x, y: x, input_signature=[tg.TensorSpec([1])])(1, 2)
+    with pytest.raises(TypeError, match="python_function must be callable"):
+        tc.function(3)
+
+
+def test_concrete_functions():
+    @tc.function
+    def scale(x, factor):
+        return x * factor
+
+    concrete = scale.get_concrete_function(tg.TensorSpec([None, 3], "float32"), 2.0)
+    for rows in (1, 4):
+        assert (concrete(np.ones((rows, 3), "float32")) == 2).all()
+    with pytest.raises(ValueError, match=r"must have shape \[\?, 3\]"):
+        concrete(np.ones((1, 2)))
+    with pytest.raises(ValueError, match="takes 1 arrays"):
+        concrete()
+    assert [op.type for op in concrete.graph.get_operations()] == ["Placeholder", "Const", "Mul"]
+
+
+def test_the_graph_is_optimised_and_can_be_profiled(rng):
+    w, b = rng.standard_normal((3, 3, 2, 4)).astype("float32"), rng.standard_normal(4).astype("float32")
+
+    @tc.function
+    def layer(x):
+        scale = tg.constant(2.0) * 1.5
+        return tg.nn.relu(tg.nn.bias_add(tg.nn.conv2d(x, w, padding="SAME"), b)) * scale
+
+    x = rng.standard_normal((1, 5, 5, 2)).astype("float32")
+    result, metadata = layer.profile(x)
+    assert np.array_equal(result, layer(x))
+    kinds = {rewrite.optimizer for rewrite in metadata.rewrites}
+    assert kinds == {"constant folding", "remapper"}
+    assert np.array_equal(result, 3 * np.maximum(tc.conv2d(x, w, padding="SAME", bias=b), 0))
+
+    @tc.function(config=tg.ConfigProto(False, False, False, backend="numpy"))
+    def plain(x):
+        return layer(x)  # inside a trace the Python function itself is called
+
+    _, metadata = plain.profile(x)
+    assert metadata.rewrites == ()
+    assert {node.backend for node in metadata.nodes} == {"", "numpy"}
+
+
+def test_variables_are_captured_and_assigned():
+    counter = tg.Variable(0.0, name="counter")
+    history = []
+
+    @tc.function
+    def step(x):
+        before = counter.read_value()
+        counter.assign_add(x)
+        history.append("traced")
+        counter.assign(counter * 2.0)
+        return before, counter
+
+    x = np.float32(1)
+    assert step(x) == (0, 2)
+    assert step(x) == (2, 6)
+    assert counter.numpy() == 6
+    counter.assign(10.0)
+    assert step(x) == (10, 22)
+    assert history == ["traced"]
+
+
+def test_a_failed_call_changes_no_variable():
+    v = tg.Variable(1.0, name="v")
+
+    @tc.function
+    def fails(x, y):
+        v.assign(5.0)
+        return tg.matmul(x, y)
+
+    spec = tg.TensorSpec([None, None], "float32")
+    concrete = fails.get_concrete_function(spec, spec)
+    with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_graph_function.py:"):
+        concrete(np.ones((2, 3)), np.ones((2, 3)))
+    assert v.numpy() == 1
+    concrete(np.ones((2, 3)), np.ones((3, 2)))
+    assert v.numpy() == 5
+
+
+def test_errors_while_tracing_leave_no_trace():
+    v = tg.Variable(1.0, name="v")
+
+    @tc.function
+    def f(x, wrong):
+        v.assign(2.0)
+        if wrong:
+            tg.Variable(1.0, name="new")
+        return x + v
+
+    with pytest.raises(ValueError, match="variable 'new' would be made anew by each trace"):
+        f(np.float32(1), True)
+    assert f.trace_log == []
+    assert v.numpy() == 1
+    assert tg.executing_eagerly()
+    assert f(np.float32(1), False) == 3
+    with tg.Graph().as_default():
+        foreign = tg.constant(1.0, name="foreign")
+    with pytest.raises(ValueError, match="'foreign:0', which is of another graph"):
+        tc.function(lambda: foreign)()
+
+
+def test_methods_trace_for_each_object():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+        @tc.function
+        def apply(self, x):
+            return x * self.factor
+
+    two, three = Scale(2.0), Scale(3.0)
+    x = np.float32([1])
+    assert (two.apply(x), three.apply(x), two.apply(x)) == (2, 3, 2)
+    assert len(two.apply.trace_log) == 1
+    assert isinstance(Scale.apply, tg.Function)
+
+
+def test_arrays_from_outside_are_constants():
+    w = np.float32([1])
+
+    @tc.function
+    def f(x):
+        return x + w
+
+    assert f(np.float32([1])) == 2
+    w[0] = 5  # not seen: the graph holds the value of the trace, as TensorFlow's does
+    assert f(np.float32([1])) == 2

@@ -1,0 +1,389 @@
+"""Graph and session: names and scopes, fetches and feeds, variables, and errors that change nothing."""
+
+import threading
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.graph.node_def import from_operation, sorted_nodes
+
+tg = tc.graph
+
+
+@pytest.fixture
+def graph():
+    with tg.Graph().as_default() as graph:
+        yield graph
+
+
+def test_importing_teachconv_does_not_import_the_graph():
+    import subprocess
+    import sys
+
+    code = "import sys, teachconv; assert 'teachconv.graph' not in sys.modules; teachconv.function"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'grahp'"):
+        tc.grahp  # noqa: B018
+
+
+# --- names and scopes --------------------------------------------------------------------------------
+
+
+def test_names_are_made_unique_as_tensorflow_does(graph):
+    names = [tg.constant(1.0, name=name).op.name for name in ("a", "a", "A", "a_1", "a")]
+    assert names == ["a", "a_1", "A_2", "a_1_1", "a_3"]
+    with graph.name_scope("layer") as scope:
+        assert tg.constant(1.0).op.name == "layer/Const"
+        with tg.name_scope("inner"):
+            assert tg.constant(1.0).op.name == "layer/inner/Const"
+        with tg.name_scope(None):
+            assert tg.constant(1.0).op.name == "Const"
+    with graph.name_scope("layer"):
+        assert tg.constant(1.0).op.name == "layer_1/Const"
+    with graph.name_scope(scope):
+        assert tg.constant(1.0).op.name == "layer/Const_1"
+    for bad in ("", "-x", "a b", "a:0", 3):
+        with pytest.raises(ValueError, match="name must be letters"):
+            graph.unique_name(bad)
+
+
+def test_tensors_have_no_value(graph):
+    x = tg.placeholder("float32", [2], name="x")
+    for use in (bool, list, len, np.asarray):
+        with pytest.raises(TypeError, match="'x:0' is a tensor of a graph and has no"):
+            use(x)
+    assert repr(x) == "<Tensor 'x:0' shape=[2] dtype=float32>"
+    assert repr(x.op) == "<Operation 'x' type=Placeholder>"
+
+
+def test_operations_know_the_line_that_made_them(graph):
+    x = tg.nn.relu(np.ones(2, "float32")).op
+    assert x.file == __file__
+    with open(x.file) as source:
+        assert "tg.nn.relu(np.ones(2" in source.read().splitlines()[x.line - 1]
+    assert x.get_attr("T") == "float32"
+    with pytest.raises(ValueError, match="Relu has no attribute 'U'; it has T"):
+        x.get_attr("U")
+
+
+def test_lookups_name_what_is_missing(graph):
+    tg.constant(1.0, name="one")
+    assert graph.get_tensor_by_name("one:0").op is graph.get_operation_by_name("one")
+    with pytest.raises(ValueError, match="no operation 'two'; it has one"):
+        graph.get_operation_by_name("two")
+    with pytest.raises(ValueError, match="such as \"one:0\"; got 'one'"):
+        graph.get_tensor_by_name("one")
+    with pytest.raises(ValueError, match="has 1 outputs; got 'one:1'"):
+        graph.get_tensor_by_name("one:1")
+
+
+def test_operators_work_with_numbers_and_arrays_on_either_side(graph):
+    x = tg.placeholder("float32", [2, 2], name="x")
+    array = np.float32([[1, 2], [3, 4]])
+    results = [1 + x, x + 1, 1 - x, x - 1, 2 * x, array + x, array @ x, x @ array, array - x, array * x]
+    with tg.Session() as session:
+        got = session.run(results, {x: array})
+    want = [1 + array, array + 1, 1 - array, array - 1, 2 * array]
+    want += [array + array, array @ array, array @ array, array - array, array * array]
+    assert all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
+
+
+def test_a_cycle_is_refused_and_changes_nothing(graph):
+    a = tg.constant(1.0, name="a")
+    b = tg.identity(a, name="b")
+    c = tg.identity(b, name="c")
+    version = graph.version
+    with pytest.raises(ValueError, match="would make a cycle: a -> b -> c -> a"):
+        a.op.add_control_input(c.op)
+    assert a.op.control_inputs == ()
+    assert graph.version == version
+    with pytest.raises(ValueError, match="same graph"):
+        a.op.add_control_input(tg.Graph())
+    c.op.add_control_input(a.op)
+    assert c.op.control_inputs == (a.op,)
+    nodes = {op.name: from_operation(op) for op in graph.get_operations()}
+    from dataclasses import replace
+
+    nodes["a"] = replace(nodes["a"], control_inputs=("c",))
+    with pytest.raises(ValueError, match="wait for each other, in a cycle: a, b, c"):
+        sorted_nodes(nodes)
+
+
+def test_a_failed_wrapper_leaves_nothing_behind(graph):
+    x = tg.placeholder("float32", [1, 4, 4, 1], name="x")
+    before, names = graph.get_operations(), dict(graph._names_in_use)
+    for fails in (
+        lambda: tg.nn.conv2d(x, np.ones((9, 9, 1, 1), "float32")),
+        lambda: tg.reduce_mean(x, name="bad name"),
+        lambda: tg.Variable(np.ones(2), name="v", dtype="float32"),
+        lambda: tg.Variable(x + tg.placeholder("float32"), name="v"),
+        lambda: tg.transpose(x, [0, 0, 1, 2]),
+        lambda: tg.group(x, "not an operation"),
+    ):
+        with pytest.raises((ValueError, TypeError, AttributeError)):
+            fails()
+        leftover = [op.name for op in graph.get_operations() if op not in before]
+        assert leftover in ([], ["Placeholder", "add"])  # the arguments of the fourth are its caller's
+    assert graph.variables == []
+    assert not [name for name in graph._names_in_use if name.startswith(("v", "conv", "mean", "const"))]
+    assert names.items() <= graph._names_in_use.items()
+
+
+# --- fetches -----------------------------------------------------------------------------------------
+
+
+def test_fetches_keep_their_structure(graph):
+    x = tg.placeholder("float32", [], name="x")
+    point = namedtuple("point", "first second")
+    fetches = {"a": [x, (x + 1, [])], "b": point(x * 2, {"c": "x:0"}), "d": x.op.graph.get_operations()[1]}
+    with tg.Session() as session:
+        got = session.run(fetches, {x: 3})
+        assert got == {"a": [3, (4, [])], "b": point(6, {"c": 3}), "d": None}
+        assert isinstance(got["b"], point)
+        assert session.run([], {}) == []
+        assert x.eval({x: 1}, session) == 1
+        with pytest.raises(ValueError, match="eval needs a session"):
+            x.eval({x: 1})
+
+
+def test_what_cannot_be_fetched_is_refused(graph):
+    x = tg.constant(1.0, name="x")
+    with tg.Graph().as_default():
+        other = tg.constant(1.0, name="other")
+    with tg.Session() as session:
+        for bad, error, message in (
+            (other, ValueError, "'other:0' is of another graph"),
+            (other.op, ValueError, "'other' is of another graph"),
+            (None, TypeError, "fetches must be tensors"),
+            (3.0, TypeError, "got 3.0 of type float"),
+            ("y:0", ValueError, "no operation 'y'; it has x"),
+            ([x, ["x:7"]], ValueError, "has 1 outputs"),
+        ):
+            with pytest.raises(error, match=message):
+                session.run(bad)
+    with pytest.raises(ValueError, match="this session is closed"):
+        session.run(x)
+    for bad in ("graph", 3):
+        with pytest.raises(TypeError, match="graph must be a Graph"):
+            tg.Session(bad)
+    with pytest.raises(TypeError, match="config must be a ConfigProto"):
+        tg.Session(graph, {"CPU": 2})
+
+
+def test_results_are_the_caller_s_own(graph):
+    x = tg.placeholder("float32", [2, 2], name="x")
+    c = tg.constant(np.ones((2, 2), "float32"))
+    array = np.zeros((2, 2), "float32")
+    with tg.Session() as session:
+        fetched = session.run([x, c, c, tg.transpose(x), tg.identity(x), x + c, "add:0"], {x: array})
+        for result in fetched:
+            assert result.flags.c_contiguous
+            result[...] = 7  # allowed, and nobody else sees it
+        assert (array == 0).all()
+        assert (session.run(c) == 1).all()
+        assert len({id(result) for result in fetched}) == 7
+
+
+# --- feeds -------------------------------------------------------------------------------------------
+
+
+def test_any_tensor_can_be_fed(graph):
+    x = tg.placeholder("float32", [2], name="x")
+    y = tg.add(x, 1.0, name="y")
+    z = tg.multiply(y, y, name="z")
+    with tg.Session() as session:
+        assert session.run(z, {"y:0": [3, 4]}).tolist() == [9, 16]
+        assert session.run([y, z], {y: [3, 4]})[0].tolist() == [3, 4]
+        assert session.run([x, z], {x: [0, 0], y: [3, 4]})[1].tolist() == [9, 16]
+        assert session.run(z, {x: np.float64([0, 1])}).tolist() == [1, 4]  # converted, as TensorFlow does
+        assert session.run([y.op, z], {x: [0, 1], y: [3, 4]})[1].tolist() == [9, 16]
+
+
+def test_missing_feeds_are_all_named_before_anything_runs(graph):
+    x, y = tg.placeholder("float32", [2], name="x"), tg.placeholder("int32", name="y")
+    v = tg.Variable(0.0, name="v")
+    with tg.Session() as session:
+        session.run(v.initializer)
+        with pytest.raises(tg.InvalidArgumentError, match=r"missing: 'x' \(<Tensor.*, 'y' \(<Tensor"):
+            session.run([x, y, v.assign(1.0)])
+        assert session.run(v) == 0
+        session.run(v)  # needs neither
+
+
+def test_what_cannot_be_fed_is_refused(graph):
+    x, n = tg.placeholder("float32", [None, 2], name="x"), tg.placeholder("int32", [2], name="n")
+    v = tg.Variable([1.0, 2.0], name="v")
+    with tg.Graph().as_default():
+        other = tg.placeholder("float32", name="other")
+    y = tg.identity(x)
+    with tg.Session() as session:
+        for feed, error, message in (
+            ({x: [1, 2, 3]}, ValueError, r"'x:0' must have shape \[\?, 2\]; got \[3\]"),
+            ({x: [[1, 2, 3]]}, ValueError, r"must have shape \[\?, 2\]; got \[1, 3\]"),
+            ({x: y}, TypeError, "must be numbers; got <Tensor 'Identity:0'"),
+            ({x: "text"}, TypeError, "'x:0'"),
+            ({x: [[1], [1, 2]]}, ValueError, "equal lengths"),
+            ({n: [1.5, 2]}, TypeError, "must have dtype int32"),
+            ({n: np.float32([1, 2])}, TypeError, 'got float32: .astype."int32".'),
+            ({n: np.int64([1, 2**40])}, ValueError, "holds numbers that int32 does not"),
+            ({x: np.array([[1j, 2]])}, TypeError, "complex"),
+            ({x.op: [[1, 2]]}, TypeError, "'x' is an operation; feed its tensor, 'x:0'"),
+            ({other: 1}, ValueError, "'other:0' is of another graph"),
+            ({3: 1}, TypeError, "feed_dict must be tensors"),
+            ({"q:0": 1}, ValueError, "no operation 'q'"),
+            ({v.op.outputs[0]: [1, 2]}, ValueError, "reference to a variable, which cannot be fed"),
+            ({x: [[1, 2]], "x:0": [[1, 2]]}, ValueError, "two values for 'x:0'"),
+            ([(x, 1)], TypeError, "feed_dict must map tensors"),
+        ):
+            with pytest.raises(error, match=message):
+                session.run(y, feed)
+        assert session.run(v, {v: [5, 6]}).tolist() == [5, 6]  # its value, for this run
+
+
+# --- variables ---------------------------------------------------------------------------------------
+
+
+def test_variables_outlive_a_run_and_sessions_have_their_own(graph):
+    v = tg.Variable([1.0, 2.0], name="v")
+    add = v.assign_add([1.0, 1.0])
+    with tg.Session(graph) as first:
+        with pytest.raises(
+            tg.FailedPreconditionError, match=r"node 'v/read' .*variable 'v' has no value yet"
+        ):
+            first.run(v)
+        first.run(tg.global_variables_initializer())
+        assert first.run(add).tolist() == [2, 3]
+        assert first.run(v).tolist() == v.eval(first).tolist() == [2, 3]
+        with tg.Session(graph) as second:
+            second.run("init")
+            assert second.run(v).tolist() == [1, 2]
+        assert first.run(v.assign_sub([2.0, 2.0])).tolist() == [0, 1]
+    assert [op.type for op in graph.get_operations()[:4]] == ["Const", "Variable", "Assign", "Identity"]
+
+
+def test_variables_keep_shape_and_dtype(graph):
+    v = tg.Variable([1.0, 2.0], name="v")
+    count = len(graph.get_operations())
+    with pytest.raises(ValueError, match="must have the variable's shape"):
+        v.assign([1.0])
+    with pytest.raises(TypeError, match="float32"):
+        v.assign(np.ones(2))
+    with pytest.raises(TypeError, match="'add:0' is a value, which nothing can be assigned to"):
+        tg.nn_ops.gen_nn_ops.assign(v + 1.0, [1.0, 2.0])
+    assert len(graph.get_operations()) == count + 2  # v + 1.0 is the caller's own
+    x = tg.placeholder("float32", None, name="x")
+    late = v.assign(x)
+    with tg.Session() as session:
+        session.run(v.initializer)
+        with pytest.raises(tg.InvalidArgumentError, match="variable 'v' has shape"):
+            session.run(late, {x: [1.0]})
+        assert session.run(v).tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"session.run\('v:0'\) gives its value"):
+        v.numpy()
+
+
+def test_a_failed_run_changes_no_variable(graph):
+    v = tg.Variable(1.0, name="v")
+    x = tg.placeholder("float32", None, name="x")
+    assigned = v.assign(5.0)
+    with graph.control_dependencies([assigned]):
+        fails = tg.add(x, np.ones(3, "float32"))
+    for threads in (1, 3):
+        with tg.Session(graph, tg.ConfigProto(inter_op_parallelism_threads=threads)) as session:
+            session.run(v.initializer)
+            with pytest.raises(tg.InvalidArgumentError):
+                session.run(fails, {x: np.ones(2)})
+            assert session.run(v) == 1
+            session.run(fails, {x: np.ones(3)})
+            assert session.run(v) == 5
+
+
+def test_control_dependencies_order_reads_and_assignments(graph):
+    v = tg.Variable(1.0, name="v")
+    before = v.read_value()
+    assigned = v.assign(v + 1.0)
+    with tg.control_dependencies([assigned]):
+        after, stale = v.read_value(), tg.identity(v.value())
+    with tg.Session() as session:
+        session.run(v.initializer)
+        assert session.run([before, after]) == [1, 2]
+        # v.value() was made before the assignment and so is read before it, which surprises everybody once
+        assert session.run(stale) == 2
+        assert session.run(v) == 3
+    with tg.control_dependencies([assigned]), tg.control_dependencies(None):
+        assert tg.constant(1.0).op.control_inputs == ()
+    with pytest.raises(TypeError, match="inputs must hold operations"), tg.control_dependencies([3]):
+        pass
+    with tg.Graph().as_default():
+        with pytest.raises(ValueError, match="another one"), tg.control_dependencies([assigned]):
+            pass
+
+
+def test_accesses_to_a_variable_keep_the_program_s_order(graph):
+    v = tg.Variable(0.0, name="v")
+    reads = []
+    for i in range(20):
+        v.assign(float(i), name=f"assign{i}")
+        reads.append(v.read_value())
+    fetches = [reads, [graph.get_operation_by_name(f"assign{i}") for i in range(20)]]
+    for threads in (1, 4):
+        with tg.Session(graph, tg.ConfigProto(inter_op_parallelism_threads=threads)) as session:
+            session.run(v.initializer)
+            assert session.run(fetches)[0] == list(range(20))
+
+
+def test_initialisers_may_be_tensors_variables_and_functions(graph):
+    a = tg.Variable(lambda: np.float32([1, 2]), name="a")
+    b = tg.Variable(tg.constant([1.0, 1.0]) + 1.0, name="b")
+    c = tg.Variable(a, name="c")
+    with pytest.raises(ValueError, match="initial_value must have a known shape"):
+        tg.Variable(tg.placeholder("float32", [None]))
+    with tg.Session() as session:
+        session.run(a.initializer)
+        session.run([b.initializer, c.initializer])
+        assert [value.tolist() for value in session.run([a, b, c])] == [[1, 2], [2, 2], [1, 2]]
+
+
+def test_variables_do_not_mix_with_other_graphs():
+    eager = tg.Variable(1.0, name="eager")
+    with pytest.raises(ValueError, match="made outside a graph"):
+        eager.op  # noqa: B018
+    with tg.Graph().as_default():
+        v = tg.Variable(1.0, name="v")
+        with pytest.raises(TypeError, match="'eager' was made eagerly"):
+            tg.identity(eager)
+    with pytest.raises(ValueError, match="'v' is of a graph: make the assignment inside"):
+        v.assign(2.0)
+    with tg.Graph().as_default() as other:
+        with pytest.raises(ValueError, match="variable 'v' is of another graph"):
+            tg.identity(v)
+        with tg.Session(other) as session, pytest.raises(ValueError, match="not of the session's graph"):
+            session.run(v)
+    assert eager.assign(3.0).numpy() == 3
+    assert tg.assign(eager, 4.0).numpy() == 4
+    assert (eager + 1.0) == 5
+    with pytest.raises(ValueError, match="shape"):
+        eager.assign([1.0])
+    copy = eager.numpy()
+    copy[...] = 9
+    assert eager.numpy() == 4
+    assert "value=4." in repr(eager)
+
+
+def test_many_threads_can_run_one_session(graph):
+    x = tg.placeholder("float32", [None], name="x")
+    y = tg.reduce_sum(x * x)
+    results = {}
+    with tg.Session() as session:
+
+        def work(i):
+            results[i] = [float(session.run(y, {x: [i, j]})) for j in range(50)]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert results == {i: [float(i * i + j * j) for j in range(50)] for i in range(4)}
