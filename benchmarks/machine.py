@@ -1,0 +1,77 @@
+"""The machine: what it says about itself, and its ceilings, measured by a small probe."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import teachconv as tc
+
+
+def describe() -> dict[str, str]:
+    """Processor, caches, frequency governor and system: what can be read of them."""
+    facts = {"processor": _cpuinfo("model name") or platform.processor() or platform.machine()}
+    flags = _cpuinfo("flags").split()
+    shown = [flag for flag in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
+    if shown:
+        facts["instruction sets"] = ", ".join(shown)
+    caches = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    if caches:
+        texts = [f"L{_read(c / 'level')} {_read(c / 'type').lower()} {_read(c / 'size')}" for c in caches]
+        facts["caches"] = ", ".join(texts)
+    facts["governor"] = _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) or "not readable"
+    facts["processors"] = str(os.cpu_count())
+    if hasattr(os, "getloadavg"):
+        facts["load before the run"] = f"{os.getloadavg()[0]:.2f}"
+    facts["system"] = f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
+    return facts
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _cpuinfo(key: str) -> str:
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == key:
+            return value.strip()
+    return ""
+
+
+def ceilings(size: int = 1536, megabytes: int = 128) -> dict[str, float]:
+    """GFLOP/s of a large matrix product in either dtype, and GB/s of a copy (bytes read and written)."""
+    found = {}
+    for dtype in ("float32", "float64"):
+        a, b = np.ones((size, size), dtype), np.ones((size, size), dtype)
+        product = np.empty_like(a)
+        seconds = _best(lambda a=a, b=b, product=product: np.matmul(a, b, out=product))
+        found[f"gemm {dtype} GFLOP/s"] = 2 * size**3 / seconds / 1e9
+    source = np.ones(megabytes << 17)
+    target = np.empty_like(source)
+    found["copy GB/s"] = 2 * source.nbytes / _best(lambda: np.copyto(target, source)) / 1e9
+    return found
+
+
+def call_overhead() -> float:
+    """Seconds of a conv2d call on an 8x8x1 image, arguments, geometry, allocation and kernel together."""
+    x, w = np.ones((1, 8, 8, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    return _best(lambda: tc.conv2d(x, w, backend="cython"), 2000)
+
+
+def _best(run: Callable[[], Any], repeats: int = 7) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)

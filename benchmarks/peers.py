@@ -1,0 +1,363 @@
+"""One competitor in a process of its own: waits for a problem, prepares it, times it on request.
+
+``python peers.py NAME THREADS`` is started by `racing.Worker`, with the interpreter that has the
+framework; of other packages only NumPy is needed (teachconv, its plans and its numpy backend excepted).
+Number of threads and pinning come with the environment and the affinity that the parent hands down.
+A request is one line of JSON on standard input, an answer one line on standard output:
+
+    {"do": "prepare", "facts": Problem.facts(), "arrays": {name: file}, "result": file}
+        -> {"seconds": of one call, "algorithm": text}, or {"refused": reason}; the result is in the file
+    {"do": "time", "calls": n, "warm": calls before}  -> {"seconds": [n of them]}
+
+Arrays are laid out as each framework likes them outside the timing; results are allocated inside it, as
+in users' code.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Facts = dict[str, Any]
+Arrays = dict[str, np.ndarray]
+Run = Callable[[], Any]
+Restore = Callable[[Any], np.ndarray]  # a result as NHWC, or HWIO for a filter gradient
+
+NHWC_TO_NCHW, NCHW_TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+HWIO_TO_OIHW, OIHW_TO_HWIO = (3, 2, 0, 1), (2, 3, 1, 0)
+
+
+class RefusedError(Exception):
+    """A framework has no such op."""
+
+
+class Torch:
+    """PyTorch: NCHW in memory order, or channels_last, which is NHWC underneath."""
+
+    channels_last = False
+
+    def __init__(self, threads: int) -> None:
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_num_interop_threads(1)
+        torch.set_grad_enabled(False)
+        self.torch = torch
+        self.format = torch.channels_last if self.channels_last else torch.contiguous_format
+        self.versions = {"torch": torch.__version__}
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        torch = self.torch
+        x, w, dy = (self._tensor(facts, arrays, name) for name in ("x", "w", "dy"))
+        strides, padding, groups = facts["strides"], facts["padding"], facts["groups"]
+        if facts["op"] == "transposed":
+            transpose = torch.nn.functional.conv_transpose2d
+            return lambda: transpose(dy, w, None, strides, padding, 0, groups), self._images
+        if facts["kind"] == "conv2d":
+            conv = torch.nn.functional.conv2d
+            return lambda: conv(x, w, None, strides, padding, 1, groups), self._images
+        backward = torch.ops.aten.convolution_backward
+        fixed = (None, strides, padding, [1, 1], False, [0, 0], groups)
+        if facts["kind"] == "conv2d_backprop_input":
+            return lambda: backward(dy, x, w, *fixed, [True, False, False])[0], self._images
+        return (
+            lambda: backward(dy, x, w, *fixed, [False, True, False])[1],
+            lambda dw: dw.numpy().transpose(OIHW_TO_HWIO),
+        )
+
+    def _tensor(self, facts: Facts, arrays: Arrays, name: str) -> Any:
+        order = HWIO_TO_OIHW if name == "w" else NHWC_TO_NCHW
+        if name in arrays:
+            tensor = self.torch.from_numpy(arrays[name].transpose(order).copy())
+        else:  # the gradient's own shape and layout are read off the array that it is the gradient in
+            shape = [facts["shapes"][name][axis] for axis in order]
+            tensor = self.torch.empty(shape, dtype=getattr(self.torch, facts["dtype"]))
+        return tensor.contiguous(memory_format=self.format)
+
+    def _images(self, y: Any) -> np.ndarray:
+        return y.numpy().transpose(NCHW_TO_NHWC)
+
+
+class TorchChannelsLast(Torch):
+    channels_last = True
+
+
+class OnnxRuntime:
+    """ONNX Runtime on a model of one node; its weights are constant and packed ahead of time."""
+
+    def __init__(self, threads: int) -> None:
+        import onnx
+        import onnxruntime
+
+        self.onnx, self.ort = onnx, onnxruntime
+        self.options = onnxruntime.SessionOptions()
+        self.options.intra_op_num_threads = threads
+        self.options.inter_op_num_threads = 1
+        self.options.log_severity_level = 4
+        self.versions = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        if facts["kind"] != "conv2d" and facts["op"] != "transposed":
+            raise RefusedError("it runs inference only: no gradients")
+        helper, numpy_helper = self.onnx.helper, self.onnx.numpy_helper
+        given, op_type = ("x", "Conv") if facts["kind"] == "conv2d" else ("dy", "ConvTranspose")
+        data = np.ascontiguousarray(arrays[given].transpose(NHWC_TO_NCHW))
+        weights = np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW))
+        attributes = {
+            "strides": facts["strides"],
+            "pads": facts["padding"] * 2,
+            "group": facts["groups"],
+            "kernel_shape": weights.shape[2:],
+        }
+        element = helper.np_dtype_to_tensor_dtype(data.dtype)
+        graph = helper.make_graph(
+            [helper.make_node(op_type, ["x", "w"], ["y"], **attributes)],
+            "one node",
+            [helper.make_tensor_value_info("x", element, data.shape)],
+            [helper.make_tensor_value_info("y", element, None)],
+            [numpy_helper.from_array(weights, "w")],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        try:
+            session = self.ort.InferenceSession(
+                model.SerializeToString(), self.options, ["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            raise RefusedError(f"no {op_type} for {facts['dtype']}: {_first_line(error)}") from error
+        return lambda: session.run(None, {"x": data})[0], lambda y: y.transpose(NCHW_TO_NHWC)
+
+
+class TensorFlow:
+    """TensorFlow's raw ops, each compiled by tf.function; NHWC, as its CPU kernels want it."""
+
+    def __init__(self, threads: int) -> None:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        self.tf = tf
+        self.versions = {"tensorflow": tf.__version__}
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        raw, (rows, cols) = self.tf.raw_ops, facts["padding"]
+        options = {"strides": [1, *facts["strides"], 1], "padding": "SAME"}
+        if not facts["is_same"]:
+            options |= {"padding": "EXPLICIT", "explicit_paddings": [0, 0, rows, rows, cols, cols, 0, 0]}
+        shapes = dict(facts["shapes"])
+        if facts["depthwise"]:
+            taps, channels, outs = shapes["w"][:2], shapes["x"][3], shapes["w"][3]
+            shapes["w"] = [*taps, channels, outs // channels]
+        given = {name: self.tf.constant(array.reshape(shapes[name]).copy()) for name, array in arrays.items()}
+        kind = facts["kind"].removeprefix("conv2d") or "_"
+        op = {
+            "_": (raw.Conv2D, raw.DepthwiseConv2dNative),
+            "_backprop_input": (raw.Conv2DBackpropInput, raw.DepthwiseConv2dNativeBackpropInput),
+            "_backprop_filter": (raw.Conv2DBackpropFilter, raw.DepthwiseConv2dNativeBackpropFilter),
+        }[kind][facts["depthwise"]]
+        if kind == "_":
+            function = self.tf.function(lambda x, w: op(input=x, filter=w, **options))
+            operands = given["x"], given["w"]
+        elif kind == "_backprop_input":
+            sizes = shapes["x"]
+            function = self.tf.function(
+                lambda w, dy: op(input_sizes=sizes, filter=w, out_backprop=dy, **options)
+            )
+            operands = given["w"], given["dy"]
+        else:
+            sizes = shapes["w"]
+            function = self.tf.function(
+                lambda x, dy: op(input=x, filter_sizes=sizes, out_backprop=dy, **options)
+            )
+            operands = given["x"], given["dy"]
+        compiled = function.get_concrete_function(*operands)
+        result_shape = facts["shapes"]["w"] if kind == "_backprop_filter" else None
+        return (
+            lambda: compiled(*operands),
+            lambda y: y.numpy().reshape(result_shape) if result_shape else y.numpy(),
+        )
+
+
+class Jax:
+    """JAX: conv_general_dilated under jit, and its linear transposes; NHWC and HWIO."""
+
+    def __init__(self, threads: int) -> None:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        if threads == 1:  # beyond one, XLA takes as many threads as the process has processors
+            flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+            os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        self.jax = jax
+        self.versions = {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        jax = self.jax
+
+        def forward(x: Any, w: Any) -> Any:
+            return jax.lax.conv_general_dilated(
+                x,
+                w,
+                facts["strides"],
+                [(pad, pad) for pad in facts["padding"]],
+                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                feature_group_count=facts["groups"],
+            )
+
+        given = {name: jax.device_put(array) for name, array in arrays.items()}
+        if facts["kind"] == "conv2d":
+            function, operands = jax.jit(forward), (given["x"], given["w"])
+        elif facts["kind"] == "conv2d_backprop_input":
+            blank = jax.ShapeDtypeStruct(facts["shapes"]["x"], facts["dtype"])
+            function = jax.jit(lambda w, dy: jax.linear_transpose(lambda x: forward(x, w), blank)(dy)[0])
+            operands = given["w"], given["dy"]
+        else:
+            blank = jax.ShapeDtypeStruct(facts["shapes"]["w"], facts["dtype"])
+            function = jax.jit(lambda x, dy: jax.linear_transpose(lambda w: forward(x, w), blank)(dy)[0])
+            operands = given["x"], given["dy"]
+        compiled = function.lower(*operands).compile()
+        return lambda: compiled(*operands).block_until_ready(), np.asarray
+
+
+class Teachconv:
+    """teachconv by its public functions; the numpy backend's im2col is what a learner writes by hand."""
+
+    backend = "cython"
+    algorithm: str | None = None
+    planned = False
+
+    def __init__(self, threads: int) -> None:
+        import scipy
+
+        import teachconv as tc
+
+        tc.set_num_threads(threads)
+        tc.backends.get(self.backend)  # raises BackendUnavailable
+        self.tc, self.used = tc, ""
+        self.versions = {"teachconv": tc.__version__, "numpy": np.__version__, "scipy": scipy.__version__}
+        if self.backend == "cython":
+            from teachconv import _kernels
+
+            self.versions["teachconv instruction set"] = str(_kernels.isa())
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        from layers import Problem
+
+        problem = Problem.from_facts(facts)
+        op, args, options = problem.call(arrays)
+        options |= {"backend": self.backend, "algorithm": self.algorithm, "precision": facts["precision"]}
+        shape = problem.shapes[({"x", "w", "dy"} - set(problem.operands)).pop()]
+
+        def restore(result: np.ndarray) -> np.ndarray:
+            return result.reshape(shape)
+
+        if not self.planned:
+            self.used = self.tc.trace(op, *args, **options).algorithm
+            return lambda: op(*args, **options), restore
+        if problem.kind == "conv2d_backprop_filter":
+            raise RefusedError("a filter gradient has no constant filter")
+        data = arrays["x" if problem.kind == "conv2d" else "dy"]
+        if problem.op == "transposed":
+            options["output_shape"] = problem.shapes["x"]
+        filters = next(a for a in args if isinstance(a, np.ndarray) and a is not data)
+        input_shape = data.shape if problem.op == "transposed" else problem.shapes["x"]
+        plan = self.tc.plan(op, filters, input_shape=input_shape, **options)
+        self.used = plan.algorithm or ""
+        return lambda: plan(data), restore
+
+
+class Plan(Teachconv):
+    planned = True
+
+
+class NumPy(Teachconv):
+    backend, algorithm = "numpy", "im2col"
+
+
+PEERS: dict[str, type[Any]] = {
+    "teachconv": Teachconv,
+    "plan": Plan,
+    "torch": Torch,
+    "torch_channels_last": TorchChannelsLast,
+    "onnxruntime": OnnxRuntime,
+    "tensorflow": TensorFlow,
+    "jax": Jax,
+    "numpy": NumPy,
+}
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return re.sub(r"\{\{.*?\}\} ?", "", text.splitlines()[0])[:200]  # TensorFlow's numbered nodes
+
+
+def _clock(run: Run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _prepare(peer: Any, request: dict[str, Any]) -> tuple[Run, dict[str, Any]]:
+    facts = request["facts"]
+    arrays = {name: np.load(file).astype(facts["dtype"]) for name, file in request["arrays"].items()}
+    run, restore = peer.prepare(facts, arrays)
+    result = restore(run())
+    if facts["kind"] != "conv2d_backprop_filter":
+        result = result[facts["images"]]
+    np.save(request["result"], result)
+    return run, {"seconds": _clock(run), "algorithm": getattr(peer, "used", "")}
+
+
+def serve(peer: Any, answer: Callable[[dict[str, Any]], None]) -> None:
+    """Answer requests until standard input ends."""
+    run: Run | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "prepare":
+            run = None  # frees the last problem's arrays
+            gc.collect()
+            try:
+                run, reply = _prepare(peer, request)
+            except RefusedError as error:
+                reply = {"refused": _first_line(error)}
+            except Exception as error:  # whatever a framework raises is its answer
+                reply = {"refused": f"{type(error).__name__}: {_first_line(error)}"}
+            answer(reply)
+        elif run is not None:
+            for _ in range(request["warm"]):
+                run()
+            answer({"seconds": [_clock(run) for _ in range(request["calls"])]})
+
+
+def main() -> None:
+    name, threads = sys.argv[1:]
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # frameworks print; the pipe is for answers only
+
+    def answer(reply: dict[str, Any]) -> None:
+        channel.write(json.dumps(reply) + "\n")
+        channel.flush()
+
+    try:
+        peer = PEERS[name](int(threads))
+    except Exception as error:
+        missing = isinstance(error, ImportError)
+        answer({"missing" if missing else "broken": f"{type(error).__name__}: {_first_line(error)}"})
+        return
+    gc.disable()
+    answer({"versions": peer.versions})
+    serve(peer, answer)
+
+
+if __name__ == "__main__":
+    main()

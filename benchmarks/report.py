@@ -1,0 +1,360 @@
+"""What was measured as tables, aims, CSV, JSON and a Markdown page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from layers import DEPTHWISE, Layer
+from racing import Measurement
+
+FRAMEWORKS = ("torch", "torch_channels_last", "onnxruntime", "tensorflow", "jax")
+TITLES = {
+    "teachconv": "ours",
+    "plan": "our plan",
+    "torch_channels_last": "torch NHWC",
+    "onnxruntime": "ORT (prepacked)",
+}
+_STATISTICS = {"mean": "geometric mean", "worst": "worst layer"}
+Table = list[list[str]]
+
+
+# ---------------------------------------------------------------------------------------------
+# Aims
+# ---------------------------------------------------------------------------------------------
+
+
+def _any_layer(layer: Layer) -> bool:
+    return True
+
+
+def _winograd_layer(layer: Layer) -> bool:
+    filter_size = (layer.filter_rows, layer.filter_cols, layer.stride, layer.groups)
+    return filter_size == (3, 3, 1, 1) and min(layer.in_channels, layer.out_channels) >= 64
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A ratio to be reached on one thread, as a geometric mean or by the worst layer."""
+
+    text: str
+    least: float
+    ops: tuple[str, ...]
+    figure: str = "mean"
+    dtype: str = "float32"
+    batch: int | None = None
+    layers: Callable[[Layer], bool] = _any_layer
+    against: tuple[str, ...] = FRAMEWORKS
+    precision: str | None = None  # only of a run with this --precision
+
+
+DENSE = ("forward", "input_gradient", "filter_gradient", "transposed")
+AIMS = (
+    Aim("forward, batch 1", 1.15, ("forward",), batch=1),
+    Aim("forward, batch 8", 1.25, ("forward",), batch=8),
+    Aim("forward, batch 1, before winograd4 and split_bf16", 1.05, ("forward",), batch=1),
+    Aim("forward, batch 8, before winograd4 and split_bf16", 1.10, ("forward",), batch=8),
+    Aim("forward", 0.85, ("forward",), "worst"),
+    Aim(
+        "forward, 3x3 stride 1, 64 channels or more, batch 8",
+        1.4,
+        ("forward",),
+        batch=8,
+        layers=_winograd_layer,
+    ),
+    Aim(
+        "the same with --precision fast",
+        1.8,
+        ("forward",),
+        batch=8,
+        layers=_winograd_layer,
+        precision="fast",
+    ),
+    Aim("input gradient", 1.10, ("input_gradient",)),
+    Aim("transposed", 1.10, ("transposed",)),
+    Aim("input gradient and transposed", 0.85, ("input_gradient", "transposed"), "worst"),
+    Aim("filter gradient", 1.05, ("filter_gradient",)),
+    Aim("filter gradient", 0.80, ("filter_gradient",), "worst"),
+    *(Aim(op.replace("_", " "), 1.2, (op,)) for op in DEPTHWISE),
+    *(Aim(f"float64: {op.replace('_', ' ')}", 1.2, (op,), dtype="float64") for op in (*DENSE, *DEPTHWISE)),
+    Aim("against NumPy", 2, (*DENSE, *DEPTHWISE), "worst", against=("numpy",)),
+    Aim(
+        "against NumPy, lesson-sized",
+        4,
+        DENSE,
+        "worst",
+        layers=lambda layer: layer.name.startswith("lesson"),
+        against=("numpy",),
+    ),
+)
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The mean of ratios.
+
+    >>> geometric_mean([0.5, 2.0])
+    1.0
+    """
+    return exp(sum(map(log, ratios)) / len(ratios))
+
+
+def judge_aims(measurements: Iterable[Measurement], precision: str | None) -> Table:
+    """A line for each aim that this run can judge: what was reached by minima and by medians, met or not."""
+    lines = [["aim (one thread)", "at least", "reached", "by medians", "layers", ""]]
+    single = [m for m in measurements if m.threads == 1]
+    for aim in AIMS:
+        if aim.precision not in (None, precision):
+            continue
+        chosen = [
+            m
+            for m in single
+            if m.problem.op in aim.ops
+            and m.problem.dtype == aim.dtype
+            and aim.batch in (None, m.problem.batch)
+            and aim.layers(m.problem.layer)
+        ]
+        by_min, by_median = _figure(aim, chosen, "min"), _figure(aim, chosen, "median")
+        if by_min is None or by_median is None:
+            continue
+        count = sum(m.ratio(aim.against) is not None for m in chosen)
+        kind = _STATISTICS[aim.figure]
+        verdict = "met" if by_min[0] >= aim.least else "NOT met"
+        name = f" ({by_min[1]})" if by_min[1] else ""
+        lines.append(
+            [
+                f"{aim.text}: {kind}",
+                f"{aim.least:.2f}",
+                f"{by_min[0]:.2f}{name}",
+                f"{by_median[0]:.2f}",
+                str(count),
+                verdict,
+            ]
+        )
+    return lines
+
+
+def _figure(aim: Aim, chosen: Sequence[Measurement], statistic: str) -> tuple[float, str] | None:
+    ratios = [(m.ratio(aim.against, statistic), m.problem) for m in chosen]
+    found = [(ratio, f"{p.layer.name}, batch {p.batch}") for ratio, p in ratios if ratio is not None]
+    if not found:
+        return None
+    if aim.figure == "mean":
+        return geometric_mean([ratio for ratio, _ in found]), ""
+    return min(found)
+
+
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+
+def sections(measurements: Sequence[Measurement]) -> list[tuple[str, Table]]:
+    """One table for each op, dtype and number of threads, with its title."""
+    groups: dict[tuple[str, str, int], list[Measurement]] = {}
+    for m in measurements:
+        groups.setdefault((m.problem.op, m.problem.dtype, m.threads), []).append(m)
+    return [
+        (_title(op, dtype, threads, group), _table(group)) for (op, dtype, threads), group in groups.items()
+    ]
+
+
+def _batches(group: Sequence[Measurement]) -> list[int]:
+    return sorted({m.problem.batch for m in group})
+
+
+def _title(op: str, dtype: str, threads: int, group: Sequence[Measurement]) -> str:
+    batches = " | ".join(f"batch {batch}" for batch in _batches(group))
+    return f"{op.replace('_', ' ')}, {dtype}, {threads} thread{'s' * (threads > 1)}: GFLOP/s at {batches}"
+
+
+def _table(group: Sequence[Measurement]) -> Table:
+    batches = _batches(group)
+    names = list(dict.fromkeys(name for m in group for name in m.timings))
+    frameworks = [name for name in FRAMEWORKS if name in names]
+    rivals, against = (frameworks, "best peer") if frameworks else (["numpy"], "numpy")
+    layers = list(dict.fromkeys(m.problem.layer for m in group))
+    by_key = {(m.problem.layer, m.problem.batch): m for m in group}
+    head = ["layer", "algorithm", *(TITLES.get(name, name) for name in names)]
+    head += [f"ours / {against}", "by medians", "fastest"]
+    table = [head]
+    for layer in layers:
+        row = [by_key.get((layer, batch)) for batch in batches]
+        table.append(
+            [
+                layer.name,
+                _join([m.timings["teachconv"].algorithm for m in row if m], same="once"),
+                *(_join([_speed(m, name) for m in row]) for name in names),
+                _join([_number(m.ratio(rivals) if m else None, 2) for m in row]),
+                _join([_number(m.ratio(rivals, "median") if m else None, 2) for m in row]),
+                _join([_fastest(m, rivals) for m in row], same="once"),
+            ]
+        )
+    lines = [("teachconv", rivals, "ours"), ("plan", rivals, "our plan")]
+    lines.append(("plan", ["onnxruntime"], "our plan / ORT"))  # both packed ahead of time
+    for ours, others, text in lines:
+        if any(m.ratio(others, ours=ours) for m in group):
+            for statistic in ("mean", "worst"):
+                summary = _summary(statistic, ours, others, batches, group)
+                table.append([f"{_STATISTICS[statistic]}, {text}", "", *[""] * len(names), *summary, ""])
+    return table
+
+
+def _summary(
+    statistic: str,
+    ours: str,
+    rivals: Sequence[str],
+    batches: Sequence[int],
+    group: Sequence[Measurement],
+) -> list[str]:
+    """Geometric mean or worst layer of a ratio, batch by batch: by minima, and by medians."""
+    cells = []
+    for by in ("min", "median"):
+        found = []
+        for batch in batches:
+            ratios = [m.ratio(rivals, by, ours) for m in group if m.problem.batch == batch]
+            known = [ratio for ratio in ratios if ratio is not None]
+            value = None
+            if known:
+                value = geometric_mean(known) if statistic == "mean" else min(known)
+            found.append(_number(value, 2))
+        cells.append(_join(found))
+    return cells
+
+
+def _speed(m: Measurement | None, name: str) -> str:
+    timing = None if m is None else m.timings.get(name)
+    if m is None or timing is None or timing.status == "refused":
+        return "–"
+    return _number(m.gflops(name), 1) if timing.status == "ok" else timing.status.upper()
+
+
+def _fastest(m: Measurement | None, rivals: Sequence[str]) -> str:
+    best = m.best(rivals) if m else None
+    return TITLES.get(best[0], best[0]) if best else "–"
+
+
+def _number(value: float | None, digits: int) -> str:
+    """At least two figures: 180, 18, 1.8, 0.18 with ``digits=1``; ratios always have two decimals."""
+    if value is None:
+        return "–"
+    if digits == 1:
+        digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return f"{value:.{digits}f}"
+
+
+def _join(cells: Sequence[str], same: str = "each") -> str:
+    return cells[0] if same == "once" and len(set(cells)) == 1 else " | ".join(cells)
+
+
+def notes(measurements: Iterable[Measurement]) -> list[str]:
+    """Why a cell has no number, each reason once."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for m in measurements:
+        for name, timing in m.timings.items():
+            if timing.status != "ok":
+                where = f"{m.problem.op} {m.problem.dtype}"
+                found.setdefault((name, timing.status, timing.note.splitlines()[0]), []).append(where)
+    return [
+        f"{name}, {', '.join(dict.fromkeys(where))}: {status}: {note}"
+        for (name, status, note), where in found.items()
+    ]
+
+
+def as_text(table: Table) -> str:
+    """A table in plain columns."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = []
+    for number, row in enumerate(table):
+        lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        if number == 0:
+            lines.append("  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def as_markdown(table: Table) -> str:
+    """A table in Markdown; the bars inside its cells become slashes."""
+    rows = [[cell.replace(" | ", " / ") for cell in row] for row in table]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------
+
+
+def records(measurements: Iterable[Measurement]) -> list[dict[str, Any]]:
+    """One flat line for each competitor on each problem."""
+    lines = []
+    for m in measurements:
+        p = m.problem
+        for name, timing in m.timings.items():
+            lines.append(
+                {
+                    "op": p.op,
+                    "layer": p.layer.name,
+                    "shape": p.layer.spec,
+                    "batch": p.batch,
+                    "dtype": p.dtype,
+                    "threads": m.threads,
+                    "competitor": name,
+                    "status": timing.status,
+                    "algorithm": timing.algorithm,
+                    "gflops_min": timing.gflops(p.flops),
+                    "gflops_median": timing.gflops(p.flops, "median"),
+                    "seconds_min": min(timing.seconds, default=None),
+                    "calls": len(timing.seconds),
+                    "flops": p.flops,
+                    "intensity": p.intensity,
+                    "bound_fraction": timing.bound_fraction,
+                    "note": timing.note,
+                }
+            )
+    return lines
+
+
+def write_files(folder: Path, facts: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Write results.csv and results.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = records(measurements)
+    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    layers = {m.problem.layer.name: asdict(m.problem.layer) for m in measurements}
+    text = json.dumps(facts | {"layers": layers, "results": lines}, indent=1)
+    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+
+
+def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
+    """The page for the documentation, made by the run that it shows."""
+    parts = [
+        "# Speed on the CPU",
+        f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before it "
+        "was timed: by the bound of direct summation around a float64 result. Each competitor ran in a "
+        "process of its own, pinned, in interleaved rounds. GFLOP/s count the operations of direct summation "
+        "and come from the fastest call; the numbers in a cell are "
+        + " and ".join(f"batch {batch}" for batch in _batches(measurements))
+        + ". ONNX Runtime packs its constant weights ahead of time, which is not in its time; compare it "
+        "with a plan. The best peer is the fastest of PyTorch (both layouts), ONNX Runtime, TensorFlow and "
+        "JAX, layer by layer.",
+        "## Aims",
+        as_markdown(facts["aims"]) if len(facts["aims"]) > 1 else "This run judges none.",
+    ]
+    for title, table in sections(measurements):
+        parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", as_markdown(table)]
+    remarks = notes(measurements)
+    if remarks:
+        parts += ["## Without a number", "\n".join(f"- `{remark}`" for remark in remarks)]
+    if picture:
+        parts += ["## Roofline", f"![GFLOP/s over operations per byte]({picture})"]
+    lines = [f"- {key}: {value}" for key, value in (facts["machine"] | facts["versions"]).items()]
+    lines += [f"- {name}: {value:.1f}" for name, value in facts["ceilings"].items()]
+    lines.append(f"- a call on an 8x8x1 image: {facts['call overhead, µs']} µs")
+    parts += ["## Machine and versions", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,170 @@
+"""benchmarks/cpu.py runs, refuses wrong results and judges its aims; no timing is asserted."""
+
+import csv
+import doctest
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from teachconv.backends import why_not
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module
+
+
+def run(*arguments):
+    command = [sys.executable, str(FOLDER / "cpu.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("benchmark")
+    done = run("--quick", "--output", folder, "--markdown", folder / "page.md")
+    return done, folder
+
+
+def test_quick_run_times_every_op(quick):
+    done, folder = quick
+    assert done.returncode == 0, done.stderr
+    with (folder / "results.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["status"] for line in lines} == {"ok"}
+    assert {line["competitor"] for line in lines} == {"teachconv", "numpy"}
+    assert len({line["op"] for line in lines}) == 7
+    assert all(float(line["gflops_min"]) >= float(line["gflops_median"]) > 0 for line in lines)
+    assert all(float(line["bound_fraction"]) <= 1 for line in lines)
+    assert "depthwise filter gradient, float64, 1 thread" in done.stdout
+    assert "against NumPy" in done.stdout
+
+
+def test_quick_run_writes_what_it_ran_on(quick):
+    _, folder = quick
+    facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert {"teachconv", "numpy", "scipy"} <= set(facts["versions"])
+    assert facts["machine"]["processor"]
+    assert facts["ceilings"]["copy GB/s"] > 0
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    assert page.count("\n## ") >= 16  # aims, 7 ops in 2 dtypes, machine
+    table = [line for line in page.split("## Forward, float32")[1].split("##")[0].splitlines() if line]
+    assert len(table) == 1 + 2 + 3 + 2  # the rest of the title; head, rule, layers, mean and worst
+    assert len({line.count("|") for line in table[1:]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shape", "mine:28x28x64"], "--shape must be NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT"),
+        (["--shape", "mine:28x28x6:3x3x8:g4"], "must be multiples of g4"),
+        (["--shape", "mine:28x0x6:3x3x8"], "every number must be at least 1"),
+        (["--ops", "backward"], "expected some of forward,input_gradient"),
+        (["--threads", "0"], "expected numbers from 1"),
+        (["--threads", "4096"], "needs as many cores"),
+        (["--layers", "no such layer"], "nothing to time"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    done = run("--quick", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_doctests_of_the_benchmarks(module):
+    for name in ("layers", "report"):
+        found = doctest.testmod(module(name))
+        assert found.attempted > 0
+        assert found.failed == 0
+
+
+def test_shapes_of_a_users_own_fit_the_ops_they_can_be(module):
+    layers = module("layers")
+    mine = layers.parse_shape("mine:9x8x6:3x4x8:s2:g2")
+    assert [op for op in (*layers.OPS, *layers.DEPTHWISE) if layers.fits(mine, op)] == list(layers.OPS[:4])
+    assert layers.parse_shape(mine.spec) == mine
+    transposed = layers.Problem(mine, "transposed", 1, "float32")
+    assert transposed.shapes["dy"] == (1, 9, 8, 6)  # what goes in
+    assert transposed.shapes["w"] == (3, 4, 4, 6)
+    depthwise = layers.parse_shape("9x9x6:3x3x12:g6")
+    assert depthwise.name == "9x9x6:3x3x12:g6"
+    assert not layers.fits(depthwise, "forward")
+    assert all(layers.fits(depthwise, op) for op in layers.DEPTHWISE)
+
+
+@pytest.mark.parametrize("op", ["forward", "input_gradient", "filter_gradient", "transposed"])
+def test_a_wrong_result_is_not_timed(module, op):
+    layers, racing = module("layers"), module("racing")
+    problem = layers.Problem(layers.parse_shape("9x8x6:3x3x8:s2"), op, 3, "float32")
+    truth = racing.Truth(problem, problem.arrays())
+    right = truth.want.astype(np.float32)
+    assert truth.judge(right)[1] == ""
+    wrong = right.copy()
+    wrong[-1, 1, 1, 1] += 1e-2
+    assert "times its bound" in truth.judge(wrong)[1]
+    assert "shape" in truth.judge(right[:, :1])[1]
+    assert racing.validate_small(problem) == ""
+
+
+def test_a_competitor_that_cannot_run_or_does_not_answer(module, tmp_path):
+    racing = module("racing")
+    unknown = racing.Worker("nonsense", sys.executable, 1, tmp_path / "log")
+    assert "KeyError" in unknown.problem
+    worker = racing.Worker("numpy", sys.executable, 1, tmp_path / "log")
+    try:
+        assert worker.problem == ""
+        layers = module("layers")
+        problem = layers.Problem(layers.parse_shape("5x5x2:3x3x3"), "forward", 1, "float64")
+        files = {}
+        for name, array in problem.arrays().items():
+            files[name] = str(tmp_path / f"{name}.npy")
+            np.save(files[name], array)
+        facts = problem.facts() | {"precision": None}
+        request = {"do": "prepare", "facts": facts, "arrays": files, "result": str(tmp_path / "y.npy")}
+        with pytest.raises(racing.WorkerError, match="no answer within 0 s"):
+            worker.ask(request, 0)
+        assert worker.ask(request, 60)["algorithm"] == "im2col"  # started again
+        got = np.load(tmp_path / "y.npy")
+        assert racing.Truth(problem, problem.arrays()).judge(got)[1] == ""
+        assert len(worker.ask({"do": "time", "calls": 3, "warm": 1}, 60)["seconds"]) == 3
+    finally:
+        worker.stop()
+
+
+def test_aims_are_judged_by_the_best_peer(module):
+    layers, racing, report = module("layers"), module("racing"), module("report")
+    problem = layers.Problem(layers.LAYERS[0], "filter_gradient", 1, "float32")
+
+    def timing(seconds):
+        return racing.Timing("ok", seconds=[seconds, 2 * seconds, 3 * seconds])
+
+    timings = {"teachconv": timing(2.0), "torch": timing(4.0), "jax": timing(1.0), "numpy": timing(8.0)}
+    timings["tensorflow"] = racing.Timing("wrong", "error 9 times its bound", seconds=[0.1])
+    measured = [racing.Measurement(problem, 1, timings)]
+    verdicts = {line[0]: line[1:] for line in report.judge_aims(measured, None)}
+    assert verdicts["filter gradient: geometric mean"] == ["1.05", "0.50", "0.50", "1", "NOT met"]
+    assert verdicts["against NumPy: worst layer"][1].startswith("4.00")
+    assert verdicts["against NumPy: worst layer"][-1] == "met"
+    assert not any("forward" in name or "float64" in name for name in verdicts)
+    ((_, table),) = report.sections(measured)
+    row = dict(zip(table[0], table[1], strict=True))
+    assert row["fastest"] == "jax"
+    assert row["tensorflow"] == "WRONG"
+    assert len(report.notes(measured)) == 1
+
+
+def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):
+    pytest.importorskip("matplotlib", reason="the roofline needs matplotlib")
+    _, folder = quick
+    facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    module("plot").draw(facts, tmp_path / "roofline.svg")
+    assert (tmp_path / "roofline.svg").read_text(encoding="utf-8").count("<path") > 20
