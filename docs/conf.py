@@ -1,6 +1,14 @@
 """Sphinx configuration: warnings are errors (make docs)."""
 
+import sys
+from pathlib import Path
+
 import teachconv
+
+sys.path.insert(0, str(Path(__file__).parent))
+import dialect_map
+
+dialect_map.write()
 
 project = "teachconv"
 author = "the teachconv authors"

@@ -10,7 +10,7 @@ under one API, so that one can trace what a call does, explain each number and d
 [[45.0, 39.0], [66.0, 50.0]]
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import backends
 from .diffing import DiffReport, DiffRow, check_backend, diff
@@ -38,6 +38,11 @@ from .settings import get_num_threads, set_num_threads, use_backend
 from .tracing import Trace, trace
 from .tuning import autotune
 
+if TYPE_CHECKING:
+    from . import dialects
+    from .onnx_models import OnnxModel, OnnxNode, onnx_model
+    from .translating import Translation, convert_filters, resolve, translate
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -49,8 +54,11 @@ __all__ = [
     "DiffRow",
     "Explanation",
     "Plan",
+    "OnnxModel",
+    "OnnxNode",
     "Tap",
     "Trace",
+    "Translation",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
     "autotune",
@@ -63,24 +71,41 @@ __all__ = [
     "conv2d_transpose",
     "conv2d_transpose_geometry",
     "conv_matrix",
+    "convert_filters",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
+    "dialects",
     "diff",
     "explain",
     "get_num_threads",
     "plan",
+    "onnx_model",
+    "resolve",
     "set_num_threads",
     "trace",
+    "translate",
     "use_backend",
 ]
 
+_LATER = {"dialects": "dialects"}
+_LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translating")
+_LATER |= {"graph": "graph", "function": "graph"}
+_LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "onnx_models")
 
-def __getattr__(name: str) -> Any:
-    """Import the graph runtime only when it is asked for: `teachconv.graph` and `teachconv.function`."""
-    if name in ("graph", "function"):
+if not TYPE_CHECKING:  # else every name would seem to be there
+
+    def __getattr__(name: str) -> Any:
+        """Import the larger parts where they are first asked for, so that importing stays light."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        module = import_module("teachconv.graph")
-        return module if name == "graph" else module.function
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f".{_LATER[name]}", __name__)
+        value = module if name == _LATER[name] else getattr(module, name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -49,6 +49,17 @@ def to_nhwc(shape: Shape, data_format: str) -> Shape:
     return shape
 
 
+@lru_cache(maxsize=64)
+def axis_order(layout: str) -> tuple[int, ...]:
+    """Return the permutation from NHWC, or HWIO for a filter, to a layout given by its letters.
+
+    >>> axis_order("NCHW"), axis_order("OIHW")
+    ((0, 3, 1, 2), (3, 2, 0, 1))
+    """
+    canonical = "HWIO" if "O" in layout else "NHWC"
+    return tuple(canonical.index(letter) for letter in layout)
+
+
 def integer(value: Any, name: str) -> int:
     """Return ``value`` as an int; floats, bools and everything else are refused by name."""
     if type(value) is int:
@@ -201,17 +212,18 @@ def to_dtype(name: Any) -> np.dtype[Any]:
 _KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
 
 
-def as_array(value: Any, name: str, ndim: int | None = 4) -> np.ndarray:
+def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes: str = "") -> np.ndarray:
     """Return ``value`` as a native, aligned NumPy array of ``ndim`` axes and a supported dtype.
 
     With ``ndim`` None any number of axes will do.
 
     Takes arrays, nested lists, and whatever speaks ``__array__``, ``__dlpack__`` or the array API.
+    ``axes`` is what the message of an error calls the axes.
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
-    if ndim is not None and array.ndim != ndim:
-        axes = "[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]"
-        expected = f"4 axes, {axes}" if ndim == 4 else "1 axis, [out_channels]"
+    if array.ndim != ndim and ndim is not None and (type(ndim) is int or array.ndim not in ndim):  # type: ignore[operator]
+        axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
+        expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
         raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")
     if array.dtype not in _KNOWN_DTYPES and array.dtype.name != "bfloat16":
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in _KNOWN_DTYPES:
@@ -221,6 +233,10 @@ def as_array(value: Any, name: str, ndim: int | None = 4) -> np.ndarray:
     if not flags.c_contiguous:
         check_memory(array.shape, array.dtype, name)  # a broadcast view may claim more than there is
     return array if flags.aligned else array.copy()
+
+
+def _counts(ndim: int | tuple[int, ...]) -> str:
+    return str(ndim) if isinstance(ndim, int) else " or ".join(map(str, ndim))
 
 
 def _foreign_array(value: Any, name: str) -> np.ndarray:

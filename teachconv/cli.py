@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import backends, nn_ops
+from . import backends, dialects_cli, nn_ops
 from .cases import CASES, DATA, make_array
 from .diffing import DiffReport, check_cases, diff
 from .explaining import explain
@@ -27,7 +27,7 @@ from .tuning import autotune
 
 __all__ = ["main"]
 
-OPS = {op.__name__: op for op in nn_ops.RESOLVERS}
+OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_trace(commands)
     add_diff(commands)
     add_backends(commands)
+    dialects_cli.add_commands(commands)
     add_bench(commands)
     graph_commands.add_commands(commands)
     arguments = parser.parse_args(argv)

@@ -26,7 +26,7 @@ from .nn_ops import Call
 
 __all__ = ["DiffReport", "DiffRow", "check_backend", "diff"]
 
-Cell = tuple[int, int, int, int]
+Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class DiffRow:
 
     ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place;
     ``bound_fraction`` is the largest error as a fraction of its bound, 1 or less where ``passed``.
-    ``first_bad`` and ``worst`` are cells (NHWC; a filter gradient's as the filter), None where there is
-    none. ``diagnosis`` is None or the mistake that explains the failure. ``seconds`` is the time of one
-    run, ``note`` what else there is to say.
+    ``first_bad`` and ``worst`` are cells (NHWC; a filter gradient's as the filter; of a dialect as its
+    arrays are indexed), None where there is none. ``diagnosis`` is None or the mistake that explains the
+    failure. ``seconds`` is the time of one run, ``note`` what else there is to say.
     """
 
     name: str
@@ -156,7 +156,7 @@ def diff(
     rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
     for name, array in dict(against or {}).items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
-    return DiffReport(call.op, tuple(rows), seconds)
+    return DiffReport(call.title or call.op, tuple(rows), seconds)
 
 
 def check_backend(module: ModuleType, dtypes: Iterable[str] = ("float32", "int32")) -> DiffReport:
@@ -206,7 +206,7 @@ class _Truth:
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
         call, dtype = self.call, self.want.dtype
-        if dtype.kind == "i" or call.first.size == 0 or call.second.size == 0:
+        if dtype.kind == "i" or 0 in (*call.first.shape, *call.second.shape, *call.canonical_shape):
             return np.zeros(())
         direct = bounds.direct(self.abs_sum, call.terms, dtype)
         if error == "direct":
@@ -235,8 +235,8 @@ class _Truth:
         verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
-        worst = _first(verdict.fraction == verdict.fraction.max())
-        first_bad = None if verdict.passed else _first(~verdict.ok)
+        worst = self.call.name("result", _first(verdict.fraction == verdict.fraction.max()))
+        first_bad = None if verdict.passed else self.call.name("result", _first(~verdict.ok))
         found: Diagnosis | None = None
         if not verdict.passed:
             found = diagnose(self.call, got, self.want, self.bound(error))
@@ -302,8 +302,7 @@ def _their_array(array: Any, name: Any) -> np.ndarray:
 
 
 def _first(where: np.ndarray) -> Cell:
-    n, row, col, channel = (int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
-    return n, row, col, channel
+    return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
 def _time(seconds: float) -> str:

@@ -8,7 +8,7 @@ is run. Cells are named in NHWC order whatever the data_format; for a filter gra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from itertools import islice, product
@@ -26,7 +26,7 @@ from .pictures import cell_picture
 
 __all__ = ["Explanation", "Tap", "explain"]
 
-Cell = tuple[int, int, int, int]
+Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ class Tap:
     multiplied, ``input_value`` and ``product`` count as zero. For the transposed op and the input
     gradient ``input_index`` is a cell of what is scattered. A filter gradient multiplies the input by
     ``out_backprop_value``; its ``filter_index`` is the cell explained. Explaining an input cell,
-    ``output_index`` says which output the product is added to, and there is no running sum.
+    ``output_index`` says which output the product is added to, and there is no running sum. Of a
+    dialect's function every index is that of its own arrays: ``weight[tap.filter_index]`` is
+    ``filter_value``.
     """
 
     filter_index: Cell
@@ -85,7 +87,8 @@ class Explanation:
 
     ``cell`` is the cell asked for, ``value`` its value, ``taps`` what it is the sum of (``inverse``
     False), or which outputs it is added to (``inverse`` True). ``bias`` is added after the taps.
-    ``value`` is the reference's: the exact sum, rounded once.
+    ``value`` is the reference's: the exact sum, rounded once. ``canonical`` is there for a dialect's
+    function only: the same explanation with its cells in NHWC and HWIO order.
     """
 
     op: str
@@ -94,10 +97,13 @@ class Explanation:
     taps: Sequence[Tap]
     call: Call
     bias: Any = None
+    canonical: Explanation | None = None
 
     @property
     def value(self) -> Any:
         """The value of the cell: of the output cell explained, or of the input cell followed."""
+        if self.canonical is not None:
+            return self.canonical.value
         if self.inverse:
             return _scalar(self.call.first[self.cell])
         rational = _is_float(self.call)
@@ -169,7 +175,7 @@ class Explanation:
         Of a filter gradient the window is every input cell that the tap meets. Large planes are cut to
         the part around the window. The numbers shown are those of the cell's first channel.
         """
-        return cell_picture(self)
+        return cell_picture(self.canonical or self)
 
     def _repr_svg_(self) -> str:
         return self.picture()
@@ -206,7 +212,9 @@ def explain(
             through which tap. Give one of the two.
 
     Both count from 0; negative numbers count from the end. Cells are in NHWC order whatever the
-    data_format. Raises ``IndexError`` where the cell is outside, naming the legal range.
+    data_format; of a dialect's function they are indices into its own arrays, as
+    (n, channel, row, col) for PyTorch. Raises ``IndexError`` where the cell is outside, naming the
+    legal range.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
@@ -221,12 +229,41 @@ def explain(
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
     call, _ = nn_ops.resolve(op, args, kwargs)
+    name = call.title or call.op
     if at is not None:
-        cell = _cell(at, "at", call.canonical_shape, call)
-        return Explanation(call.op, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
-    assert at_input is not None
-    cell = _cell(at_input, "at_input", call.first.shape, call)
-    return Explanation(call.op, cell, True, _input_taps(call, cell), call)
+        cell = _cell(at, "at", "result", call)
+        found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
+    else:
+        cell = _cell(at_input, "at_input", "first", call)
+        found = Explanation(name, cell, True, _input_taps(call, cell), call)
+    return found if call.names is None else _in_dialect(found)
+
+
+def _in_dialect(found: Explanation) -> Explanation:
+    """The same explanation with every cell as the dialect numbers it."""
+    call, role = found.call, "first" if found.inverse else "result"
+    gradient = call.kind == "conv2d_backprop_filter"
+    filter_role, output_role = ("result", "second") if gradient else ("second", "result")
+
+    def named(role: str, cell: Cell | None) -> Any:
+        return None if cell is None else call.name(role, cell)
+
+    def taps() -> Iterator[Tap]:
+        for tap in kept:
+            yield replace(
+                tap,
+                filter_index=named(filter_role, tap.filter_index),
+                input_index=named("first", tap.input_index),
+                output_index=named(filter_role if gradient else output_role, tap.output_index),
+                out_backprop_index=named("second", tap.out_backprop_index),
+            )
+
+    kept: Sequence[Tap] = found.taps
+    if call.names is not None and call.names.has_gaps:  # a zero between two cells is no tap of theirs
+        kept = [tap for tap in found.taps if call.name("first", tap.input_index) is not None]
+    cell = call.name(role, found.cell)
+    assert cell is not None
+    return replace(found, cell=cell, taps=Taps(len(kept), taps), canonical=found)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -370,24 +407,31 @@ def _canonical_cell(call: Call, cell: Cell) -> Cell:
     return row, col, 0, channel * (call.geometry.out_channels // call.geometry.groups) + q
 
 
-def _cell(cell: Any, name: str, shape: tuple[int, ...], call: Call) -> Cell:
-    """A cell given by the caller, checked against the shape and counted from 0."""
-    if name == "at" and call.kind == "conv2d_backprop_filter":
-        shape = call.result_shape
-        axes = "(filter_row, filter_col, in_channel, out_channel)"
+_AXES = {"N": "n", "H": "row", "W": "col", "C": "channel"}
+_FILTER_AXES = {"H": "filter_row", "W": "filter_col", "I": "in_channel", "O": "out_channel"}
+
+
+def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
+    """A cell given by the caller, checked against the shape and counted from 0, in cell order."""
+    is_filter = role == "result" and call.kind == "conv2d_backprop_filter"
+    if call.names is not None:
+        shape, layout = call.names.shape(role), call.names.layout(role)
+    elif is_filter:
+        shape, layout = call.result_shape, "HWIO"
     else:
-        axes = "(n, row, col, channel)"
+        shape, layout = call.canonical_shape if role == "result" else call.first.shape, "NHWC"
+    axes = f"({', '.join((_FILTER_AXES if is_filter else _AXES)[letter] for letter in layout)})"
     try:
         numbers = [integer(index, name) for index in cell]
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be {axes}, 4 integers; got {cell!r}") from None
-    if len(numbers) != 4:
-        raise ArgumentError(f"{name} must be {axes}, 4 integers; got {cell!r}")
+        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}") from None
+    if len(numbers) != len(shape):
+        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}")
     for index, size in zip(numbers, shape, strict=True):
         if not -size <= index < size:
             raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
-    n, row, col, channel = (index % size for index, size in zip(numbers, shape, strict=True))
-    return n, row, col, channel
+    inside = tuple(index % size for index, size in zip(numbers, shape, strict=True))
+    return inside if call.names is None else call.names.find(role, inside)
 
 
 def _bias_of(call: Call, cell: Cell) -> Any:

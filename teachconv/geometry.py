@@ -95,8 +95,13 @@ class AxisGeometry:
         return self.in_index(0, 0) < 0 or last >= self.in_size
 
 
-def _forward_axis(axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair) -> AxisGeometry:
-    """The forward law for one axis: how many outputs, and how many zeros before and after."""
+def forward_axis(
+    axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair, *, may_be_empty: bool = False
+) -> AxisGeometry:
+    """The forward law for one axis: how many outputs, and how many zeros before and after.
+
+    ``may_be_empty`` says that too small an input is no error and gives an empty result, as in JAX.
+    """
     ek = (k - 1) * d + 1
     steps = [_effective_filter(k, d, ek)]
     if mode in _SAME:
@@ -112,7 +117,7 @@ def _forward_axis(axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pa
     else:
         before, after = pads
         o = (n + before + after - ek) // s + 1
-        if o < 1 and n:
+        if o < 1 and n and not may_be_empty:
             padded = f", padding {before} and {after}" if mode == "EXPLICIT" else ""
             raise ArgumentError(
                 f"{_NAMES[mode]} needs in_{axis} >= {max(1, ek - before - after)} "
@@ -170,19 +175,32 @@ def _transposed_axis(
     if mode in _SAME:
         total = max(0, full - o) if i else 0
         before, after = _split(total, mode)
-    steps = [
-        _effective_filter(k, d, ek),
-        f"full size         F  = (i - 1)·s + ek = ({i} - 1)·{s} + {ek} = {full}",
+    chosen = [
         f"output            o  = {formula} = {o}"
         if wanted is None
-        else f"output            o  = {o}, asked for; legal: {_one_of(low, high)}",
+        else f"output            o  = {o}, asked for; legal: {_one_of(low, high)}"
     ]
     if mode in _SAME:
-        steps += [
+        chosen += [
             f"cropped           P  = max(0, F - o) = max(0, {full} - {o}) = {total}",
             _split_formula(total, mode),
         ]
-    steps += [
+    return cropped_axis(i, k, s, d, before, after, o, chosen)
+
+
+def cropped_axis(
+    i: int, k: int, s: int, d: int, before: int, after: int, o: int, chosen: Sequence[str]
+) -> AxisGeometry:
+    """The transposed law for one axis, once ``o`` and ``before`` are chosen: full[before : before + o].
+
+    Every dialect has rules of its own to choose the two; ``chosen`` are its formulas, numbers put in.
+    """
+    ek = (k - 1) * d + 1
+    full = (i - 1) * s + ek
+    steps = [
+        _effective_filter(k, d, ek),
+        f"full size         F  = (i - 1)·s + ek = ({i} - 1)·{s} + {ek} = {full}",
+        *chosen,
         f"result            full[{before} : {before + o}], zero outside 0..{full - 1}",
         f"index law         output_index = input_index·{s} - {_signed(before)} + tap·{d}",
     ]
@@ -510,8 +528,8 @@ def forward_geometry(
     _check_filter_sizes(filter_rows, filter_cols)
     groups = _groups(in_channels, filter_depth, out_channels)
     mode, pads = padding
-    rows = _forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
-    cols = _forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
+    rows = forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
+    cols = forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
     return Conv2DGeometry(batch, rows, cols, in_channels, out_channels, groups)
 
 

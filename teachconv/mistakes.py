@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import bounds
+from .arguments import axis_order
 from .backends import numpy_backend
 from .geometry import AxisGeometry, Conv2DGeometry
 from .nn_ops import Call
@@ -104,12 +105,10 @@ def _fits(got: np.ndarray, guess: np.ndarray, sizes: np.ndarray, call: Call, sla
 
 
 def _one_image(call: Call, n: int) -> Call:
-    return replace(
-        call,
-        first=call.first[n : n + 1],
-        geometry=replace(call.geometry, batch=1),
-        result_shape=(1, *call.result_shape[1:]),
-    )
+    geometry = replace(call.geometry, batch=1)
+    shape = (1, *call.canonical_shape[1:])
+    theirs = tuple(shape[axis] for axis in axis_order(call.data_format))
+    return replace(call, first=call.first[n : n + 1], geometry=geometry, result_shape=theirs)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -182,7 +181,8 @@ def _group_mistakes(call: Call) -> Iterator[_Mistake]:
         for order in dealt(call.second.shape[3]):
             mixed = call.second[..., order]
             yield _Mistake("groups", sentence.format("filter", groups), replace(call, second=mixed))
-    results = call.result_shape[3] if call.data_format != "NCHW" else call.result_shape[1]
+    own = axis_order(call.data_format) == (0, 1, 2, 3)  # then a depthwise filter has its own last axes
+    results = (call.result_shape if own else call.canonical_shape)[3]
     if results % groups == 0:
         for order in dealt(results):
             text = sentence.format("output", groups)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from . import backends, record, settings
 from .arguments import (
     Shape,
     as_array,
+    axis_order,
     check_data_format,
     check_memory,
     normalize_output_padding,
@@ -45,6 +46,30 @@ __all__ = [
 ]
 
 
+class CellNames(Protocol):
+    """How a dialect numbers the cells of its own arrays, whatever the canonical layout is.
+
+    ``role`` is "first", "second" or "result": the array of a `Call` that the cell belongs to. A cell
+    of the padding has a name too.
+    """
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are canonical cells of the first array that no cell of the dialect's is."""
+
+    def name(self, role: str, cell: Shape) -> Shape | None:
+        """Return a canonical cell as the dialect numbers it; None where no cell of its arrays is."""
+
+    def find(self, role: str, cell: Shape) -> Shape:
+        """Return the canonical cell: `name`, read backwards."""
+
+    def layout(self, role: str) -> str:
+        """Return the letters of the dialect's axes, such as "NCHW"."""
+
+    def shape(self, role: str) -> Shape:
+        """Return the shape of the dialect's array."""
+
+
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
 class Call:
     """One call of an op, resolved: what a backend is given, and how its result goes back.
@@ -52,7 +77,9 @@ class Call:
     ``kind`` is the backend function, ``first`` and ``second`` its arrays in canonical layout (NHWC,
     HWIO), ``result_shape`` and ``data_format`` the caller's. ``data_format`` is "HWIO" for a filter
     gradient; a depthwise filter is [filter_rows, filter_cols, in_channels, channel_multiplier].
-    ``packed`` is what a plan's backend made of ``second`` to stand for it, or None.
+    ``packed`` is what a plan's backend made of ``second`` to stand for it, or None. A dialect's call has
+    its own ``title`` and ``names`` of cells, and may have any order of the four letters as
+    ``data_format``.
     """
 
     op: str
@@ -64,26 +91,32 @@ class Call:
     data_format: str
     bias: np.ndarray | None = None
     packed: Any = None
+    title: str = ""
+    names: CellNames | None = None
 
     def restore(self, result: np.ndarray) -> np.ndarray:
         """Turn a canonical result into the caller's layout."""
-        if self.data_format == "NCHW":
-            result = result.transpose(0, 3, 1, 2)
+        result = result.transpose(axis_order(self.data_format))
         return np.ascontiguousarray(result).reshape(self.result_shape)
 
     def canonical(self, result: np.ndarray) -> np.ndarray:
         """Turn an array in the caller's layout into the canonical one: `restore`, read backwards."""
-        if self.data_format == "NCHW":
-            return result.transpose(0, 2, 3, 1)
-        return result.reshape(self.canonical_shape)
+        order, shape = axis_order(self.data_format), self.canonical_shape
+        if order == _UNCHANGED:
+            return result.reshape(shape)
+        return result.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
     def cells(self, result: np.ndarray) -> np.ndarray:
-        """View a result in the order in which cells are named: NHWC; a filter as the caller has it."""
-        return result.transpose(0, 2, 3, 1) if self.data_format == "NCHW" else result
+        """View a result in cell order: NHWC, HWIO; a depthwise filter as the caller has it."""
+        return result if axis_order(self.data_format) == _UNCHANGED else self.canonical(result)
+
+    def name(self, role: str, cell: Shape) -> Shape | None:
+        """Return a cell of the first or second array, or of the result, as the caller numbers it."""
+        return cell if self.names is None else self.names.name(role, cell)
 
     def from_cells(self, cells: np.ndarray) -> np.ndarray:
         """View an array in cell order in the caller's layout: `cells`, read backwards."""
-        return cells.transpose(0, 3, 1, 2) if self.data_format == "NCHW" else cells
+        return cells.transpose(axis_order(self.data_format))
 
     @property
     def terms(self) -> int:
@@ -102,6 +135,9 @@ class Call:
     def canonical_shape(self) -> Shape:
         """Shape of the result in canonical layout."""
         return result_shape(self.kind, self.geometry)
+
+
+_UNCHANGED = (0, 1, 2, 3)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -669,14 +705,24 @@ def resolve(
     Raises ``TypeError`` where ``op`` is no op of teachconv or the arguments do not fit its signature.
     """
     if op not in RESOLVERS:
-        known = ", ".join(f"teachconv.{known.__name__}" for known in RESOLVERS)
+        known = ", ".join(name_of(known) for known in RESOLVERS)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
     bound = inspect.signature(op).bind(*args, **kwargs)
     bound.apply_defaults()
     arguments = dict(bound.arguments)
-    options = {key: arguments.pop(key) for key in ("backend", "algorithm", "precision", "out")}
-    arguments.pop("name")
+    options = {key: arguments.pop(key) for key in _OPTIONS if key in arguments}
+    arguments.pop("name", None)
     return RESOLVERS[op](**arguments), options
+
+
+_OPTIONS = ("backend", "algorithm", "precision", "out")
+
+
+def name_of(op: Callable[..., Any]) -> str:
+    """Return the name by which people call an op, as teachconv.conv2d or teachconv.dialects.torch.conv2d."""
+    module = getattr(op, "__module__", "")
+    place = module if module.startswith("teachconv.dialects.") else "teachconv"
+    return f"{place}.{getattr(op, '__name__', repr(op))}"
 
 
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {

@@ -12,16 +12,17 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .geometry import AxisGeometry
+from .geometry import AxisGeometry, Conv2DGeometry
 
 if TYPE_CHECKING:
     from .explaining import Explanation
 
-__all__ = ["Panel", "cell_picture", "panels_to_svg", "png"]
+__all__ = ["Panel", "cell_picture", "padding_picture", "panels_to_svg", "png"]
 
 _CELL = 36  # pixels
 _LIMIT = 12  # cells of a plane that are drawn in each direction
@@ -210,6 +211,54 @@ def cell_picture(explanation: Explanation) -> str:
         caption += f"; one channel of each drawn (input channel {channel})"
     signs = ["×", "→" if explanation.inverse else "="]
     return panels_to_svg([left, middle, right], signs, caption)
+
+
+def padding_picture(geometry: Conv2DGeometry, *, transposed: bool = False) -> str:
+    """Draw where a convolution pads, as SVG text: the input with its padding, first and last window shaded.
+
+    Of a transposed one, drawn from the forward ``geometry``: the full result, the part that is kept
+    shaded; what is kept from beyond the full result is dashed, and zero. A large plane is drawn by its
+    first and its last corner.
+    """
+    rows, cols = geometry.rows, geometry.cols
+    if transposed:
+        size = (max(0, rows.full_size), max(0, cols.full_size))
+        reach = [(axis.pad_before, axis.pad_before + axis.in_size - 1) for axis in (rows, cols)]
+        windows = [[range(first, last + 1) for first, last in reach]]
+        title, (down, right) = "full result", (rows.pad_before, cols.pad_before)
+        caption = f"shaded: what is kept, {rows.in_size} x {cols.in_size} from ({down}, {right})"
+    else:
+        size = (rows.in_size, cols.in_size)
+        reach = [(-axis.pad_before, axis.in_size + axis.pad_after - 1) for axis in (rows, cols)]
+        windows = [[_window(rows, 0), _window(cols, 0)]]
+        windows += [[_window(rows, rows.out_size - 1), _window(cols, cols.out_size - 1)]]
+        title, ((top, bottom), (left, right)) = "input", geometry.padding
+        caption = f"padding: top {top}, bottom {bottom}, left {left}, right {right}; "
+        caption += "shaded: the first and the last window"
+    all_rows, all_cols = (
+        range(min(0, first), max(length, last + 1)) for length, (first, last) in zip(size, reach, strict=True)
+    )
+
+    def panel(name: str, drawn_rows: range, drawn_cols: range) -> Panel:
+        shaded = {
+            (row, col)
+            for row, col in product(drawn_rows, drawn_cols)
+            if any(row in window[0] and col in window[1] for window in windows)
+        }
+        return Panel(f"{title} {size[0]} x {size[1]}{name}", None, size, drawn_rows, drawn_cols, shaded)
+
+    if max(len(all_rows), len(all_cols)) <= _LIMIT:
+        return panels_to_svg([panel("", all_rows, all_cols)], [], caption)
+    half = _LIMIT // 2
+    first_corner = panel(", first corner", all_rows[:half], all_cols[:half])
+    last_corner = panel(", last corner", all_rows[-half:], all_cols[-half:])
+    return panels_to_svg([first_corner, last_corner], ["…"], caption)
+
+
+def _window(axis: AxisGeometry, out_index: int) -> range:
+    """The indices that the taps of one output meet, a dilation left out between them."""
+    first = axis.in_index(out_index, 0)
+    return range(first, first + axis.effective_filter, axis.dilation)
 
 
 def _plane(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv import cli
 from teachconv.cases import CASES
 from teachconv.cli import main
 
@@ -32,7 +33,7 @@ def test_explain(capsys):
     assert set(answer["taps"][0]) == set(tc.Tap.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("op", [op.__name__ for op in tc.nn_ops.RESOLVERS])
+@pytest.mark.parametrize("op", list(cli.OPS))
 def test_every_op(capsys, op):
     call = CALL if "depthwise" not in op else [*CALL[:3], "3,3,1,2", *CALL[4:]]
     for command in ("explain", "trace", "diff"):

@@ -1,0 +1,14 @@
+"""The other frameworks' convolutions under their own signatures, each resolved by teachconv's one law.
+
+    tc.dialects.torch    conv2d, conv_transpose2d, conv2d_input, conv2d_weight, pad
+    tc.dialects.onnx     conv, conv_transpose
+    tc.dialects.jax      conv_general_dilated, conv_transpose
+    tc.dialects.keras    conv, conv_transpose
+
+None of the frameworks is needed. Arguments, layouts, results and refusals are theirs; `teachconv.trace`,
+`explain`, `diff`, `resolve` and `translate` take these functions as they take teachconv's own.
+"""
+
+from . import jax, keras, onnx, tensorflow, torch
+
+__all__ = ["jax", "keras", "onnx", "tensorflow", "torch"]

@@ -1,0 +1,473 @@
+"""What a call in any dialect becomes: one frozen `ConvCall`, and the way from there to `nn_ops`.
+
+A dialect is a module of functions with another framework's signatures. Beside each function stands its
+plan, which needs shapes only: it checks the arguments as the framework does and returns a `ConvCall`,
+the geometry and the layouts, with every step of the derivation as text. What comes after the plan is
+the same for all of them and stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .. import nn_ops, record
+from ..arguments import Pair, Shape, as_array, integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry
+from ..nn_ops import Call
+
+__all__ = [
+    "FUNCTIONS",
+    "ConvCall",
+    "DialectFunction",
+    "Operand",
+    "dialect_function",
+    "pair",
+    "run",
+    "to_call",
+]
+
+_KINDS = {
+    "conv2d": "conv2d",
+    "depthwise_conv2d": "conv2d",
+    "conv2d_transpose": "conv2d_backprop_input",
+    "conv2d_backprop_input": "conv2d_backprop_input",
+    "conv2d_backprop_filter": "conv2d_backprop_filter",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConvCall:
+    """One call in some framework's words, resolved: integers, layouts, and how they were derived.
+
+    ``function`` is the dialect's name for it ("torch.conv_transpose2d"), ``op`` the op of teachconv
+    that computes it. ``geometry`` is the *forward* convolution's, in NHWC; a transposed call reads it
+    backwards. Layouts are letters: "NCHW", "CHW" without a batch, "OIHW"; I and O are the channels of
+    this call's own input and output, so a transposed filter in TensorFlow's order is "HWOI", and
+    "HWIM" is a depthwise filter. ``flip`` says that the filter is read backwards in rows and columns.
+
+    Three things only JAX can say: ``regroup`` (a transposed filter whose groups lie along O),
+    ``stuffing`` (rows, cols): a cell of the input, then stuffing - 1 zeros, and ``batch_groups``.
+    """
+
+    function: str
+    op: str
+    geometry: Conv2DGeometry
+    input_layout: str
+    filter_layout: str
+    output_layout: str
+    flip: bool = False
+    regroup: bool = False
+    stuffing: Pair = (1, 1)
+    batch_groups: int = 1
+    bias: bool = False
+    steps: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The backend function: conv2d gathers, conv2d_backprop_input scatters."""
+        return _KINDS[self.op]
+
+    @property
+    def groups(self) -> int:
+        """Channel groups, as the geometry has them: JAX's batch groups become channel groups."""
+        return self.geometry.groups
+
+    @property
+    def canonical_filter(self) -> str:
+        """The letters of the filter that the law reads: HWIO, transposed [rows, cols, out, in]."""
+        if self.filter_layout == "HWIM":
+            return "HWIM"
+        return "HWOI" if self.op == "conv2d_transpose" else "HWIO"
+
+    @property
+    def filter_permutation(self) -> tuple[int, ...]:
+        """``filters.transpose(filter_permutation)`` is in the law's order; a flip comes beside it."""
+        return tuple(self.filter_layout.index(letter) for letter in self.canonical_filter)
+
+    @property
+    def input_shape(self) -> Shape:
+        """Shape of the activations that go in, in ``input_layout``; of a gradient the forward input's."""
+        (up, left), groups = self.stuffing, self.batch_groups
+        sizes = _sizes(self.geometry, "out" if self.op == "conv2d_transpose" else "in")
+        sizes |= {"H": -(-sizes["H"] // up), "W": -(-sizes["W"] // left)}
+        sizes |= {"N": sizes["N"] * groups, "C": sizes["C"] // groups}
+        return _arranged(self.input_layout, sizes)
+
+    @property
+    def output_shape(self) -> Shape:
+        """Shape of what comes out, in ``output_layout``; of a gradient the forward output's."""
+        side = "in" if self.op == "conv2d_transpose" else "out"
+        return _arranged(self.output_layout, _sizes(self.geometry, side))
+
+    @property
+    def filter_shape(self) -> Shape:
+        """Shape of the filter in ``filter_layout``."""
+        rows, cols, third, fourth = self.geometry.filters_shape
+        if self.filter_layout == "HWIM":
+            return rows, cols, self.groups if third else 0, fourth // self.groups
+        if self.regroup:
+            third, fourth = fourth // self.groups, third * self.groups
+            return _arranged(self.filter_layout, {"H": rows, "W": cols, "I": third, "O": fourth})
+        sizes = dict(zip(self.canonical_filter, (rows, cols, third, fourth), strict=True))
+        return _arranged(self.filter_layout, sizes)
+
+    @property
+    def result_shape(self) -> Shape:
+        """Shape of what the function returns."""
+        if self.op == "conv2d_backprop_filter":
+            return self.filter_shape
+        return self.input_shape if self.op == "conv2d_backprop_input" else self.output_shape
+
+    # -- arrays -----------------------------------------------------------------------------------
+
+    def to_nhwc(self, array: np.ndarray, layout: str) -> np.ndarray:
+        """Turn activations in a layout of the dialect into NHWC."""
+        if "N" not in layout:
+            array, layout = array[None], "N" + layout
+        return array.transpose([layout.index(letter) for letter in "NHWC"])
+
+    def prepare_input(self, array: np.ndarray) -> np.ndarray:
+        """Turn the input into what the law reads: NHWC, batch groups as channels, zeros stuffed in."""
+        x = self.to_nhwc(array, self.input_layout)  # [batch, in_rows, in_cols, in_channels]
+        if self.batch_groups > 1:
+            n, rows, cols, channels = x.shape
+            x = x.reshape(self.batch_groups, n // self.batch_groups, rows, cols, channels)
+            x = x.transpose(1, 2, 3, 0, 4).reshape(n // self.batch_groups, rows, cols, -1)
+        if self.stuffing != (1, 1):
+            up, left = self.stuffing
+            stuffed = np.zeros((len(x), self.geometry.rows.in_size, self.geometry.cols.in_size, x.shape[3]))
+            stuffed = stuffed.astype(x.dtype)
+            stuffed[:, ::up, ::left] = x
+            return stuffed
+        return x
+
+    def prepare_filter(self, array: np.ndarray) -> np.ndarray:
+        """Turn the filter into what the law reads: permuted, flipped, groups along the last axis."""
+        w = array.transpose(self.filter_permutation)
+        if self.filter_layout == "HWIM":
+            return w.reshape(self.geometry.filters_shape)
+        if self.regroup:
+            w = groups_to_last(w, self.groups)
+        return np.ascontiguousarray(w[::-1, ::-1] if self.flip else w)
+
+    @property
+    def _part_channels(self) -> int:
+        """The channels that the input has before batch groups become groups of channels."""
+        g = self.geometry
+        return (g.out_channels if self.op == "conv2d_transpose" else g.in_channels) // self.batch_groups
+
+    # -- cells ------------------------------------------------------------------------------------
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether zeros were put between the cells of the input."""
+        return self.stuffing != (1, 1)
+
+    def layout(self, role: str) -> str:
+        """The letters of one of the call's arrays."""
+        if role == "first":
+            return self.output_layout if self.op == "conv2d_backprop_input" else self.input_layout
+        if role == "second":
+            gradient = self.op == "conv2d_backprop_filter"
+            return self.output_layout if gradient else self.filter_layout
+        if self.op == "conv2d_backprop_filter":
+            return self.filter_layout
+        return self.input_layout if self.op == "conv2d_backprop_input" else self.output_layout
+
+    def shape(self, role: str) -> Shape:
+        """The shape of one of the call's arrays, in the dialect's layout."""
+        if self.layout(role) == self.filter_layout:
+            return self.filter_shape
+        if role == "result":
+            return self.result_shape
+        if role == "second" or self.op == "conv2d_backprop_input":
+            return self.output_shape
+        return self.input_shape
+
+    def name(self, role: str, cell: Shape) -> Shape | None:
+        """Return a canonical cell as an index into the dialect's array; None between stuffed zeros."""
+        layout = self.layout(role)
+        if layout == self.filter_layout:
+            return self._filter_name(cell)
+        n, row, col, channel = cell
+        if role == "first":
+            up, left = self.stuffing
+            rows, cols = self.geometry.rows.in_size, self.geometry.cols.in_size
+            if (row % up and 0 <= row < rows) or (col % left and 0 <= col < cols):
+                return None
+            # beyond the last cell the padding begins at once: the next number, not the last one again
+            row = row // up if row < rows else -(-row // up)
+            col = col // left if col < cols else -(-col // left)
+            if self.batch_groups > 1:
+                group, channel = divmod(channel, self._part_channels)
+                n += group * self.geometry.batch
+        return _arranged(layout, {"N": n, "H": row, "W": col, "C": channel})
+
+    def find(self, role: str, cell: Shape) -> Shape:
+        """Return the canonical cell of an index into the dialect's array: `name`, read backwards."""
+        layout = self.layout(role)
+        at = {"N": 0, **dict(zip(layout, cell, strict=True))}
+        if layout == self.filter_layout:  # of a filter gradient, which is never flipped or regrouped
+            return _arranged(self.canonical_filter, at)
+        n, row, col, channel = _arranged("NHWC", at)
+        if role == "first":
+            row, col = row * self.stuffing[0], col * self.stuffing[1]
+            if self.batch_groups > 1:
+                group, n = divmod(n, self.geometry.batch)
+                channel += group * self._part_channels
+        return n, row, col, channel
+
+    def _filter_name(self, cell: Shape) -> Shape:
+        row, col, third, fourth = cell
+        rows, cols, depth, _ = self.geometry.filters_shape
+        if self.flip:
+            row, col = rows - 1 - row, cols - 1 - col
+        if self.filter_layout == "HWIM":
+            third, fourth = divmod(fourth, self.geometry.out_channels // self.groups)
+        elif self.regroup:
+            group, fourth = divmod(fourth, self.geometry.out_channels // self.groups)
+            third += group * depth
+        letters = dict(zip(self.canonical_filter, (row, col, third, fourth), strict=True))
+        return _arranged(self.filter_layout, letters)
+
+    # -- text -------------------------------------------------------------------------------------
+
+    def _headline(self) -> str:
+        return (
+            f"{self.function}: input {list(self.input_shape)} {self.input_layout}, filter "
+            f"{list(self.filter_shape)} {self.filter_layout} -> output {list(self.output_shape)} "
+            f"{self.output_layout}"
+        )
+
+    def _formulas(self) -> list[str]:
+        rows, cols = self.geometry.rows, self.geometry.cols
+        if rows == cols and rows.formulas == cols.formulas:
+            return ["rows and columns:", *("  " + step for step in rows.formulas)]
+        return [
+            "rows:",
+            *("  " + step for step in rows.formulas),
+            "columns:",
+            *("  " + step for step in cols.formulas),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self._headline(), *("  " + step for step in self.steps), *self._formulas()])
+
+    def _repr_html_(self) -> str:
+        steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
+        formulas = escape("\n".join(self._formulas()))
+        return f"<div><b>{escape(self._headline())}</b><ul>{steps}</ul><pre>{formulas}</pre></div>"
+
+
+def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:
+    """Turn a filter [rows, cols, out, in / groups] into the law's [rows, cols, out / groups, in]."""
+    rows, cols, outs, depth = w.shape
+    w = w.reshape(rows, cols, groups, outs // groups, depth)
+    return w.transpose(0, 1, 3, 2, 4).reshape(rows, cols, outs // groups, groups * depth)
+
+
+def _sizes(geometry: Conv2DGeometry, side: str) -> dict[str, int]:
+    shape = geometry.input_shape if side == "in" else geometry.output_shape
+    return dict(zip("NHWC", shape, strict=True))
+
+
+def _arranged(layout: str, values: dict[str, int]) -> Shape:
+    return tuple(values[letter] for letter in layout)
+
+
+# ---------------------------------------------------------------------------------------------
+# The table of functions, and running one
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array argument: its name in the dialect, what it is for, and its axes in words.
+
+    ``role`` is "input", "filter", "bias", or "out_backprop" for the gradient in the output.
+    """
+
+    name: str
+    role: str
+    axes: str = ""
+    ranks: tuple[int, ...] = (4,)
+
+
+@dataclass(frozen=True, slots=True)
+class DialectFunction:
+    """A function of a dialect: its name in the map, its array arguments, and its plan.
+
+    ``plan`` takes shapes under the operands' names (None for a bias that is not given), every other
+    argument of the function as it is, and returns a `ConvCall`.
+    """
+
+    name: str
+    operands: tuple[Operand, ...]
+    plan: Callable[..., ConvCall]
+
+
+FUNCTIONS: dict[Callable[..., Any], DialectFunction] = {}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def dialect_function(
+    name: str, plan: Callable[..., ConvCall], *operands: Operand, is_op: bool = True
+) -> Callable[[F], F]:
+    """Enter a function into the table; ``trace``, ``explain`` and ``diff`` then take it too.
+
+    ``is_op`` is False for teachconv's own ops, which need no second entrance.
+    """
+
+    def enter(function: F) -> F:
+        entry = DialectFunction(name, operands, plan)
+        FUNCTIONS[function] = entry
+        if is_op:
+            nn_ops.RESOLVERS[function] = lambda **arguments: to_call(entry, arguments)
+        return function
+
+    return enter
+
+
+def run(function: Callable[..., Any], backend: Any, **arguments: Any) -> np.ndarray:
+    """Run a function of a dialect: plan it, prepare the arrays, and hand them to `nn_ops`."""
+    return nn_ops.run(to_call(FUNCTIONS[function], arguments), backend)
+
+
+def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
+    """Return the `Call` that a function of a dialect comes to with these arguments, arrays included."""
+    with record.stage("normalise arguments") as stage:
+        arrays: dict[str, np.ndarray] = {}
+        for operand in entry.operands:
+            value = arguments[operand.name]
+            if value is None and operand.role == "bias":
+                continue
+            ranks = 1 if operand.role == "bias" else operand.ranks
+            arrays[operand.name] = as_array(value, operand.name, ranks, operand.axes)
+        _check_dtypes(arrays)
+        stage.arrays(**arrays)
+    with record.stage(f"resolve {entry.name}") as stage:
+        shapes = {
+            operand.name: arrays[operand.name].shape if operand.name in arrays else None
+            for operand in entry.operands
+        }
+        conv = entry.plan(**arguments | shapes)
+        stage.say("{}", conv)
+    by_role = {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}
+    with record.stage("prepare arrays") as stage:
+        first, second = _prepared(conv, by_role)
+        stage.arrays(first=first, second=second)
+    data_format = conv.layout("result")
+    if "N" not in data_format and "O" not in data_format:
+        data_format = "N" + data_format
+    return Call(
+        conv.op,
+        conv.kind,
+        first,
+        second,
+        conv.geometry,
+        conv.result_shape,
+        data_format,
+        by_role.get("bias"),
+        title=conv.function,
+        names=conv,
+    )
+
+
+def _prepared(conv: ConvCall, by_role: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The first and second array of a `Call`: what the backend's function takes."""
+    if conv.op == "conv2d_backprop_filter":
+        dy = conv.to_nhwc(by_role["out_backprop"], conv.output_layout)
+        return conv.prepare_input(by_role["input"]), dy
+    w = conv.prepare_filter(by_role["filter"])
+    if conv.op == "conv2d_backprop_input":
+        return conv.to_nhwc(by_role["out_backprop"], conv.output_layout), w
+    return conv.prepare_input(by_role["input"]), w
+
+
+def _check_dtypes(arrays: dict[str, np.ndarray]) -> None:
+    (first, array), *others = arrays.items()
+    for name, other in others:
+        if other.dtype != array.dtype:
+            raise ArgumentTypeError(
+                f"{name} must have the dtype of {first}, {array.dtype}; got {other.dtype}: "
+                f'{name}.astype("{array.dtype}")'
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# What the plans share
+# ---------------------------------------------------------------------------------------------
+
+
+def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, single: bool = False) -> Pair:
+    """Return two ints, (rows, cols), of an argument that a dialect gives as an int or a sequence.
+
+    ``scalar`` allows one int for both, ``single`` a sequence of one; ``least`` is the smallest legal.
+    """
+    legal = ("an int or " if scalar else "") + ("1 or 2 ints" if single else "2 ints, (rows, cols)")
+    if isinstance(value, (str, bytes, dict, set)) or (value is None):
+        raise ArgumentTypeError(f"{name} must be {legal}; got {value!r}")
+    if getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__"):
+        if not scalar:
+            integer(value, name)
+            raise ArgumentTypeError(f"{name} must be {legal}; got {value!r}")
+        numbers = [integer(value, name)] * 2
+    else:
+        numbers = [integer(item, name) for item in value]
+        if single and len(numbers) == 1:
+            numbers *= 2
+    if len(numbers) != 2:
+        raise ArgumentError(f"{name} must be {legal}; got {value!r}")
+    if least is not None and min(numbers) < least:
+        raise ArgumentError(f"{name} must be at least {least}; got {value!r}")
+    return numbers[0], numbers[1]
+
+
+def count(value: Any, name: str) -> int:
+    """Return a number of groups: an int of at least 1."""
+    number = integer(value, name)
+    if number < 1:
+        raise ArgumentError(f"{name} must be at least 1; got {number}")
+    return number
+
+
+def check_groups(
+    groups: int, name: str, in_channels: int, depth: int, depth_name: str, outs: int, outs_name: str
+) -> None:
+    """Check the channels of a forward filter against those of the input.
+
+    ``depth`` and ``outs`` are the filter's in and out channels, their names how the dialect indexes
+    them ("weight.shape[1]").
+    """
+    if in_channels != depth * groups:
+        raise ArgumentError(
+            f"{depth_name} must be the input's {in_channels} channels / {name} {groups}; got {depth}"
+        )
+    if outs % groups:
+        raise ArgumentError(f"{outs_name} must be a multiple of {name} {groups}; got {outs}")
+
+
+def check_bias(bias: Shape | None, channels: int, name: str = "bias") -> None:
+    """Check that a bias, if there is one, has one element for each output channel."""
+    if bias is not None and tuple(bias) != (channels,):
+        raise ArgumentError(
+            f"{name} must have shape [{channels}], one element for each output channel; got {list(bias)}"
+        )
+
+
+def check_size(size: int, axis: str, full: int, what: str, in_size: int, *, least: int = 1) -> None:
+    """Check that a transposed result has at least one row or column, unless the input has none."""
+    if size < least and in_size:
+        raise ArgumentError(f"{what} leaves no {axis} of the {full} that the full result has; got {size}")
+
+
+def full_size(in_size: int, filter_size: int, stride: int, dilation: int) -> int:
+    """F, the length of the full transposed result: what the taps of all inputs span."""
+    return AxisGeometry(0, filter_size, in_size, stride, dilation, 0, 0).full_size

@@ -1,0 +1,438 @@
+"""JAX's two convolutions: jax.lax.conv_general_dilated and jax.lax.conv_transpose.
+
+Layouts are arguments here (``dimension_numbers``), and their defaults differ: NCHW and OIHW for the
+first function, NHWC and HWIO for the second. ``lhs_dilation`` puts zeros between the input's cells,
+which makes a transposed convolution of it whose filter is read backwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arguments import Pads, Pair, Shape, integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
+from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
+
+__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
+
+_LHS = Operand("lhs", "input", "as dimension_numbers says")
+_RHS = Operand("rhs", "filter", "as dimension_numbers says")
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """Where the axes are, as jax.lax.ConvDimensionNumbers: positions of (batch, feature, rows, cols).
+
+    ``rhs_spec`` is (out feature, in feature, rows, cols).
+    """
+
+    lhs_spec: tuple[int, ...]
+    rhs_spec: tuple[int, ...]
+    out_spec: tuple[int, ...]
+
+
+# ---------------------------------------------------------------------------------------------
+# Layouts
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Layouts:
+    """The three layouts in letters; ``cols_first``: JAX's sequences are in the order (cols, rows)."""
+
+    lhs: str
+    rhs: str
+    out: str
+    cols_first: bool = False
+
+    def ordered(self, sides: Any) -> Any:
+        """Two things in JAX's order as (rows, cols)."""
+        return (sides[1], sides[0]) if self.cols_first else tuple(sides)
+
+
+def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
+    """Read ``dimension_numbers``: None, three strings, or ConvDimensionNumbers."""
+    if numbers is None:
+        return default
+    if hasattr(numbers, "lhs_spec"):
+        numbers = (numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec)
+    if isinstance(numbers, str) or not isinstance(numbers, (list, tuple)) or len(numbers) != 3:
+        raise ArgumentTypeError(
+            "dimension_numbers must be None, three layouts such as ('NHWC', 'HWIO', 'NHWC') or "
+            f"ConvDimensionNumbers; got {numbers!r}"
+        )
+    if all(isinstance(spec, str) for spec in numbers):
+        return _from_strings(*numbers)
+    lhs, rhs, out = (
+        _from_positions(spec, letters)
+        for spec, letters in zip(numbers, ("NCHW", "OIHW", "NCHW"), strict=True)
+    )
+    return _Layouts(lhs, rhs, out)
+
+
+def _from_positions(spec: Any, letters: str) -> str:
+    positions = [integer(position, "dimension_numbers") for position in spec]
+    if sorted(positions) != [0, 1, 2, 3]:
+        raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {spec!r}")
+    return "".join(letters[positions.index(axis)] for axis in range(4))
+
+
+def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
+    for spec, fixed in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
+        if len(spec) != 4 or len(set(spec)) != 4 or not set(fixed) <= set(spec):
+            raise ArgumentError(
+                f"dimension_numbers must be 4 letters each, with {fixed[0]} and {fixed[1]} and two for rows "
+                f"and columns; got {spec!r}"
+            )
+    spatial = [letter for letter in rhs if letter not in "OI"]  # strides come in the filter's order
+    if any(set(spec) - set("NC") != set(spatial) for spec in (lhs, out)):
+        raise ArgumentError(
+            f"dimension_numbers must name rows and columns by the same two letters; got {(lhs, rhs, out)}"
+        )
+    if set(spatial) == {"H", "W"}:
+        return _Layouts(lhs, rhs, out, cols_first=spatial[0] == "W")
+    ours = str.maketrans(dict(zip(spatial, "HW", strict=True)))
+    return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours))
+
+
+def _pairs(padding: Any) -> Pads:
+    """JAX's ((low, high), (low, high)), in JAX's order; negative numbers crop."""
+    legal = "a string or 2 pairs of ints, ((low, high), (low, high))"
+    if not hasattr(padding, "__iter__"):
+        raise ArgumentTypeError(f"padding must be {legal}; got {padding!r}")
+    sides = list(padding)
+    if len(sides) != 2 or any(not hasattr(side, "__iter__") or len(list(side)) != 2 for side in sides):
+        raise ArgumentError(f"padding must be {legal}; got {padding!r}")
+    first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
+    return first, second
+
+
+# ---------------------------------------------------------------------------------------------
+# Plans: shapes and arguments in, a ConvCall out
+# ---------------------------------------------------------------------------------------------
+
+
+def _conv_general_dilated(
+    lhs: Shape,
+    rhs: Shape,
+    window_strides: Any,
+    padding: Any,
+    lhs_dilation: Any,
+    rhs_dilation: Any,
+    dimension_numbers: Any,
+    feature_group_count: Any,
+    batch_group_count: Any,
+    function: str = "jax.conv_general_dilated",
+) -> ConvCall:
+    layouts = _layouts(dimension_numbers, _Layouts("NCHW", "OIHW", "NCHW"))
+    strides = layouts.ordered(_pair(window_strides, "window_strides"))
+    stuffing = layouts.ordered(_pair(lhs_dilation, "lhs_dilation"))
+    dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
+    mode, pads = _mode(padding, stuffing)
+    pads = layouts.ordered(pads)
+    n, i_rows, i_cols, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
+    k_rows, k_cols, depth, outs = (rhs[layouts.rhs.index(letter)] for letter in "HWIO")
+    groups, batch_groups = _group_counts(feature_group_count, batch_group_count, n, channels, depth, outs)
+    if min(k_rows, k_cols) < 1:
+        raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
+    steps = [f"layouts: lhs {layouts.lhs}, rhs {layouts.rhs}, out {layouts.out}"]
+    if batch_groups > 1:
+        steps.append(
+            f"batch_group_count {batch_groups}: the batch is cut into {batch_groups} parts, which become "
+            f"groups of channels: {batch_groups} x {channels}"
+        )
+    transposed = stuffing != (1, 1) and strides == (1, 1)
+    sizes = [(i_rows, k_rows), (i_cols, k_cols)]
+    axes = []
+    for number, (i, k) in enumerate(sizes):
+        s, up, d, pad = strides[number], stuffing[number], dilations[number], pads[number]
+        if transposed:
+            axes.append(_stuffed_axis(i, k, up, d, pad))
+        else:
+            size = _stuffed(i, up, pad)
+            axes.append(forward_axis(("rows", "cols")[number], size, k, s, d, mode, pad, may_be_empty=True))
+    common = (layouts.lhs, layouts.rhs, layouts.out)
+    batch, width = n // batch_groups, channels * batch_groups
+    if transposed:
+        steps.append(
+            f"lhs_dilation {stuffing} with window_strides 1: a transposed convolution of stride {stuffing}; "
+            "its filter is rhs read backwards, in and out exchanged"
+        )
+        geometry = Conv2DGeometry(batch, axes[0], axes[1], outs, width, groups)
+        return ConvCall(
+            function,
+            "conv2d_transpose",
+            geometry,
+            *common,
+            flip=True,
+            regroup=groups > 1,
+            batch_groups=batch_groups,
+            steps=tuple(steps),
+        )
+    if stuffing != (1, 1):
+        steps.append(
+            f"lhs_dilation {stuffing} together with window_strides {strides}: no call of TensorFlow's says "
+            f"it; zeros are put between the cells first, {i_rows} x {i_cols} becomes "
+            f"{axes[0].in_size} x {axes[1].in_size}"
+        )
+    geometry = Conv2DGeometry(batch, axes[0], axes[1], width, outs, groups)
+    return ConvCall(
+        function,
+        "conv2d",
+        geometry,
+        *common,
+        stuffing=stuffing,
+        batch_groups=batch_groups,
+        steps=tuple(steps),
+    )
+
+
+def _pair(value: Any, name: str) -> Pair:
+    return (1, 1) if value is None and name != "window_strides" else pair(value, name, scalar=False)
+
+
+def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
+    if not isinstance(padding, str):
+        return "EXPLICIT", _pairs(padding)
+    if stuffing != (1, 1):
+        raise ArgumentError(
+            f"padding must be given as pairs where lhs_dilation is not 1; got {padding!r}: use "
+            "conv_transpose, whose strings have a meaning of their own"
+        )
+    if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
+        raise ArgumentError(f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}")
+    return padding.upper(), ((0, 0), (0, 0))
+
+
+def _group_counts(
+    feature_groups: Any, batch_groups: Any, batch: int, channels: int, depth: int, outs: int
+) -> tuple[int, int]:
+    """Check both counts of groups; return the groups of channels there will be, and the batch groups."""
+    groups, batches = count(feature_groups, "feature_group_count"), count(batch_groups, "batch_group_count")
+    if groups > 1 and batches > 1:
+        raise ArgumentError(
+            f"feature_group_count and batch_group_count must not both be above 1; got {groups} and {batches}"
+        )
+    check_groups(groups, "feature_group_count", channels, depth, "rhs in", outs, "rhs out")
+    if batch % batches or outs % batches:
+        raise ArgumentError(
+            f"batch_group_count must divide lhs's batch {batch} and rhs's out features {outs}; got {batches}"
+        )
+    return groups * batches, batches
+
+
+def _stuffed(i: int, up: int, pads: Pair) -> int:
+    """The size of an input with up - 1 zeros between its cells."""
+    size = max(0, (i - 1) * up + 1)
+    if size + sum(pads) < 0:
+        raise ArgumentError(f"padding must not crop more than the {size} cells there are; got {pads}")
+    return size
+
+
+def _stuffed_axis(i: int, k: int, up: int, d: int, pads: Pair) -> AxisGeometry:
+    """One axis of a convolution of stride 1 over an input with up - 1 zeros between its cells."""
+    low, high = pads
+    full = full_size(i, k, up, d)
+    ek = (k - 1) * d + 1
+    stuffed = _stuffed(i, up, pads)
+    o = max(0, stuffed + low + high - ek + 1)
+    before = ek - 1 - low
+    chosen = [
+        f"stuffed input     n  = (i - 1)·s + 1 = ({i} - 1)·{up} + 1 = {stuffed}",
+        f"output            o  = n + low + high - ek + 1 = {stuffed} + {low} + {high} - {ek} + 1 = {o}",
+        f"first cell        a  = ek - 1 - low = {ek} - 1 - {low} = {before}",
+    ]
+    return cropped_axis(i, k, up, d, before, full - before - o, o, chosen)
+
+
+def _conv_transpose(
+    lhs: Shape,
+    rhs: Shape,
+    strides: Any,
+    padding: Any,
+    rhs_dilation: Any,
+    dimension_numbers: Any,
+    transpose_kernel: Any,
+    use_consistent_padding: Any = False,
+) -> ConvCall:
+    layouts = _layouts(dimension_numbers, _Layouts("NHWC", "HWIO", "NHWC"))
+    steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
+    dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
+    n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
+    # with transpose_kernel the axis that the layout calls O has the input's channels
+    rhs_layout = layouts.rhs.translate(str.maketrans("IO", "OI")) if transpose_kernel else layouts.rhs
+    *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
+    if depth != channels:
+        name = "O" if transpose_kernel else "I"
+        raise ArgumentError(f"rhs must have lhs's {channels} channels at {name}; got {depth}")
+    if min(sizes) < 1:
+        raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
+    rule, pads = _transposed_rule(padding, steps_of, bool(use_consistent_padding))
+    pads = layouts.ordered(pads)
+    rows, cols = (
+        _transposed_axis(rule, *facts)
+        for facts in zip(in_sizes, sizes, steps_of, dilations, pads, strict=True)
+    )
+    text = "filter: " + (
+        "transpose_kernel: TensorFlow's [rows, cols, out, in], as it is"
+        if transpose_kernel
+        else "read backwards in rows and columns, in and out exchanged"
+    )
+    geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
+    return ConvCall(
+        "jax.conv_transpose",
+        "conv2d_transpose",
+        geometry,
+        layouts.lhs,
+        rhs_layout,
+        layouts.out,
+        flip=not transpose_kernel,
+        steps=(f"layouts: lhs {layouts.lhs}, rhs {layouts.rhs}, out {layouts.out}", text),
+    )
+
+
+def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str, Pads]:
+    """How conv_transpose reads its padding: "SAME", "VALID", "raw" pads or "consistent" ones."""
+    if isinstance(padding, str):
+        if padding in ("SAME", "VALID"):
+            return padding, ((0, 0), (0, 0))
+        # other strings reach conv_general_dilated, which knows them at stride 1 only
+        if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
+            return "forward " + padding.upper(), ((0, 0), (0, 0))
+        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}")
+    return ("consistent" if consistent else "raw"), _pairs(padding)
+
+
+def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> AxisGeometry:
+    """One axis of conv_transpose; jax/_src/lax/convolution.py, _conv_transpose_padding."""
+    full = full_size(i, k, s, d)
+    ek = (k - 1) * d + 1
+    low, high = pads
+    if rule == "raw":
+        return _stuffed_axis(i, k, s, d, pads)
+    if rule.startswith("forward"):
+        same = forward_axis("rows", i, k, 1, d, rule.split()[1], (0, 0), may_be_empty=True)
+        return _stuffed_axis(i, k, 1, d, (same.pad_before, same.pad_after))
+    if rule == "consistent":
+        _stuffed(i, s, (ek - 1 - low, ek - 1 - high))
+        before, o = low, max(0, full - low - high)
+        chosen = [f"output            o  = F - low - high = {full} - {low} - {high} = {o}"]
+    elif rule == "VALID":
+        before, o = 0, max(0, (i - 1) * s + max(ek, s))
+        chosen = [f"output            o  = (i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s}) = {o}"]
+    else:
+        before, o = max(0, ek - s) // 2, i * s
+        chosen = [
+            f"output            o  = i·s = {i}·{s} = {o}",
+            f"SAME              a  = ⌊max(0, ek - s) / 2⌋ = ⌊max(0, {ek} - {s}) / 2⌋ = {before}",
+        ]
+    return cropped_axis(i, k, s, d, before, full - before - o, o, chosen)
+
+
+# ---------------------------------------------------------------------------------------------
+# The functions
+# ---------------------------------------------------------------------------------------------
+
+
+@dialect_function("jax.conv_general_dilated", _conv_general_dilated, _LHS, _RHS)
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Any,
+    padding: Any,
+    lhs_dilation: Any = None,
+    rhs_dilation: Any = None,
+    dimension_numbers: Any = None,
+    feature_group_count: Any = 1,
+    batch_group_count: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Convolve as jax.lax.conv_general_dilated.
+
+    Args:
+        lhs: the input, NCHW unless ``dimension_numbers`` says otherwise.
+        rhs: the filter, OIHW unless ``dimension_numbers`` says otherwise; lhs's dtype.
+        window_strides: 2 ints, in the order in which rhs has its rows and columns.
+        padding: "SAME", "SAME_LOWER", "VALID", or 2 pairs (low, high); negative numbers crop.
+        lhs_dilation: 2 ints: zeros between the input's cells, for which padding must be pairs.
+        rhs_dilation: 2 ints: the filter's dilation.
+        dimension_numbers: None, three strings such as ("NHWC", "HWIO", "NHWC"), or
+            ConvDimensionNumbers, JAX's or this module's.
+        feature_group_count, batch_group_count: groups of channels, or of images; not both.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        The output, in the third layout. A filter larger than the input is no error: the result is
+        empty.
+
+    Raises:
+        ValueError, TypeError: for what JAX refuses.
+
+    Source: jax/_src/lax/convolution.py (0.10.2).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([[[[1, 2]]]]), np.int32([[[[1, 10, 100]]]])
+    >>> tc.dialects.jax.conv_general_dilated(x, w, (1, 1), [(0, 0), (2, 1)], (1, 2)).ravel().tolist()
+    [100, 10, 201, 20]
+    """
+    return run(
+        conv_general_dilated,
+        backend,
+        lhs=lhs,
+        rhs=rhs,
+        window_strides=window_strides,
+        padding=padding,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=dimension_numbers,
+        feature_group_count=feature_group_count,
+        batch_group_count=batch_group_count,
+    )
+
+
+@dialect_function("jax.conv_transpose", _conv_transpose, _LHS, _RHS)
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Any,
+    padding: Any,
+    rhs_dilation: Any = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    *,
+    use_consistent_padding: bool = False,
+    backend: Any = None,
+) -> np.ndarray:
+    """Apply a transposed convolution as jax.lax.conv_transpose.
+
+    Layouts are NHWC and HWIO unless ``dimension_numbers`` says otherwise. The filter is read backwards
+    in rows and columns, [rows, cols, in, out]; with ``transpose_kernel=True`` it is TensorFlow's,
+    [rows, cols, out, in] and no flip. ``padding`` is "SAME" (out = in * stride), "VALID", or 2 pairs:
+    what is added to the *dilated input*, so that (0, 0) gives the smallest result; with
+    ``use_consistent_padding`` they are the forward convolution's pads instead, as PyTorch's. There are
+    no groups. Everything else is as in `conv_general_dilated`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2]).reshape(1, 1, 2, 1), np.int32([1, 10, 100]).reshape(1, 3, 1, 1)
+    >>> tc.dialects.jax.conv_transpose(x, w, (1, 2), "VALID").ravel().tolist()
+    [100, 10, 201, 20, 2]
+    >>> w = w.reshape(1, 3, 1, 1)
+    >>> tc.dialects.jax.conv_transpose(x, w, (1, 2), "VALID", transpose_kernel=True).ravel().tolist()
+    [1, 10, 102, 20, 200]
+    """
+    return run(
+        conv_transpose,
+        backend,
+        lhs=lhs,
+        rhs=rhs,
+        strides=strides,
+        padding=padding,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=dimension_numbers,
+        transpose_kernel=transpose_kernel,
+        use_consistent_padding=use_consistent_padding,
+    )

@@ -1,0 +1,222 @@
+"""Keras 3's keras.ops.conv and keras.ops.conv_transpose, in two dimensions.
+
+Activations are channels_last (NHWC) or channels_first (NCHW); the kernel is [rows, cols, in/groups, out]
+either way, transposed [rows, cols, out, in]. The size of a transposed result has a formula of its own,
+in which output_padding *replaces* the default size: ``None`` and 0 are not the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Pair, Shape, to_nhwc
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
+
+__all__ = ["conv", "conv_transpose"]
+
+_INPUTS = Operand("inputs", "input", "[batch, rows, cols, channels], or that in data_format order")
+_KERNEL = Operand("kernel", "filter", "[rows, cols, in / groups, out]")
+_TRANSPOSED = Operand("kernel", "filter", "[rows, cols, out, in]")
+
+_FORMATS = {None: "NHWC", "channels_last": "NHWC", "channels_first": "NCHW"}
+
+
+def _words(padding: Any, data_format: Any) -> tuple[str, str]:
+    """The padding in upper case, and the layout."""
+    if not isinstance(padding, str):
+        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
+    if padding.lower() not in ("valid", "same"):
+        only = " ('causal' is for one dimension)" if padding.lower() == "causal" else ""
+        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{only}")
+    if not (data_format is None or isinstance(data_format, str)) or data_format not in _FORMATS:
+        raise ArgumentError(
+            f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
+        )
+    return padding.upper(), _FORMATS[data_format]
+
+
+def _conv(
+    inputs: Shape, kernel: Shape, strides: Any, padding: Any, data_format: Any, dilation_rate: Any
+) -> ConvCall:
+    mode, layout = _words(padding, data_format)
+    shape = to_nhwc(inputs, layout)
+    *_, depth, outs = kernel
+    if not depth or shape[3] % depth:
+        raise ArgumentError(
+            f"kernel.shape[2] must be the inputs' {shape[3]} channels, or divide them (groups); got {depth}"
+        )
+    if outs % max(1, shape[3] // depth):
+        raise ArgumentError(
+            f"kernel.shape[3] must be a multiple of the {shape[3] // depth} groups (inputs' channels "
+            f"{shape[3]} / kernel.shape[2] {depth}); got {outs}"
+        )
+    geometry = forward_geometry(
+        shape,
+        kernel,
+        pair(strides, "strides"),
+        (mode, ((0, 0), (0, 0))),
+        pair(dilation_rate, "dilation_rate"),
+    )
+    steps = ["filter: as TensorFlow's, [rows, cols, in, out]"]
+    if max(geometry.strides) > 1 and max(geometry.dilations) > 1:
+        steps.append("strides with dilation_rate: Keras' TensorFlow backend refuses it, the others answer")
+    return ConvCall("keras.conv", "conv2d", geometry, layout, "HWIO", layout, steps=tuple(steps))
+
+
+def _conv_transpose(
+    inputs: Shape,
+    kernel: Shape,
+    strides: Any,
+    padding: Any,
+    output_padding: Any,
+    data_format: Any,
+    dilation_rate: Any,
+) -> ConvCall:
+    mode, layout = _words(padding, data_format)
+    n, *in_sizes, channels = to_nhwc(inputs, layout)
+    *sizes, outs, depth = kernel
+    if depth != channels:
+        raise ArgumentError(
+            f"kernel must be [rows, cols, out, in] with the inputs' {channels} channels last; "
+            f"got {list(kernel)}"
+        )
+    if min(sizes) < 1:
+        raise ArgumentError(f"kernel must have at least one row and one column; got {list(kernel)}")
+    steps, dilations = pair(strides, "strides"), pair(dilation_rate, "dilation_rate")
+    extra: tuple[int | None, int | None] | Pair = (None, None)
+    if output_padding is not None:
+        extra = pair(output_padding, "output_padding", least=None)
+    rows, cols = (
+        _transposed_axis(mode, *facts)
+        for facts in zip(("rows", "cols"), in_sizes, sizes, steps, dilations, extra, strict=True)
+    )
+    geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
+    text = ("filter: as TensorFlow's, [rows, cols, out, in]",)
+    return ConvCall("keras.conv_transpose", "conv2d_transpose", geometry, layout, "HWOI", layout, steps=text)
+
+
+def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra: int | None) -> AxisGeometry:
+    """One axis; keras/src/backend/common/backend_utils.py."""
+    ek = (k - 1) * d + 1
+    full = full_size(i, k, s, d)
+    if mode == "VALID":
+        low, high = 0, s - 1
+        if extra is None:
+            o = (i - 1) * s + max(ek, s)
+            formula = f"(i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s})"
+        else:
+            o = full + extra
+            formula = f"F + output_padding = {full} + {extra}"
+        before = 0
+    else:
+        low, high = 1 - ek % 2, s - ek % 2
+        if extra is None:
+            o = i * s
+            formula = f"i·s = {i}·{s}"
+        else:
+            o = (i - 1) * s + ek % 2 + extra
+            formula = f"(i - 1)·s + ek % 2 + output_padding = ({i} - 1)·{s} + {ek % 2} + {extra}"
+        before = max(0, full - o) // 2
+    if extra is not None and not low <= extra <= high:
+        raise ArgumentError(
+            f"output_padding {axis} must be from {low} to {high} for {mode.lower()}, filter {k}, stride {s}, "
+            f"dilation {d}; got {extra}"
+        )
+    o = max(0, o)
+    chosen = [f"output            o  = {formula} = {o}"]
+    if mode == "SAME":
+        chosen.append(f"first cell        a  = ⌊max(0, F - o) / 2⌋ = ⌊max(0, {full} - {o}) / 2⌋ = {before}")
+    return cropped_axis(i, k, s, d, before, full - before - o, o, chosen)
+
+
+@dialect_function("keras.conv", _conv, _INPUTS, _KERNEL)
+def conv(
+    inputs: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Convolve as keras.ops.conv on images.
+
+    Args:
+        inputs: [batch, in_rows, in_cols, in_channels], or in the order of ``data_format``.
+        kernel: [filter_rows, filter_cols, in_channels / groups, out_channels] whatever the
+            ``data_format``; groups follow from the channels.
+        strides, dilation_rate: an int or 2 ints.
+        padding: "valid" or "same", TensorFlow's; case does not matter.
+        data_format: "channels_last", "channels_first", or None for channels_last.
+        backend: as in `teachconv.conv2d` (it is not Keras' backend).
+
+    Returns:
+        [batch, out_rows, out_cols, out_channels] in the order of ``data_format``.
+
+    Raises:
+        ValueError, TypeError: for what Keras refuses on every backend. strides together with
+            dilation_rate, which Keras refuses on TensorFlow only, are computed.
+
+    Source: keras/src/ops/nn.py and keras/src/backend (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2, 3, 4]).reshape(1, 1, 4, 1), np.int32([1, 10]).reshape(1, 2, 1, 1)
+    >>> tc.dialects.keras.conv(x, w, padding="same").ravel().tolist()
+    [21, 32, 43, 4]
+    """
+    return run(
+        conv,
+        backend,
+        inputs=inputs,
+        kernel=kernel,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
+    )
+
+
+@dialect_function("keras.conv_transpose", _conv_transpose, _INPUTS, _TRANSPOSED)
+def conv_transpose(
+    inputs: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    output_padding: Any = None,
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Apply a transposed convolution as keras.ops.conv_transpose on images.
+
+    ``kernel`` is [filter_rows, filter_cols, out_channels, in_channels]; there are no groups. Without
+    ``output_padding`` the size is in * stride for "same" and (in - 1) * stride + max(filter, stride)
+    for "valid". With it the size is (in - 1) * stride + filter % 2 + output_padding for "same" and
+    (in - 1) * stride + filter + output_padding for "valid" (filter: with its dilation); it must be
+    legal for the convolution that this is the transpose of, which Keras checks on TensorFlow only and
+    this module always. Everything else is as in `conv`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2]).reshape(1, 1, 2, 1), np.int32([1, 10, 100]).reshape(1, 3, 1, 1)
+    >>> tc.dialects.keras.conv_transpose(x, w, (1, 2), "same").ravel().tolist()
+    [1, 10, 102, 20]
+    >>> tc.dialects.keras.conv_transpose(x, w, (1, 2), "same", output_padding=0).ravel().tolist()
+    [10, 102, 20]
+    """
+    return run(
+        conv_transpose,
+        backend,
+        inputs=inputs,
+        kernel=kernel,
+        strides=strides,
+        padding=padding,
+        output_padding=output_padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
+    )

@@ -1,0 +1,336 @@
+"""ONNX's Conv and ConvTranspose: the specification (opset 22), as onnxruntime computes it.
+
+Activations are NCHW, filters OIHW, transposed [in, out/group, rows, cols]. ``pads`` are
+[top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this
+module does as onnxruntime and the derivation says so; what the specification allows and onnxruntime
+lacks (auto_pad SAME with a dilation, output_padding from the stride up to the dilation, float64) is
+computed, and the derivation says that too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Pads, Pair, Shape, integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from .calls import (
+    ConvCall,
+    Operand,
+    check_bias,
+    check_groups,
+    check_size,
+    count,
+    dialect_function,
+    full_size,
+    pair,
+    run,
+)
+
+__all__ = ["conv", "conv_transpose"]
+
+_X = Operand("X", "input", "[batch, channels, rows, cols]")
+_W = Operand("W", "filter", "[out, in / group, rows, cols]")
+_W_TRANSPOSED = Operand("W", "filter", "[in, out / group, rows, cols]")
+_B = Operand("B", "bias")
+
+_AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+_FORWARD_MODES = {"SAME_UPPER": "SAME", "SAME_LOWER": "SAME_LOWER", "VALID": "VALID", "NOTSET": "EXPLICIT"}
+
+
+# ---------------------------------------------------------------------------------------------
+# Plans: shapes and attributes in, a ConvCall out
+# ---------------------------------------------------------------------------------------------
+
+
+def _attributes(
+    X: Shape, W: Shape, auto_pad: Any, strides: Any, dilations: Any, kernel_shape: Any
+) -> tuple[Pair, Pair]:
+    """Check what both ops have in common; return strides and dilations."""
+    if auto_pad not in _AUTO_PAD:
+        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}")
+    if kernel_shape is not None:
+        size = pair(kernel_shape, "kernel_shape", scalar=False)
+        if size != tuple(W[2:]):
+            raise ArgumentError(f"kernel_shape must be W's {list(W[2:])}, or be left out; got {list(size)}")
+    if 0 in X[2:]:
+        raise ArgumentError(f"X must have at least one row and one column; got shape {list(X)}")
+    return _pair(strides, "strides"), _pair(dilations, "dilations")
+
+
+def _pair(value: Any, name: str, least: int = 1) -> Pair:
+    return (1, 1) if value is None else pair(value, name, least=least, scalar=False)
+
+
+def _pads(pads: Any, auto_pad: str) -> Pads:
+    """ONNX's [top, left, bottom, right] as ((top, bottom), (left, right))."""
+    if pads is None:
+        return (0, 0), (0, 0)
+    if isinstance(pads, str) or not hasattr(pads, "__iter__"):
+        raise ArgumentTypeError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
+    numbers = [integer(pad, "pads") for pad in pads]
+    if len(numbers) != 4:
+        raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
+    if min(numbers) < 0:
+        raise ArgumentError(f"pads must not be negative in ONNX; got {pads!r}")
+    if auto_pad != "NOTSET" and any(numbers):
+        raise ArgumentError(f"pads and auto_pad {auto_pad} both choose the padding; give one; got {pads!r}")
+    top, left, bottom, right = numbers
+    return (top, bottom), (left, right)
+
+
+def _conv(
+    X: Shape,
+    W: Shape,
+    B: Shape | None,
+    auto_pad: Any,
+    dilations: Any,
+    group: Any,
+    kernel_shape: Any,
+    pads: Any,
+    strides: Any,
+) -> ConvCall:
+    n, in_channels, in_rows, in_cols = X
+    outs, depth, rows, cols = W
+    step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
+    groups = count(group, "group")
+    check_groups(groups, "group", in_channels, depth, "W.shape[1]", outs, "W.shape[0]")
+    check_bias(B, outs, "B")
+    padding = (_FORWARD_MODES[auto_pad], _pads(pads, auto_pad))
+    geometry = forward_geometry(
+        (n, in_rows, in_cols, in_channels), (rows, cols, depth, outs), step, padding, spread
+    )
+    steps = ["filter: W.transpose(2, 3, 1, 0), OIHW to HWIO, no flip"]
+    if auto_pad.startswith("SAME"):
+        where = "bottom, as TensorFlow's SAME" if auto_pad == "SAME_UPPER" else "top"
+        steps.append(f"auto_pad {auto_pad}: the odd row goes to the {where}")
+        if spread != (1, 1):
+            steps.append("onnxruntime 1.31.1 refuses auto_pad with a dilation; the specification does not")
+    bias = B is not None
+    return ConvCall("onnx.conv", "conv2d", geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps))
+
+
+def _conv_transpose(
+    X: Shape,
+    W: Shape,
+    B: Shape | None,
+    auto_pad: Any,
+    dilations: Any,
+    group: Any,
+    kernel_shape: Any,
+    output_padding: Any,
+    output_shape: Any,
+    pads: Any,
+    strides: Any,
+) -> ConvCall:
+    n, in_channels, *in_sizes = X
+    weight_in, depth, *sizes = W
+    step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
+    groups = count(group, "group")
+    if weight_in != in_channels:
+        raise ArgumentError(f"W.shape[0] must be X's {in_channels} channels; got {weight_in}")
+    if in_channels % groups:
+        raise ArgumentError(f"group must divide X's {in_channels} channels; got {groups}")
+    check_bias(B, depth * groups, "B")
+    extra = (
+        (0, 0) if output_padding is None else pair(output_padding, "output_padding", least=0, scalar=False)
+    )
+    wanted: tuple[int | None, int | None] = (None, None)
+    if output_shape is not None:
+        wanted = pair(output_shape, "output_shape", scalar=False)
+        pads = None  # as onnxruntime does: output_shape solves for the pads, and given ones are ignored
+    both = _pads(pads, auto_pad)
+    rows, cols = (
+        _transposed_axis(auto_pad, *facts)
+        for facts in zip(("rows", "cols"), in_sizes, sizes, step, spread, both, extra, wanted, strict=True)
+    )
+    geometry = Conv2DGeometry(n, rows, cols, depth * groups, in_channels, groups)
+    steps = ["filter: W.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
+    if any(r >= s for r, s in zip(extra, step, strict=True)):
+        steps.append(
+            "onnxruntime 1.31.1 refuses output_padding from the stride up; the specification does not"
+        )
+    short = any(axis.effective_filter < axis.stride for axis in (rows, cols))
+    if auto_pad.startswith("SAME") and output_shape is None and short:
+        steps.append(
+            "filter shorter than stride: o = F, as onnxruntime; the specification's text and its reference "
+            "evaluator give i·s, with zeros after F"
+        )
+    bias = B is not None
+    return ConvCall(
+        "onnx.conv_transpose",
+        "conv2d_transpose",
+        geometry,
+        "NCHW",
+        "IOHW",
+        "NCHW",
+        bias=bias,
+        steps=tuple(steps),
+    )
+
+
+def _transposed_axis(
+    auto_pad: str,
+    axis: str,
+    i: int,
+    k: int,
+    s: int,
+    d: int,
+    pads: Pair,
+    extra: int,
+    wanted: int | None,
+) -> AxisGeometry:
+    """One axis of ConvTranspose; onnxruntime/core/providers/cpu/nn/conv_transpose_attributes.h."""
+    if extra >= max(s, d):
+        raise ArgumentError(
+            f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
+            f"dilation {d}); got {extra}"
+        )
+    full = full_size(i, k, s, d)
+    before, after = pads
+    if wanted is None and not auto_pad.startswith("SAME"):
+        o = full - before - after + extra
+        check_size(o, axis, full, f"pads {before} and {after}", i)
+        chosen = [
+            "output            o  = F - pad_begin - pad_end + output_padding"
+            f" = {full} - {before} - {after} + {extra} = {o}"
+        ]
+        return cropped_axis(i, k, s, d, before, after, o, chosen)
+    if wanted is not None and wanted > full + s - 1:
+        raise ArgumentError(
+            f"output_shape {axis} must be at most F + stride - 1 = {full + s - 1} (input {i}, filter {k}, "
+            f"stride {s}, dilation {d}); got {wanted}"
+        )
+    target = i * s if wanted is None else wanted
+    surplus = full + extra - target
+    total = max(0, surplus)
+    before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    o = full + extra - total if wanted is None else wanted
+    name, first = ("i·s" if wanted is None else "output_shape"), "⌊P / 2⌋"
+    if auto_pad != "SAME_UPPER":
+        first = "P - ⌊P / 2⌋"
+    chosen = [
+        f"total padding     P  = max(0, F + output_padding - {name})"
+        f" = max(0, {full} + {extra} - {target}) = {total}",
+        f"{auto_pad:<17} pad_begin = {first} = {before}, pad_end = {total - before}",
+        f"output            o  = {o}"
+        + (" = F + output_padding - P" if wanted is None else ", asked for (output_shape)"),
+    ]
+    return cropped_axis(i, k, s, d, before, total - before, o, chosen)
+
+
+# ---------------------------------------------------------------------------------------------
+# The functions
+# ---------------------------------------------------------------------------------------------
+
+
+@dialect_function("onnx.conv", _conv, _X, _W, _B)
+def conv(
+    X: Any,
+    W: Any,
+    B: Any = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: Any = 1,
+    kernel_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+    backend: Any = None,
+) -> np.ndarray:
+    """Convolve as ONNX's Conv.
+
+    Args:
+        X: [batch, in_channels, in_rows, in_cols].
+        W: [out_channels, in_channels / group, filter_rows, filter_cols], X's dtype.
+        B: [out_channels] or None.
+        auto_pad: "NOTSET" (use ``pads``), "VALID", "SAME_UPPER" (the odd row at the bottom, as
+            TensorFlow) or "SAME_LOWER" (the odd row at the top).
+        dilations, strides: 2 ints; None means 1.
+        group: divides both numbers of channels.
+        kernel_shape: W's rows and cols; None takes them from W.
+        pads: [top, left, bottom, right], none of them negative; with auto_pad NOTSET only.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        [batch, out_channels, out_rows, out_cols].
+
+    Raises:
+        ValueError, TypeError: for what the specification forbids.
+
+    Source: https://onnx.ai/onnx/operators/onnx__Conv.html, opset 22.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([[[[1, 2, 3, 4]]]]), np.int32([[[[1, 10]]]])
+    >>> tc.dialects.onnx.conv(x, w, auto_pad="SAME_UPPER").ravel().tolist()
+    [21, 32, 43, 4]
+    >>> tc.dialects.onnx.conv(x, w, auto_pad="SAME_LOWER").ravel().tolist()
+    [10, 21, 32, 43]
+    """
+    return run(
+        conv,
+        backend,
+        X=X,
+        W=W,
+        B=B,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        group=group,
+        kernel_shape=kernel_shape,
+        pads=pads,
+        strides=strides,
+    )
+
+
+@dialect_function("onnx.conv_transpose", _conv_transpose, _X, _W_TRANSPOSED, _B)
+def conv_transpose(
+    X: Any,
+    W: Any,
+    B: Any = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: Any = 1,
+    kernel_shape: Any = None,
+    output_padding: Any = None,
+    output_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+    backend: Any = None,
+) -> np.ndarray:
+    """Apply a transposed convolution as ONNX's ConvTranspose.
+
+    ``W`` is [in_channels, out_channels / group, filter_rows, filter_cols]. The result is
+    full[pad_begin : pad_begin + out] of F = (in - 1) * stride + dilation * (filter - 1) + 1 cells.
+    ``pads`` and ``output_padding`` give out = F - pads + output_padding. ``output_shape``, 2 ints, and
+    auto_pad SAME solve for the pads instead; an odd pad goes to the end for SAME_UPPER and to the
+    *beginning* for everything else, NOTSET too. Everything else is as in `conv`.
+
+    Source: https://onnx.ai/onnx/operators/onnx__ConvTranspose.html, opset 22, and onnxruntime's
+    conv_transpose_attributes.h: where the filter is shorter than the stride, SAME gives F cells, and
+    the specification's reference evaluator in * stride.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([[[[1, 2]]]]), np.int32([[[[1, 10, 100]]]])
+    >>> tc.dialects.onnx.conv_transpose(x, w, strides=[1, 2], auto_pad="SAME_UPPER").ravel().tolist()
+    [1, 10, 102, 20]
+    >>> tc.dialects.onnx.conv_transpose(x, w, strides=[1, 2], output_shape=[1, 4]).ravel().tolist()
+    [10, 102, 20, 200]
+    """
+    return run(
+        conv_transpose,
+        backend,
+        X=X,
+        W=W,
+        B=B,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        group=group,
+        kernel_shape=kernel_shape,
+        output_padding=output_padding,
+        output_shape=output_shape,
+        pads=pads,
+        strides=strides,
+    )

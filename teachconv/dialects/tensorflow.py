@@ -1,0 +1,124 @@
+"""TensorFlow's plans: teachconv's own ops, so that `resolve` and `translate` know them too.
+
+The functions themselves are `teachconv.conv2d` and its family, which take TensorFlow's arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import nn_ops
+from ..arguments import Shape, check_data_format, normalize_shape, to_nhwc
+from ..errors import ArgumentError
+from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
+from .calls import ConvCall, Operand, check_bias, dialect_function
+
+__all__: list[str] = []
+
+_INPUT = Operand("input", "input")
+_FILTERS = Operand("filters", "filter")
+_DY = Operand("out_backprop", "out_backprop")
+_BIAS = Operand("bias", "bias")
+
+
+def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
+    """The geometry in NHWC, as backends see it."""
+    return Conv2DGeometry(
+        geometry.batch,
+        geometry.rows,
+        geometry.cols,
+        geometry.in_channels,
+        geometry.out_channels,
+        geometry.groups,
+    )
+
+
+def _conv2d(
+    input: Shape,
+    filters: Shape,
+    bias: Shape | None,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    op: str = "conv2d",
+    letters: str = "HWIO",
+    **_: Any,
+) -> ConvCall:
+    layout = check_data_format(data_format)
+    geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
+    check_bias(bias, geometry.out_channels)
+    return ConvCall(f"tensorflow.{op}", op, geometry, layout, letters, layout, bias=bias is not None)
+
+
+def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
+    channels = to_nhwc(input, check_data_format(data_format))[3]
+    if len(filters) != 4 or filters[2] != channels:
+        raise ArgumentError(
+            f"filters must be [filter_rows, filter_cols, {channels}, channel_multiplier]; got {list(filters)}"
+        )
+    rows, cols, _, multiplier = filters
+    grouped = (rows, cols, min(1, channels), channels * multiplier)
+    return _conv2d(
+        input, grouped, data_format=data_format, op="depthwise_conv2d", letters="HWIM", **arguments
+    )
+
+
+def _transpose(
+    input: Shape,
+    filters: Shape,
+    bias: Shape | None,
+    output_shape: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    output_padding: Any,
+    **_: Any,
+) -> ConvCall:
+    layout = check_data_format(data_format)
+    geometry = conv2d_transpose_geometry(
+        input, filters, output_shape, strides, padding, layout, dilations, output_padding=output_padding
+    ).forward
+    check_bias(bias, geometry.in_channels)
+    return ConvCall(
+        "tensorflow.conv2d_transpose",
+        "conv2d_transpose",
+        _plain(geometry),
+        layout,
+        "HWOI",
+        layout,
+        bias=bias is not None,
+    )
+
+
+def _gradient(
+    op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
+) -> ConvCall:
+    conv = _conv2d(input, filters, None, data_format=data_format, op=op, **facts)
+    if conv.output_shape != tuple(out_backprop):
+        raise ArgumentError(
+            f"out_backprop must have shape {list(conv.output_shape)}, that of conv2d's output; "
+            f"got {list(out_backprop)}"
+        )
+    return conv
+
+
+def _backprop_input(input_sizes: Any, **arguments: Any) -> ConvCall:
+    return _gradient("conv2d_backprop_input", normalize_shape(input_sizes, "input_sizes"), **arguments)
+
+
+def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
+    filters = normalize_shape(filter_sizes, "filter_sizes")
+    return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
+
+
+def _enter(name: str, plan: Any, function: Any, *operands: Operand) -> None:
+    dialect_function(f"tensorflow.{name}", plan, *operands, is_op=False)(function)
+
+
+_enter("conv2d", _conv2d, nn_ops.conv2d, _INPUT, _FILTERS, _BIAS)
+_enter("depthwise_conv2d", _depthwise, nn_ops.depthwise_conv2d, _INPUT, _FILTERS, _BIAS)
+_enter("conv2d_transpose", _transpose, nn_ops.conv2d_transpose, _INPUT, _FILTERS, _BIAS)
+_enter("conv2d_backprop_input", _backprop_input, nn_ops.conv2d_backprop_input, _FILTERS, _DY)
+_enter("conv2d_backprop_filter", _backprop_filter, nn_ops.conv2d_backprop_filter, _INPUT, _DY)

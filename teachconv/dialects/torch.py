@@ -1,0 +1,427 @@
+"""PyTorch's convolutions: torch.nn.functional's two, and the gradients of torch.nn.grad.
+
+Activations are NCHW, or CHW without a batch; filters are OIHW, transposed [in, out/groups, rows, cols].
+Padding is symmetric and never depends on the stride, so ``padding=1`` is TensorFlow's SAME for a
+3 x 3 filter at stride 1 and another alignment at stride 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Pair, Shape, as_array, integer, normalize_shape
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from .calls import (
+    ConvCall,
+    Operand,
+    check_bias,
+    check_groups,
+    check_size,
+    count,
+    dialect_function,
+    full_size,
+    pair,
+    run,
+)
+
+__all__ = ["conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
+
+_INPUT = Operand("input", "input", "[batch, channels, rows, cols] or [channels, rows, cols]", (3, 4))
+_WEIGHT = Operand("weight", "filter", "[out, in / groups, rows, cols]")
+_TRANSPOSED = Operand("weight", "filter", "[in, out / groups, rows, cols]")
+_GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
+_BIAS = Operand("bias", "bias")
+
+
+# ---------------------------------------------------------------------------------------------
+# Plans: shapes and arguments in, a ConvCall out
+# ---------------------------------------------------------------------------------------------
+
+
+def _batched(shape: Shape) -> tuple[Shape, str]:
+    """The shape as (batch, channels, rows, cols), and the layout of the activations."""
+    return (shape, "NCHW") if len(shape) == 4 else ((1, *shape), "CHW")
+
+
+def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
+    """The mode of `geometry` and the symmetric padding of rows and columns."""
+    if isinstance(padding, str) and strings:
+        if padding == "same":
+            if strides != (1, 1):
+                raise ArgumentError(
+                    f"padding 'same' needs stride 1, as in PyTorch; got stride {strides}: give "
+                    "padding as integers"
+                )
+            return "SAME", (0, 0)
+        if padding == "valid":
+            return "VALID", (0, 0)
+        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {padding!r}")
+    return "EXPLICIT", pair(padding, "padding", least=0, single=True)
+
+
+def _forward(
+    shape: Shape, weight: Shape, stride: Any, padding: Any, dilation: Any, groups: Any, *, strings: bool
+) -> tuple[Conv2DGeometry, list[str]]:
+    n, in_channels, in_rows, in_cols = shape
+    outs, depth, rows, cols = weight
+    strides = pair(stride, "stride", single=True)
+    mode, (pad_rows, pad_cols) = _padding(padding, strides, strings=strings)
+    groups = count(groups, "groups")
+    check_groups(groups, "groups", in_channels, depth, "weight.shape[1]", outs, "weight.shape[0]")
+    if outs < 1:
+        raise ArgumentError(f"weight.shape[0], the output channels, must be at least 1; got {outs}")
+    geometry = forward_geometry(
+        (n, in_rows, in_cols, in_channels),
+        (rows, cols, depth, outs),
+        strides,
+        (mode, ((pad_rows, pad_rows), (pad_cols, pad_cols))),
+        pair(dilation, "dilation", single=True),
+    )
+    steps = ["filter: weight.transpose(2, 3, 1, 0), OIHW to HWIO, no flip"]
+    if mode == "EXPLICIT":
+        steps.append(f"padding: {pad_rows} rows and {pad_cols} columns on both sides, whatever the stride")
+    elif mode == "SAME":
+        steps.append("padding 'same': the odd row goes to the bottom, as in TensorFlow")
+    return geometry, steps
+
+
+def _conv2d(
+    input: Shape,
+    weight: Shape,
+    bias: Shape | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> ConvCall:
+    shape, layout = _batched(input)
+    geometry, steps = _forward(shape, weight, stride, padding, dilation, groups, strings=True)
+    check_bias(bias, geometry.out_channels)
+    has_bias = bias is not None
+    return ConvCall(
+        "torch.conv2d", "conv2d", geometry, layout, "OIHW", layout, bias=has_bias, steps=tuple(steps)
+    )
+
+
+def _conv_transpose2d(
+    input: Shape,
+    weight: Shape,
+    bias: Shape | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: Any,
+    dilation: Any,
+) -> ConvCall:
+    (n, in_channels, *in_sizes), layout = _batched(input)
+    weight_in, depth, *sizes = weight
+    groups = count(groups, "groups")
+    if weight_in != in_channels:
+        raise ArgumentError(f"weight.shape[0] must be the input's {in_channels} channels; got {weight_in}")
+    if in_channels % groups:
+        raise ArgumentError(f"groups must divide the input's {in_channels} channels; got {groups}")
+    if isinstance(padding, str):
+        raise ArgumentTypeError(f"padding must be an int or 2 ints: no 'same' here; got {padding!r}")
+    if not depth:
+        raise ArgumentError("weight.shape[1], the output channels / groups, must be at least 1; got 0")
+    strides, dilations = pair(stride, "stride", single=True), pair(dilation, "dilation", single=True)
+    pads = pair(padding, "padding", least=0, single=True)
+    extra = pair(output_padding, "output_padding", least=0, single=True)
+    rows, cols = (
+        _transposed_axis(axis, i, k, s, d, p, r)
+        for axis, i, k, s, d, p, r in zip(
+            ("rows", "cols"), in_sizes, sizes, strides, dilations, pads, extra, strict=True
+        )
+    )
+    outs = depth * groups
+    check_bias(bias, outs)
+    geometry = Conv2DGeometry(n, rows, cols, outs, in_channels, groups)
+    steps = ["filter: weight.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
+    if any(r >= s for r, s in zip(extra, strides, strict=True)):
+        steps.append("output_padding reaches the stride: no output_shape of TensorFlow's is this large")
+    return ConvCall(
+        "torch.conv_transpose2d",
+        "conv2d_transpose",
+        geometry,
+        layout,
+        "IOHW",
+        layout,
+        bias=bias is not None,
+        steps=tuple(steps),
+    )
+
+
+def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: int) -> AxisGeometry:
+    if extra >= max(s, d):
+        raise ArgumentError(
+            f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
+            f"dilation {d}); got {extra}"
+        )
+    full = full_size(i, k, s, d)
+    o = full - 2 * p + extra
+    # PyTorch refuses a negative size; none at all it answers with an empty result
+    check_size(o, axis, full, f"padding {p}, output_padding {extra}", i, least=0)
+    o = max(0, o)
+    return cropped_axis(
+        i,
+        k,
+        s,
+        d,
+        p,
+        p,
+        o,
+        [f"output            o  = F - 2·p + output_padding = {full} - 2·{p} + {extra} = {o}"],
+    )
+
+
+def _gradient(
+    op: str,
+    input_size: Any,
+    weight: Shape,
+    grad_output: Shape,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> ConvCall:
+    if isinstance(padding, str):
+        raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {padding!r}")
+    geometry, steps = _forward(input_size, weight, stride, padding, dilation, groups, strings=False)
+    n, rows, cols, outs = geometry.output_shape
+    if tuple(grad_output) != (n, outs, rows, cols):
+        raise ArgumentError(
+            f"grad_output must have shape {[n, outs, rows, cols]}, that of conv2d's output; "
+            f"got {list(grad_output)}"
+        )
+    name = "torch.conv2d_input" if op == "conv2d_backprop_input" else "torch.conv2d_weight"
+    return ConvCall(name, op, geometry, "NCHW", "OIHW", "NCHW", steps=tuple(steps))
+
+
+def _conv2d_input(input_size: Any, **arguments: Any) -> ConvCall:
+    return _gradient("conv2d_backprop_input", normalize_shape(input_size, "input_size"), **arguments)
+
+
+def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall:
+    weight = normalize_shape(weight_size, "weight_size")
+    return _gradient("conv2d_backprop_filter", input, weight, **arguments)
+
+
+# ---------------------------------------------------------------------------------------------
+# The functions
+# ---------------------------------------------------------------------------------------------
+
+
+@dialect_function("torch.conv2d", _conv2d, _INPUT, _WEIGHT, _BIAS)
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Convolve as torch.nn.functional.conv2d.
+
+    Args:
+        input: [batch, in_channels, in_rows, in_cols], or that without the batch.
+        weight: [out_channels, in_channels / groups, filter_rows, filter_cols], the input's dtype.
+        bias: [out_channels] or None.
+        stride, dilation: an int or 2 ints.
+        padding: zeros on both sides of rows and of columns, an int or 2 ints; "valid"; or, at stride
+            1 only, "same", which puts the odd row of an even filter at the bottom.
+        groups: divides both numbers of channels.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        [batch, out_channels, out_rows, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: for what PyTorch refuses: negative padding, "same" with a stride,
+            channels that do not fit, a filter larger than the padded input.
+
+    Source: torch/nn/functional.py and aten/src/ATen/native/Convolution.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4)
+    >>> tc.dialects.torch.conv2d(x, np.ones((1, 1, 3, 3), "float32"), stride=2, padding=1)[0].tolist()
+    [[10.0, 24.0], [51.0, 90.0]]
+    """
+    return run(
+        conv2d,
+        backend,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+
+
+@dialect_function("torch.conv_transpose2d", _conv_transpose2d, _INPUT, _TRANSPOSED, _BIAS)
+def conv_transpose2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: Any = 1,
+    dilation: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Apply a transposed convolution as torch.nn.functional.conv_transpose2d.
+
+    ``weight`` is [in_channels, out_channels / groups, filter_rows, filter_cols]. With
+    F = (in - 1) * stride + dilation * (filter - 1) + 1, the result is full[padding : padding + out],
+    out = F - 2 * padding + output_padding: ``padding`` crops both sides, ``output_padding`` (below the
+    larger of stride and dilation) adds rows at the bottom and columns at the right that are computed,
+    not zeros. Everything else is as in `conv2d`; there is no padding "same".
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([[[1, 2]]]), np.int32([[[[1, 10, 100]]]])
+    >>> y = tc.dialects.torch.conv_transpose2d(x, w, None, (1, 2), (0, 1), output_padding=(0, 1))
+    >>> y.tolist()
+    [[[10, 102, 20, 200]]]
+    """
+    return run(
+        conv_transpose2d,
+        backend,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+    )
+
+
+@dialect_function("torch.conv2d_input", _conv2d_input, _WEIGHT, _GRAD_OUTPUT)
+def conv2d_input(
+    input_size: Any,
+    weight: Any,
+    grad_output: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Return the gradient of `conv2d` in its input, as torch.nn.grad.conv2d_input.
+
+    ``input_size`` is the input's shape, (batch, in_channels, in_rows, in_cols), which the shape of
+    ``grad_output`` alone does not determine; padding is given as integers.
+
+    >>> import numpy as np, teachconv as tc
+    >>> dy = np.ones((1, 1, 1, 2), "int32")
+    >>> tc.dialects.torch.conv2d_input((1, 1, 1, 3), np.int32([[[[1, 10]]]]), dy).tolist()
+    [[[[1, 11, 10]]]]
+    """
+    return run(
+        conv2d_input,
+        backend,
+        input_size=input_size,
+        weight=weight,
+        grad_output=grad_output,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+
+
+@dialect_function(
+    "torch.conv2d_weight",
+    _conv2d_weight,
+    Operand("input", "input", "[batch, channels, rows, cols]"),
+    _GRAD_OUTPUT,
+)
+def conv2d_weight(
+    input: Any,
+    weight_size: Any,
+    grad_output: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+    *,
+    backend: Any = None,
+) -> np.ndarray:
+    """Return the gradient of `conv2d` in its weight, as torch.nn.grad.conv2d_weight.
+
+    ``weight_size`` is the weight's shape, (out_channels, in_channels / groups, rows, cols); the result
+    has it. padding is given as integers.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, dy = np.int32([[[[1, 2, 3]]]]), np.int32([[[[1, 10]]]])
+    >>> tc.dialects.torch.conv2d_weight(x, (1, 1, 1, 2), dy).tolist()
+    [[[[21, 32]]]]
+    """
+    return run(
+        conv2d_weight,
+        backend,
+        input=input,
+        weight_size=weight_size,
+        grad_output=grad_output,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+
+
+_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndarray:
+    """Pad rows and columns as torch.nn.functional.pad: what ``padding_mode`` of nn.Conv2d does first.
+
+    ``nn.Conv2d(..., padding=p, padding_mode="reflect")(x)`` is
+    ``conv2d(pad(x, (p, p, p, p), mode="reflect"), weight)``.
+
+    Args:
+        input: [batch, channels, rows, cols] or [channels, rows, cols].
+        pad: (left, right) or (left, right, top, bottom): the last axis first. Negative numbers crop;
+            with a mode other than "constant" they are refused.
+        mode: "constant", "reflect" (without the edge; less than the size), "replicate" (the edge
+            again) or "circular" (from the other side; at most the size).
+        value: what "constant" pads with.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.pad(np.int32([[[1, 2, 3]]]), (1, 2), mode="reflect").tolist()
+    [[[2, 1, 2, 3, 2, 1]]]
+    """
+    x = as_array(input, "input", (3, 4), _INPUT.axes)
+    if mode not in _MODES:
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}")
+    numbers = [integer(size, "pad") for size in pad] if hasattr(pad, "__iter__") else []
+    if len(numbers) not in (2, 4):
+        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {pad!r}")
+    left, right, top, bottom = (*numbers, 0, 0)[:4]
+    sides = [(0, 0)] * (x.ndim - 2) + [(top, bottom), (left, right)]
+    for axis, size, (before, after) in zip(("rows", "cols"), x.shape[-2:], sides[-2:], strict=True):
+        most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after))
+        if max(before, after) > max(most, 0) or (size == 0 and mode != "constant"):
+            raise ArgumentError(f"pad {axis} must be at most {most} for {mode}; got {(before, after)}")
+        if min(before, after) < 0 and mode != "constant":
+            raise ArgumentError(f"pad {axis} must not be negative for {mode}; got {(before, after)}")
+        if size + before + after < 0:
+            raise ArgumentError(f"pad {axis} must not crop more than there is, {size}; got {(before, after)}")
+    inside = tuple(
+        slice(max(0, -before), size - max(0, -after))
+        for size, (before, after) in zip(x.shape, sides, strict=True)
+    )
+    widths = [(max(0, before), max(0, after)) for before, after in sides]
+    options = {"constant_values": value} if mode == "constant" else {}
+    return np.pad(x[inside], widths, _MODES[mode], **options)  # type: ignore[call-overload]
