@@ -15,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # with a compiler at hand an extension that fails to build is an error; without one the install is pure
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-peers check lint types docs wheel-check clean
+.PHONY: demo test test-peers check lint types docs wheel-check sanitize valgrind clean
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -43,7 +43,7 @@ test: $(EXTENSION)
 	$(BIN)/python -m pytest
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers
+	$(BIN)/python -m pytest tests/peers tests/test_onnx_models.py tests/test_translating.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -59,6 +59,18 @@ docs: $(VENV)/.dev
 
 wheel-check: $(VENV)/.dev
 	sh tests/wheel_check.sh $(BIN)/python
+
+# AddressSanitizer and UndefinedBehaviorSanitizer over the case table and random shapes; about 4 minutes
+sanitize: $(EXTENSION)
+	TEACHCONV_SANITIZE=1 $(BIN)/python setup.py -q build_ext --build-lib build/sanitize --build-temp build/sanitize/temp
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	  $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+
+# memcheck over the smallest cases, on the instruction sets that valgrind knows; needs valgrind
+valgrind: $(EXTENSION)
+	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
+	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
+	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 6 6
 
 check: lint types test docs wheel-check
 

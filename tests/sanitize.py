@@ -1,0 +1,95 @@
+"""Run an extension built elsewhere through the cases and random shapes: make sanitize, make valgrind.
+
+Usage: python tests/sanitize.py EXTENSION.so [RANDOM_SHAPES] [CASES]. The extension stands in for the
+installed one. Every algorithm, instruction set, dtype and kind of data; results are compared, too.
+"""
+
+import importlib.util
+import random
+import sys
+
+
+def load(path):
+    """Put the extension at ``path`` where teachconv looks for its own."""
+    spec = importlib.util.spec_from_file_location("teachconv._kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["teachconv._kernels"] = module
+    import teachconv
+
+    spec.loader.exec_module(module)
+    teachconv._kernels = module
+    return module
+
+
+def random_problem(rng):
+    """A legal problem with odd sizes: remainders, crops, filters larger than the input."""
+    groups = rng.choice([1, 1, 1, 2, 3, 5])
+    depth, outs = rng.choice([1, 2, 3, 8, 17]), rng.choice([1, 2, 5, 16, 33])
+    k = [rng.randint(1, 4) for _ in range(2)]
+    s, d = [tuple(rng.choice([1, 1, 2, 3]) for _ in range(2)) for _ in range(2)]
+    if rng.random() < 0.3:
+        k, s, d, groups = [3, 3], (1, 1), (1, 1), 1
+    if rng.random() < 0.2:
+        groups, depth = rng.choice([3, 16, 19]), 1
+    pads = tuple(tuple(rng.randint(-2, 4) for _ in range(2)) for _ in range(2))
+    padding = rng.choice(["SAME", "VALID", "SAME_LOWER", pads])
+    sizes = [rng.randint(1, 14) for _ in range(2)]
+    return (rng.randint(1, 2), *sizes, groups * depth), (*k, depth, groups * outs), s, padding, d
+
+
+def main():
+    """Run and count; a fault ends the process, a wrong result raises."""
+    path, shapes, cases = sys.argv[1], int((sys.argv[2:] or ["2000"])[0]), int((sys.argv[3:] or ["0"])[0])
+    kernels = load(path)
+    import teachconv as tc
+    from teachconv.cases import CASES, make_array
+    from teachconv.diffing import check_cases
+    from teachconv.geometry import conv2d_geometry
+
+    levels = []
+    for level in ("baseline", "avx2", "avx512"):
+        if kernels.set_isa(level) == level:
+            levels.append(level)
+    chosen = CASES[:cases] if cases else CASES
+    count = 0
+    for level in levels if not cases else levels[:2]:
+        kernels.set_isa(level)
+        for dtype, data in (
+            ("float32", "normal"),
+            ("float32", "nonfinite"),
+            ("float64", "normal"),
+            ("int32", "normal"),
+        ):
+            rows = check_cases(["cython"], dtype, data, chosen)
+            assert all(row.passed for row in rows), [row.name for row in rows if not row.passed]
+            count += len(rows)
+    rng = random.Random(20261121)
+    for number in range(shapes):
+        kernels.set_isa(levels[number % len(levels)])
+        tc.set_num_threads(rng.choice([1, 1, 2]))
+        x_shape, w_shape, s, padding, d = random_problem(rng)
+        try:
+            g = conv2d_geometry(x_shape, w_shape, s, padding, dilations=d)
+        except ValueError:
+            continue
+        x, w, dy = (
+            make_array(shape, "float32", "integers", f"{number}")
+            for shape in (x_shape, w_shape, g.output_shape)
+        )
+        for op, args in (
+            (tc.conv2d, (x, w)),
+            (tc.conv2d_backprop_input, (x_shape, w, dy)),
+            (tc.conv2d_backprop_filter, (x, w_shape, dy)),
+        ):
+            call, _ = tc.nn_ops.resolve(op, args, {"strides": s, "padding": padding, "dilations": d})
+            want = tc.nn_ops.run(call, "numpy")
+            for algorithm in tc.backends.get("cython").ALGORITHMS:
+                if algorithm.fits(call.kind, "float32", g):
+                    got = tc.nn_ops.run(call, "cython", algorithm.name)
+                    assert (got == want).all(), (algorithm.name, x_shape, w_shape, s, padding, d)
+                    count += 1
+    print(f"{count} results on {', '.join(levels)}: no fault, no difference")
+
+
+if __name__ == "__main__":
+    main()
