@@ -48,7 +48,7 @@ test-peers: $(VENV)/.peers
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint teachconv/*.pyx
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # it calls pycodestyle by its name
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
