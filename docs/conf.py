@@ -7,8 +7,10 @@ import teachconv
 
 sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
+import explorer_examples
 
 dialect_map.write()
+explorer_examples.write(Path(__file__).parent / "_generated")  # what explorer.md embeds
 
 project = "teachconv"
 author = "the teachconv authors"
@@ -19,5 +21,5 @@ autodoc_typehints = "none"
 myst_enable_extensions = ["dollarmath"]
 html_theme = "furo"
 html_title = "teachconv"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated"]
 nitpicky = False

@@ -34,12 +34,15 @@ from .nn_ops import (
     depthwise_conv2d_backprop_input,
 )
 from .planning import Plan, plan
+from .receptive import ReceptiveField, receptive_field
 from .settings import get_num_threads, set_num_threads, use_backend
 from .tracing import Trace, trace
 from .tuning import autotune
 
 if TYPE_CHECKING:
     from . import dialects
+    from . import plotting as plot
+    from .explorer import Explorer, explore
     from .onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translating import Translation, convert_filters, resolve, translate
 
@@ -50,17 +53,19 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "Conv2DGeometry",
+    "Conv2DTransposeGeometry",
     "DiffReport",
     "DiffRow",
     "Explanation",
-    "Plan",
+    "Explorer",
     "OnnxModel",
     "OnnxNode",
+    "Plan",
+    "ReceptiveField",
     "Tap",
     "Trace",
     "Translation",
-    "Conv2DGeometry",
-    "Conv2DTransposeGeometry",
     "autotune",
     "backends",
     "check_backend",
@@ -78,9 +83,12 @@ __all__ = [
     "dialects",
     "diff",
     "explain",
+    "explore",
     "get_num_threads",
-    "plan",
     "onnx_model",
+    "plan",
+    "plot",
+    "receptive_field",
     "resolve",
     "set_num_threads",
     "trace",
@@ -88,9 +96,9 @@ __all__ = [
     "use_backend",
 ]
 
-_LATER = {"dialects": "dialects"}
+_LATER = {"dialects": "dialects", "graph": "graph", "plot": "plotting"}  # modules
+_LATER |= {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
 _LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translating")
-_LATER |= {"graph": "graph", "function": "graph"}
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "onnx_models")
 
 if not TYPE_CHECKING:  # else every name would seem to be there
@@ -102,10 +110,10 @@ if not TYPE_CHECKING:  # else every name would seem to be there
         from importlib import import_module
 
         module = import_module(f".{_LATER[name]}", __name__)
-        value = module if name == _LATER[name] else getattr(module, name)
+        value = module if name in ("dialects", "graph", "plot") else getattr(module, name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LATER})

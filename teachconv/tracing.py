@@ -19,7 +19,7 @@ import numpy as np
 from . import nn_ops, record
 from .arguments import to_dtype
 
-__all__ = ["Trace", "trace"]
+__all__ = ["Trace", "arrays_of", "place_of", "trace"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -43,12 +43,9 @@ class Trace:
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
         rows = []
         for stage in self.stages:
-            arrays = ", ".join(
-                f"{name} {list(shape)} {stage.dtypes[name]} {_size(shape, stage.dtypes[name])}"
-                for name, shape in stage.shapes.items()
-            )
             name = "  " * stage.depth + stage.name
-            rows.append((name, f"{stage.seconds * 1e6:,.0f}", _place(stage), arrays, stage.note))
+            arrays = ", ".join(arrays_of(stage))
+            rows.append((name, f"{stage.seconds * 1e6:,.0f}", place_of(stage), arrays, stage.note))
         return rows
 
     def __str__(self) -> str:
@@ -113,7 +110,15 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     return Trace(name, result, tuple(stages), facts.get("backend", ""), facts.get("algorithm", ""), seconds)
 
 
-def _place(stage: record.Stage) -> str:
+def arrays_of(stage: record.Stage) -> list[str]:
+    """Name, shape, dtype and size of each array that a stage made, as text."""
+    return [
+        f"{name} {list(shape)} {stage.dtypes[name]} {_size(shape, stage.dtypes[name])}"
+        for name, shape in stage.shapes.items()
+    ]
+
+
+def place_of(stage: record.Stage) -> str:
     """File and line, relative to the package where the file is in it."""
     path = os.path.abspath(stage.file)
     if path.startswith(_PACKAGE + os.sep):

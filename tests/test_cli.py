@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import cli
 from teachconv.cases import CASES
 from teachconv.cli import main
+from teachconv.command_calls import OPS
 
 CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
 
@@ -33,7 +33,7 @@ def test_explain(capsys):
     assert set(answer["taps"][0]) == set(tc.Tap.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("op", list(cli.OPS))
+@pytest.mark.parametrize("op", list(OPS))
 def test_every_op(capsys, op):
     call = CALL if "depthwise" not in op else [*CALL[:3], "3,3,1,2", *CALL[4:]]
     for command in ("explain", "trace", "diff"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import dialects_cli
+from teachconv.dialects import commands
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_wrong_weight_is_found(model_file, monkeypatch):
 
 def test_on_the_command_line(model_file, capsys):
     parser = ArgumentParser()
-    dialects_cli.add_commands(parser.add_subparsers(required=True))
+    commands.add_commands(parser.add_subparsers(required=True))
     arguments = parser.parse_args(["onnx", str(model_file), "--input", "1,3,9,10"])
     assert arguments.run(arguments) == 0
     out = capsys.readouterr().out

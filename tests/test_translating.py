@@ -9,8 +9,8 @@ import pytest
 from recordings import answers_and_refusals
 
 import teachconv as tc
-from teachconv import dialect_map, dialects_cli, translating
-from teachconv.dialects import jax, keras, onnx, torch
+from teachconv import dialect_map, translating
+from teachconv.dialects import commands, jax, keras, onnx, torch
 from teachconv.dialects.source_text import here
 from teachconv.dialects.targets import TARGETS
 from teachconv.errors import ArgumentError, ArgumentTypeError
@@ -300,7 +300,7 @@ def test_the_map_is_made_by_running_the_code():
 
 def command(capsys, *words):
     parser = ArgumentParser()
-    dialects_cli.add_commands(parser.add_subparsers(required=True))
+    commands.add_commands(parser.add_subparsers(required=True))
     arguments = parser.parse_args(words)
     status = arguments.run(arguments)
     return status, capsys.readouterr().out

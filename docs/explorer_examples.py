@@ -1,0 +1,41 @@
+"""The explorers that docs/explorer.md embeds: made anew by each docs build, from the library as it is."""
+
+from pathlib import Path
+
+import numpy as np
+
+import teachconv as tc
+
+
+def examples():
+    """Yield name and explorer."""
+    rng = np.random.default_rng(7)
+
+    def integers(*shape):
+        return rng.integers(-4, 5, shape).astype("float32")
+
+    x, w = integers(1, 6, 6, 2), integers(3, 3, 2, 2)
+    yield "conv2d", tc.explore(tc.conv2d, x, w, 2, "SAME", at=(0, 1, 2, 0), budget=350_000)
+    small = integers(1, 3, 3, 1)
+    yield (
+        "transpose",
+        tc.explore(
+            tc.conv2d_transpose, small, integers(3, 3, 1, 1), None, 2, at=(0, 2, 2, 0), budget=350_000
+        ),
+    )
+    image, edge = x[..., :1], w[..., :1, :1]
+    ours = tc.explore(tc.conv2d, image, edge, 2, "SAME", at=(0, 1, 1, 0), budget=150_000)
+    torch_arrays = image.transpose(0, 3, 1, 2), edge.transpose(3, 2, 0, 1)
+    theirs = tc.explore(tc.dialects.torch.conv2d, *torch_arrays, stride=2, padding=1)
+    yield "beside", ours.beside(theirs, name="PyTorch's padding=1")
+
+
+def write(folder: Path) -> None:
+    """Write each as a frame to include, ``folder/explorer_<name>.html``."""
+    folder.mkdir(exist_ok=True)
+    for name, explorer in examples():
+        (folder / f"explorer_{name}.html").write_text(explorer._repr_html_(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent / "_generated")

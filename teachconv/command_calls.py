@@ -1,0 +1,113 @@
+"""A call from the command line: the options that say it, and the arrays made from them.
+
+Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from . import nn_ops
+from .cases import DATA, make_array
+
+__all__ = ["OPS", "add_call", "numbers", "padding", "read_call"]
+
+OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
+
+
+def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """Add the op and its arguments to a parser; ``optional`` lets the op be left out."""
+    parser.add_argument("op", nargs="?" if optional else None, choices=list(OPS), help="the op to call")
+    array = "a shape such as 1,8,8,1, or an .npy file"
+    parser.add_argument("--input", help=array)
+    parser.add_argument("--filters", help=array)
+    parser.add_argument("--out-backprop", help=array + " (gradients; default: the shape that fits)")
+    parser.add_argument("--input-sizes", type=numbers, help="4 ints (input gradients)")
+    parser.add_argument("--filter-sizes", type=numbers, help="4 ints (filter gradients)")
+    parser.add_argument("--output-shape", type=numbers, help="4 ints (conv2d_transpose)")
+    parser.add_argument("--output-padding", type=numbers, help="an int or rows,cols (conv2d_transpose)")
+    parser.add_argument("--strides", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
+    parser.add_argument("--dilations", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
+    parser.add_argument(
+        "--padding", type=padding, help="SAME, VALID, SAME_LOWER, an int, rows,cols or top,bottom,left,right"
+    )
+    parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
+    parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")
+    parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
+
+
+def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The op, its positional arguments and its keyword arguments."""
+    op = OPS[arguments.op]
+    kwargs: dict[str, Any] = {
+        "strides": arguments.strides,
+        "dilations": arguments.dilations,
+        "data_format": arguments.data_format,
+    }
+    if arguments.padding is not None:
+        kwargs["padding"] = arguments.padding
+    if arguments.op == "conv2d_transpose":
+        kwargs |= {"output_shape": arguments.output_shape, "output_padding": arguments.output_padding}
+    elif arguments.output_shape is not None or arguments.output_padding is not None:
+        raise ValueError("--output-shape and --output-padding go with conv2d_transpose")
+    if arguments.op.endswith("backprop_input"):
+        sizes = arguments.input_sizes or _shape_of(arguments, "input")
+        filters = _array(arguments, "filters")
+        dy = _out_backprop(arguments, sizes, filters.shape, kwargs)
+        return op, (sizes, filters, dy), kwargs
+    if arguments.op.endswith("backprop_filter"):
+        x = _array(arguments, "input")
+        sizes = arguments.filter_sizes or _shape_of(arguments, "filters")
+        return op, (x, sizes, _out_backprop(arguments, x.shape, sizes, kwargs)), kwargs
+    return op, (_array(arguments, "input"), _array(arguments, "filters")), kwargs
+
+
+def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
+    text = getattr(arguments, name)
+    if text is None:
+        raise ValueError(f"{arguments.op} needs --{name.replace('_', '-')}: a shape or an .npy file")
+    if text.endswith(".npy"):
+        return np.asarray(np.load(text))
+    shape = numbers(text)
+    shape = (shape,) if isinstance(shape, int) else shape
+    return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
+
+
+def _shape_of(arguments: argparse.Namespace, name: str) -> Any:
+    return _array(arguments, name).shape
+
+
+def _out_backprop(
+    arguments: argparse.Namespace, input_shape: Any, filters_shape: Any, kwargs: dict[str, Any]
+) -> np.ndarray:
+    """The array asked for, or seeded numbers of the shape that the forward op gives."""
+    if arguments.out_backprop is not None:
+        return _array(arguments, "out_backprop")
+    dtype = arguments.dtype or "float32"
+    forward = nn_ops.depthwise_conv2d if arguments.op.startswith("depthwise") else nn_ops.conv2d
+    blank = [np.zeros(shape, "float32") for shape in (input_shape, filters_shape)]
+    call, _ = nn_ops.resolve(forward, tuple(blank), kwargs)
+    return make_array(call.result_shape, dtype, arguments.data or "integers", "out_backprop")
+
+
+def numbers(text: str) -> Any:
+    """ "2" as an int, "1,2,2,1" as a tuple of ints."""
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {text!r}") from None
+    return found[0] if len(found) == 1 else found
+
+
+def padding(text: str) -> Any:
+    """ "same" as "SAME", an int, "1,2" as two ints, "0,1,0,1" as two pairs."""
+    if text.replace("_", "").isalpha():
+        return text.upper()
+    found = numbers(text)
+    if isinstance(found, tuple) and len(found) == 4:
+        top, bottom, left, right = found
+        return (top, bottom), (left, right)
+    return found

@@ -1,0 +1,353 @@
+"""A call as the plain JSON that the page draws from: values, tap tables, variants, the trace.
+
+Everything is in canonical layout: NHWC, filters [filter_rows, filter_cols, in_channels / groups,
+out_channels]. The two sides of the forward convolution are "in" and "out" whatever the op: a transposed
+op has its input on the side "out" and its result on the side "in".
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import linecache
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .. import bounds, nn_ops
+from ..explaining import explain
+from ..geometry import AxisGeometry, Conv2DTransposeGeometry
+from ..nn_ops import Call
+from ..pictures import png
+from ..tracing import Trace, arrays_of, place_of, trace
+from .tables import Part, axis_table, part_of
+
+__all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
+
+Op = Callable[..., Any]
+
+# by kind: the side that is read, the side that it is multiplied with, the side of the result
+SIDES = {
+    "conv2d": ("in", "filter", "out"),
+    "conv2d_backprop_input": ("out", "filter", "in"),
+    "conv2d_backprop_filter": ("in", "out", "filter"),
+}
+
+
+def sides(call: Call) -> dict[str, str]:
+    """The name that each side has in this op."""
+    if call.kind == "conv2d":
+        return {"in": "input", "filter": "filters", "out": "output"}
+    if call.op == "conv2d_transpose":
+        return {"out": "input", "filter": "filters", "in": "output"}
+    if call.kind == "conv2d_backprop_input":
+        return {"out": "out_backprop", "filter": "filters", "in": "input gradient"}
+    return {"in": "input", "out": "out_backprop", "filter": "filter gradient"}
+
+
+class Tables:
+    """Arrays and axes that several variants share, each held once."""
+
+    def __init__(self) -> None:
+        self.axes: list[dict[str, Any]] = []
+        self.arrays: list[dict[str, Any]] = []
+        self._known: dict[Any, int] = {}
+        self.nbytes = 0
+
+    def axis(self, axis: AxisGeometry, kind: str, ins: range, outs: range) -> int:
+        """The number of this axis among `axes`; it is added where it is new."""
+        key = (axis, axis.formulas, ins, outs)  # formulas take no part in an axis's equality
+        return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
+
+    def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
+        """The number of this array among `arrays`.
+
+        Sources are known by their shape, for those of a variant are cut or extended from the call's;
+        a result is known by whose it is.
+        """
+        ranges = held_ranges(side, array, part)
+        return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
+
+    def size(self) -> tuple[int, int, int]:
+        """How many axes, arrays and bytes there are."""
+        return len(self.axes), len(self.arrays), self.nbytes
+
+    def shrink(self, size: tuple[int, int, int]) -> None:
+        """Go back to an earlier size: what was added since is forgotten."""
+        axes, arrays, self.nbytes = size
+        for store, length in ((self.axes, axes), (self.arrays, arrays)):
+            del store[length:]
+        self._known = {
+            key: number
+            for key, number in self._known.items()
+            if number < (arrays if isinstance(key[0], str) else axes)
+        }
+
+    def _number(self, key: Any, store: list[dict[str, Any]], make: Callable[[], dict[str, Any]]) -> int:
+        if key not in self._known:
+            self._known[key] = len(store)
+            store.append(make())
+            self.nbytes += nbytes(store[-1])
+        return self._known[key]
+
+
+class Document:
+    """One call, made into JSON: `base` is what was called, `variants` adds what it could have been."""
+
+    def __init__(
+        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
+    ) -> None:
+        self.op, self.args, self.kwargs = op, args, kwargs
+        self.call, self.options = nn_ops.resolve(op, args, kwargs)
+        self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.canonical_shape
+        self.at = self._start(at)
+        self.part = part_of(self.call, self.at)
+        self.tables = Tables()
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The call, run once, with its stages; its result is what the page shows."""
+        return trace(self.op, *self.args, **self.kwargs)
+
+    def base(self) -> dict[str, Any]:
+        """The call itself, without its variants."""
+        call, traced = self.call, self.trace
+        form = None if call.first.dtype.kind == "i" else bounds.float_format(call.first.dtype)
+        source, operand, result = SIDES[call.kind]
+        numbers = {
+            source: self.tables.array(source, call.first, self.part),
+            operand: self.tables.array(operand, call.second, self.part),
+            result: self.tables.array(result, call.canonical(np.asarray(traced.result)), self.part, "call"),
+        }
+        return {
+            "op": call.op,
+            "kind": call.kind,
+            "dtype": call.first.dtype.name,
+            "bits": 8 * call.first.dtype.itemsize,
+            "format": form and asdict(form),
+            "source": source,
+            "operand": operand,
+            "result": result,
+            "names": sides(call),
+            "code": code(self.op, self.args, self.kwargs),
+            "backend": traced.backend,
+            "algorithm": traced.algorithm,
+            "bias": None if call.bias is None else number_list(call.bias),
+            "groups": channel_groups(call),
+            "filter_names": filter_names(call),
+            "at": list(self.at),
+            "empty": self.empty,
+            "shown": self._shown(),
+            "overview": self._overview(),
+            "trace": stages(traced),
+            "axes": self.tables.axes,
+            "arrays": self.tables.arrays,
+            "base": variant(call, self.part, self.tables, numbers),
+        }
+
+    def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
+        """The first cell shown, as the backends number it: ``at``, or the first of the result."""
+        if at is None or self.empty:
+            return (0, 0, 0, 0)
+        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # checks it, and says what is legal
+        first, row, col, last = (explained.canonical or explained).cell
+        if self.call.op != "depthwise_conv2d_backprop_filter":
+            return first, row, col, last
+        row, col, channel, q = first, row, col, last
+        return row, col, 0, channel * (self.call.geometry.out_channels // self.call.geometry.groups) + q
+
+    def _overview(self) -> dict[str, Any] | None:
+        """A small picture of the whole source, where only a part of it is shown, and where that part is."""
+        call, part = self.call, self.part
+        rows, cols = (
+            (part.out_rows, part.out_cols)
+            if call.kind == "conv2d_backprop_input"
+            else (part.in_rows, part.in_cols)
+        )
+        image = call.first[part.images.start] if self._shown() and not self.empty else None
+        if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
+            return None
+        step = max(1, -(-max(image.shape[:2]) // 160))
+        small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
+        low, high = min(0.0, small.min()), small.max()
+        grey = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
+        data = base64.b64encode(png(grey if grey.shape[2] == 3 else grey[:, :, 0])).decode()
+        (height, width), tops = image.shape[:2], (rows.start, cols.start)
+        return {
+            "image": f"data:image/png;base64,{data}",
+            "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
+        }
+
+    def _shown(self) -> str:
+        """What part of a big call is shown, "" where it is all of it."""
+        g, part, names = self.call.geometry, self.part, sides(self.call)
+        pieces = []
+        for name, shown, size in (
+            ("image", part.images, g.batch),
+            (f"{names['in']} row", part.in_rows, g.rows.in_size),
+            (f"{names['in']} column", part.in_cols, g.cols.in_size),
+            (f"{names['in']} channel", part.in_channels, g.in_channels),
+            (f"{names['out']} row", part.out_rows, g.rows.out_size),
+            (f"{names['out']} column", part.out_cols, g.cols.out_size),
+            (f"{names['out']} channel", part.out_channels, g.out_channels),
+        ):
+            if len(shown) < size:
+                last = f"s {shown.start} to {shown.stop - 1}" if len(shown) > 1 else f" {shown.start}"
+                pieces.append(f"{name}{last} of {size}")
+        if not pieces:
+            return ""
+        return f"Shown: {', '.join(pieces)}. Indices count in the whole arrays; at=(…) moves the window."
+
+
+def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
+    """One geometry: which axes, which arrays (no number for a result that the page sums up itself)."""
+    g = call.geometry
+    shown = Conv2DTransposeGeometry(g) if call.op == "conv2d_transpose" else g
+    return {
+        "rows": tables.axis(g.rows, call.kind, part.in_rows, part.out_rows),
+        "cols": tables.axis(g.cols, call.kind, part.in_cols, part.out_cols),
+        "arrays": arrays,
+        "terms": call.terms,
+        "note": note,
+        "facts": str(shown).split("\n")[:2],
+        "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
+    }
+
+
+# ---------------------------------------------------------------------------------------------
+# Arrays as numbers
+# ---------------------------------------------------------------------------------------------
+
+
+def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
+    """The part of a canonical array that a page holds."""
+    if side == "filter":
+        whole = range(array.shape[0]), range(array.shape[1])
+        return (*whole, _within(part.in_channels, array.shape[2]), part.out_channels)
+    if side == "in":
+        return part.images, part.in_rows, part.in_cols, part.in_channels
+    return part.images, part.out_rows, part.out_cols, part.out_channels
+
+
+def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
+    """A part of an array: [start, stop] of each axis, and the values in C order."""
+    # another's result may be smaller than the part of our own
+    ranges = tuple(r[: max(0, n - r.start)] for r, n in zip(ranges, array.shape, strict=True))
+    cut = array[tuple(slice(r.start, r.stop) for r in ranges)]
+    return {"axes": [[r.start, r.stop] for r in ranges], "values": number_list(cut)}
+
+
+def _within(channels: range, depth: int) -> range:
+    """The filter depths that a range of input channels uses: their numbers within a group."""
+    if depth == 0 or len(channels) == 0 or channels.start // depth != (channels.stop - 1) // depth:
+        return range(depth)
+    first = channels.start - channels.start // depth * depth
+    return range(first, first + len(channels))
+
+
+def number_list(array: np.ndarray) -> list[Any]:
+    """Numbers for JSON: the shortest digits that give the value back in its own type.
+
+    What JSON cannot hold is a string: NaN, infinities, and integers that a double cannot hold.
+    """
+    flat = np.asarray(array).ravel()
+    if flat.dtype.kind == "i":
+        return [v if abs(v) < 2**53 else str(v) for v in flat.tolist()]
+    values = flat.astype(np.float64).tolist()
+    if flat.dtype == np.float32:
+        values = [float(str(value)) for value in flat]
+    return [_json_number(value) for value in values]
+
+
+def _json_number(value: float) -> Any:
+    if not isfinite(value):
+        return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
+    if value == int(value) and abs(value) < 2**53 and (value or str(value) == "0.0"):
+        return int(value)
+    return value
+
+
+def dumps(value: Any) -> str:
+    """JSON without blanks, safe inside a script element."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def nbytes(value: Any) -> int:
+    """How many bytes of a page this JSON takes."""
+    return len(dumps(value).encode())
+
+
+# ---------------------------------------------------------------------------------------------
+# Channels, the call as text, the trace
+# ---------------------------------------------------------------------------------------------
+
+
+def channel_groups(call: Call) -> list[dict[str, Any]]:
+    """Of each group its input channels, with the filter depth each of them uses, and its output channels."""
+    g = call.geometry
+    depth, outs = g.filters_shape[2], g.out_channels // g.groups
+    return [
+        {
+            "in": [[group * depth + i, i] for i in range(depth)],
+            "out": [group * outs + o for o in range(outs)],
+        }
+        for group in range(g.groups)
+    ]
+
+
+def filter_names(call: Call) -> list[list[int]] | None:
+    """The last two indices of a depthwise filter as the caller numbers it, by output channel."""
+    if not call.op.startswith("depthwise"):
+        return None
+    multiplier = max(1, call.geometry.out_channels // call.geometry.groups)
+    return [[o // multiplier, o % multiplier] for o in range(call.geometry.out_channels)]
+
+
+def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The call as Python text, arrays by their shapes, what is the default left out."""
+    signature = inspect.signature(op)
+    parts = []
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        default = signature.parameters[name].default
+        if value is default or (isinstance(value, (str, int)) and value == default):
+            continue
+        if name == "dilations" and value == 1:
+            continue
+        shape = getattr(value, "shape", None)
+        if shape is not None or (name in ("input", "filters", "out_backprop", "bias") and value is not None):
+            sizes = list(np.shape(value)) if shape is None else list(shape)
+            parts.append(f"{name} {sizes}")
+        else:
+            text = repr(value)
+            parts.append(f"{name}={text if len(text) <= 80 else text[:77] + '...'}")
+    return f"{nn_ops.name_of(op).replace('teachconv', 'tc', 1)}({', '.join(parts)})"
+
+
+def stages(traced: Trace) -> list[dict[str, Any]]:
+    """The stages of a trace, each with the lines of source around it."""
+    rows = []
+    for stage in traced.stages:
+        first = max(1, stage.line - 3)
+        lines = [linecache.getline(stage.file, number).rstrip("\n") for number in range(first, first + 12)]
+        while lines and not lines[-1].strip():
+            lines.pop()
+        rows.append(
+            {
+                "name": stage.name,
+                "depth": stage.depth,
+                "microseconds": round(stage.seconds * 1e6, 1),
+                "place": place_of(stage),
+                "arrays": arrays_of(stage),
+                "note": stage.note,
+                "first_line": first,
+                "line": stage.line,
+                "source": lines,
+            }
+        )
+    return rows

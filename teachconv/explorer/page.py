@@ -1,0 +1,61 @@
+"""The page around the picture: one file without network, and the frame in which a notebook shows it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+
+__all__ = ["asset", "frame", "page"]
+
+# nothing may be loaded, from anywhere: what the page needs is in it
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+_BODY = "body { margin: 0; padding: 1em; background: light-dark(#fdfdfc, #16181c) }"
+
+# a framed page says how high it is, and its frame takes that height; without scripts outside it scrolls
+_TELL_HEIGHT = """
+const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
+if (parent !== window) addEventListener("load", () => {
+  setTimeout(tell);
+  new ResizeObserver(tell).observe(document.body);
+});
+"""
+_TAKE_HEIGHT = (
+    "window.addEventListener('message', ({ source, data }) => {"
+    " if (source === this.contentWindow && data.explorerHeight > 0)"
+    " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } })"
+)
+
+
+@lru_cache(maxsize=4)
+def asset(name: str) -> str:
+    """The text of one of the front-end's two files, explorer.js and explorer.css."""
+    return (files("teachconv.explorer") / name).read_text(encoding="utf-8")
+
+
+def page(title: str, data: str, still: str) -> str:
+    """The whole page: ``data`` is JSON that is safe in a script, ``still`` what is seen without scripts."""
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}: the conv explorer</title>"
+        f"<style>{_BODY}\n{asset('explorer.css')}</style></head><body>"
+        f'<main id="explorer">{still}</main>'
+        f'<script type="application/json" id="explorer-data">{data}</script>\n'
+        f'<script type="module">\n{asset("explorer.js")}\n'
+        'mount(document.getElementById("explorer"),'
+        ' JSON.parse(document.getElementById("explorer-data").textContent));\n'
+        f"{_TELL_HEIGHT}</script></body></html>\n"
+    )
+
+
+def frame(html: str, still: str, label: str) -> str:
+    """A page in a sandboxed frame: it runs scripts, and sees nothing of the document around it."""
+    return (
+        f'<iframe sandbox="allow-scripts" title="{escape(label)}" srcdoc="{escape(html)}" '
+        'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical;color-scheme:light dark" '
+        f'onload="{escape(_TAKE_HEIGHT)}" loading="lazy"></iframe><noscript>{still}</noscript>'
+    )
