@@ -36,10 +36,14 @@ $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL) --no-build-isolation -e ".[test,peers]"
 	touch $@
 
+$(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
+	sh tests/system_packages.sh
+	touch $@
+
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
 
-test: $(EXTENSION)
+test: $(EXTENSION) $(VENV)/.system
 	$(BIN)/python -m pytest
 
 test-peers: $(VENV)/.peers
@@ -76,5 +80,5 @@ check: lint types test docs wheel-check
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
-	  .mypy_cache .ruff_cache .hypothesis teachconv-demo.html
+	  .mypy_cache .ruff_cache .hypothesis teachconv-demo.html teachconv-explore.html docs/_generated docs/dialect_map.md
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
