@@ -1,26 +1,10 @@
 """Recorded results of real TensorFlow: the other dialects' are tested with the dialects."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from recordings import load
 
 import teachconv as tc
-
-RECORDED = Path(__file__).parent / "recorded"
-
-
-def load(name):
-    """Return [(case, arrays by name)] of one recording; case["error"] is set where the framework refused."""
-    with np.load(RECORDED / f"{name}.npz") as file:
-        meta = json.loads(file["meta"].item())
-        cases = [
-            (case, {array: file[f"{case['name']}/{array}"] for array in case["arrays"]})
-            for case in meta["cases"]
-        ]
-    return meta["versions"], cases
-
 
 VERSIONS, CASES = load("tensorflow")
 ANSWERS = [(case, arrays) for case, arrays in CASES if case["error"] is None]
