@@ -70,11 +70,11 @@ sanitize: $(EXTENSION)
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	  $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
 
-# memcheck over the smallest cases, on the instruction sets that valgrind knows; needs valgrind
+# memcheck over small cases and shapes, on the instruction sets that valgrind knows; needs valgrind
 valgrind: $(EXTENSION)
 	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
-	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 6 6
+	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
 check: lint types test docs wheel-check
 

@@ -208,7 +208,8 @@ cdef inline Py_ssize_t out_index(
 
 
 def direct_conv2d(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y, Problem problem, int threads
+    const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
+    Problem problem, int threads
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
     cdef conv_problem law = problem.p
@@ -247,7 +248,8 @@ cdef void direct_conv2d_row(
 
 
 def direct_conv2d_backprop_input(
-    const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx, Problem problem, int threads
+    const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
+    Problem problem, int threads
 ):
     """The scatter, read backwards so that threads never meet: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
@@ -287,7 +289,8 @@ cdef void direct_conv2d_backprop_input_row(
 
 
 def direct_conv2d_backprop_filter(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw, Problem problem, int threads
+    const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
+    Problem problem, int threads
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
@@ -347,9 +350,15 @@ cdef inline void gemm(
     cdef char op_a = b"T" if transpose_a else b"N"
     cdef char op_b = b"T" if transpose_b else b"N"
     if real is float:
-        sgemm(&op_b, &op_a, &cols, &rows, &depth, &one, <float *> b, &ld_b, <float *> a, &ld_a, &beta, c, &ld_c)
+        sgemm(
+            &op_b, &op_a, &cols, &rows, &depth, &one, <float *> b, &ld_b, <float *> a, &ld_a, &beta,
+            c, &ld_c
+        )
     else:
-        dgemm(&op_b, &op_a, &cols, &rows, &depth, &one, <double *> b, &ld_b, <double *> a, &ld_a, &beta, c, &ld_c)
+        dgemm(
+            &op_b, &op_a, &cols, &rows, &depth, &one, <double *> b, &ld_b, <double *> a, &ld_a, &beta,
+            c, &ld_c
+        )
 
 
 cdef void extract_patches(
@@ -404,7 +413,7 @@ def im2col_conv2d_backprop_filter(
     const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy, real[:, :, :, ::1] dw,
     Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
-    """dw = transposed patches of x times dy. Threads share out the groups: one order of sums for each cell."""
+    """dw = transposed patches of x times dy. Threads share out the groups: one order of sums a cell."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
     cdef Py_ssize_t depth = dw.shape[0] * dw.shape[1] * ins
@@ -442,15 +451,30 @@ cdef struct Rung:
 
 cdef Rung RUNGS[7]
 RUNGS[0] = Rung(
-    row_gemm_packed_bytes_f32, row_gemm_packed_bytes_f64, row_gemm_pack_f32, row_gemm_pack_f64, row_gemm_run_f32, row_gemm_run_f64)
+    row_gemm_packed_bytes_f32, row_gemm_packed_bytes_f64,
+    row_gemm_pack_f32, row_gemm_pack_f64,
+    row_gemm_run_f32, row_gemm_run_f64,
+)
 RUNGS[1] = Rung(
-    winograd2_packed_bytes_f32, winograd2_packed_bytes_f64, winograd2_pack_f32, winograd2_pack_f64, winograd2_run_f32, winograd2_run_f64)
+    winograd2_packed_bytes_f32, winograd2_packed_bytes_f64,
+    winograd2_pack_f32, winograd2_pack_f64,
+    winograd2_run_f32, winograd2_run_f64,
+)
 RUNGS[2] = Rung(
-    winograd2_input_packed_bytes_f32, winograd2_input_packed_bytes_f64, winograd2_input_pack_f32, winograd2_input_pack_f64, winograd2_input_run_f32, winograd2_input_run_f64)
+    winograd2_input_packed_bytes_f32, winograd2_input_packed_bytes_f64,
+    winograd2_input_pack_f32, winograd2_input_pack_f64,
+    winograd2_input_run_f32, winograd2_input_run_f64,
+)
 RUNGS[3] = Rung(
-    phases_packed_bytes_f32, phases_packed_bytes_f64, phases_pack_f32, phases_pack_f64, phases_run_f32, phases_run_f64)
+    phases_packed_bytes_f32, phases_packed_bytes_f64,
+    phases_pack_f32, phases_pack_f64,
+    phases_run_f32, phases_run_f64,
+)
 RUNGS[4] = Rung(
-    col2im_packed_bytes_f32, col2im_packed_bytes_f64, col2im_pack_f32, col2im_pack_f64, col2im_run_f32, col2im_run_f64)
+    col2im_packed_bytes_f32, col2im_packed_bytes_f64,
+    col2im_pack_f32, col2im_pack_f64,
+    col2im_run_f32, col2im_run_f64,
+)
 RUNGS[5] = Rung(NULL, NULL, NULL, NULL, depthwise_run_f32, depthwise_run_f64)  # nothing to pack
 RUNGS[6] = Rung(NULL, NULL, NULL, NULL, depthwise_input_run_f32, depthwise_input_run_f64)  # nothing to pack
 
@@ -479,7 +503,7 @@ def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
 
 
 def pack(str name, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads):
-    """Fill ``packed`` with the filter as the rung reads it; return a status of kernels/problem.h, 0 for done."""
+    """Fill ``packed`` with the filter as the rung reads it; return 0, or a status of kernels/problem.h."""
     cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
     cdef int status
     with nogil:
