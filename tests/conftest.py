@@ -9,6 +9,10 @@ from hypothesis import HealthCheck, settings
 import teachconv as tc
 from teachconv.backends import why_not
 
+# for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
+# once for the whole process
+os.environ |= {"TF_ENABLE_ONEDNN_OPTS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
 settings.register_profile(
     "teachconv", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -8,7 +8,7 @@ difference must be one that is known and listed here.
 import numpy as np
 import pytest
 from peers import sweeps
-from peers.frameworks import FRAMEWORKS, RefusedError
+from peers.frameworks import FRAMEWORKS, RefusedError, unwritten_by_onednn
 
 import teachconv as tc
 
@@ -55,12 +55,6 @@ KNOWN = {
     "keras": _known_keras,
     "tensorflow": _known_tensorflow,
 }
-
-
-def unwritten_by_onednn(geometry):
-    """Whether TensorFlow 2.21 with oneDNN answers with memory that it never wrote; see docs/dialects.md."""
-    one_column = geometry.cols.out_size == 1 and geometry.cols.stride > 1
-    return geometry.batch > 1 and geometry.in_channels == 1 and one_column
 
 
 def attempt(function, *args):
