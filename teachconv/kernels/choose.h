@@ -1,37 +1,56 @@
-/* Which algorithm: rules that look at one image's shape, the type's size and the vector's width, never at threads or batch size, so that the
-   bits depend on neither. Each rule is a count of work; the constants were measured (benchmarks/cpu.py). The caller has the last word:
-   `strict` leaves out winograd2, whose error is bounded by the largest sum of the result and not cell by cell. */
+/* Which algorithm: rules that look at one image's shape, the type's size and the vector's width, never at
+   threads or batch size, so that the bits depend on neither. Each rule is a count of work; the constants were
+   measured (benchmarks/cpu.py). The caller has the last word: `strict` leaves out winograd2, whose error is
+   bounded by the largest sum of the result and not cell by cell. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
 #include "gather.h"
 
-enum { USE_ROW_GEMM = 1, USE_WINOGRAD2 = 2, USE_PHASES = 3, USE_COL2IM = 4, USE_PIXEL_GEMM = 5, USE_DEPTHWISE = 6 };
+enum {
+    USE_ROW_GEMM = 1,
+    USE_WINOGRAD2 = 2,
+    USE_PHASES = 3,
+    USE_COL2IM = 4,
+    USE_PIXEL_GEMM = 5,
+    USE_DEPTHWISE = 6
+};
 
-/* Cycles per multiply-add vector are 1/2 for either; winograd2 saves 20 of 36 products and pays per tile (about 100 additions per input
-   vector, 24 per output vector) and per filter (9 taps read and 16 written, mostly waiting for memory: about 150 cycles, which few tiles cannot pay back). */
+/* Cycles per multiply-add vector are 1/2 for either; winograd2 saves 20 of 36 products and pays per tile
+   (about 100 additions per input vector, 24 per output vector) and per filter (9 taps read and 16 written,
+   mostly waiting for memory: about 150 cycles, which few tiles cannot pay back). */
 static inline int winograd2_pays(const conv_problem *p, ptrdiff_t lanes) {
-    const double in = (double)p->in_channels, out = (double)p->out_channels, tiles = (double)((p->out_rows + 1) / 2) * ((p->out_cols + 1) / 2);
-    const double direct = 9.0 * p->out_rows * p->out_cols * in * out / 2;           /* multiply-add vectors, times lanes */
-    const double products = 16 * tiles * in * out / 2, transforms = tiles * (55 * in + 40 * out), filter = 150 * in * out;
-    return p->in_channels >= lanes && p->out_channels >= 2 * lanes && products + transforms + filter < 0.95 * direct;
+    const double in = (double)p->in_channels, out = (double)p->out_channels,
+                 tiles = (double)((p->out_rows + 1) / 2) * ((p->out_cols + 1) / 2);
+    const double direct =
+        9.0 * p->out_rows * p->out_cols * in * out / 2; /* multiply-add vectors, times lanes */
+    const double products = 16 * tiles * in * out / 2, transforms = tiles * (55 * in + 40 * out),
+                 filter = 150 * in * out;
+    return p->in_channels >= lanes && p->out_channels >= 2 * lanes
+           && products + transforms + filter < 0.95 * direct;
 }
 
 static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int strict) {
-    const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1 && p->dilation_rows == 1
-        && p->dilation_cols == 1 && p->groups == 1;
+    const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1
+                               && p->stride_cols == 1 && p->dilation_rows == 1 && p->dilation_cols == 1
+                               && p->groups == 1;
     if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE;
     return winograd_shape && !strict && winograd2_pays(p, lanes) ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }
 
-/* dx of the problem p. A phase computes whole vectors of in_channels; col2im fills its vectors with all the taps and then adds them up. */
+/* dx of the problem p. A phase computes whole vectors of in_channels; col2im fills its vectors with all the
+   taps and then adds them up. */
 static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int strict) {
     conv_problem back = *p; /* as seen by winograd2: a convolution from dy to dx */
-    back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows, back.out_cols = p->in_cols;
+    back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,
+    back.out_cols = p->in_cols;
     back.in_rows = p->out_rows, back.in_cols = p->out_cols;
     if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE;
     if (choose_forward(&back, lanes, strict) == USE_WINOGRAD2) return USE_WINOGRAD2;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
-    return p->groups == 1 && taps > 1 && 2 * taps * channels <= taps * ((channels + lanes - 1) / lanes * lanes) ? USE_COL2IM : USE_PHASES;
+    return p->groups == 1 && taps > 1
+                   && 2 * taps * channels <= taps * ((channels + lanes - 1) / lanes * lanes)
+               ? USE_COL2IM
+               : USE_PHASES;
 }
 
 static inline int choose_filter_gradient(const conv_problem *p) {

@@ -1,144 +1,131 @@
-/* depthwise: groups == in_channels. Nothing is summed over channels, so they lie in the vector's lanes and pixels side by side in registers.
+/* depthwise: groups == in_channels. Nothing is summed over channels, so they lie in the vector's lanes,
+   pixels side by side in registers.
 
-     a row of x, [col][channel], is copied into blocks of LANES channels, [block][col][LANES], the first time an output row needs it:
+     x, one row:  | px 0: c0..c15 c16..c31 | px 1: c0..c15 c16..c31 | px 2 ...
+                     |                        |
+                     `--- * w[tap] + ...      `--- * w[tap] + ...
+     y, one row:  | px 0: c0..c15          | px 1: c0..c15
 
-         col 0: c0..c15 c16..c31     ->    block 0: col 0, col 1, col 2, ...        (and kept while the taps pass over it, with
-         col 1: c0..c15 c16..c31           block 1: col 0, col 1, col 2, ...        zero columns to the left and right)
-
-     for each image, for each group of blocks (the rows that the taps need fit the first-level cache)
-      for each out row
-       for each block of channels
-         for each tile of up to 8 pixels
+     for each image, for each out row
+       for each tile of up to 8 pixels
+         for each block of LANES channels                     (x is read where it lies, front to back)
            for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
 
-   What it gains over the general kernels: a group of one channel would leave them with one lane in use. What the copy gains: with 512
-   channels neighbouring pixels lie 2 KB apart and share two sets of the first-level cache, which 3 x 3 taps of 8 pixels overflow.
+   What it gains over the general kernels: a group of one channel would leave them with one lane in use. What
+   is left to wait for is memory: two multiply-adds per byte moved. So the tile asks for the lines it will
+   read and write some tiles later.
 
-     The input gradient is the same gather over dy, phase by phase (see phases.h), with the taps read backwards.
-     The filter gradient turns it inside out: up to 9 taps have a sum each, and the pixels of a row run by.
+   A vector's worth of channels or more needs no copy: where they are no multiple of LANES, the last block
+   begins earlier and repeats some.
+   Fewer channels, or several outputs per channel (the multiplier m: out_channel o reads in_channel o / m):
+   each row is first copied to [block][col][LANES], with each channel repeated m times, and kept while the
+   taps pass over it.
 
-   Several outputs per channel (the multiplier m): out_channel o reads in_channel o / m, and the copy repeats each channel m times.
-
-   Order of every cell's sum: tap_row, tap_col (input gradient: from the last tap of the phase to the first, then m);
-   filter gradient: image, out_row, out_col (in a row of dy that is not finite, the border columns last). Same bits for any number of threads.
-   Non-finite data: anything anywhere. Zero columns serve only where what they meet (the filter, or that row of dy) is finite; else the
-   border pixels' taps are taken one by one. */
+   Order of every cell's sum: tap_row, tap_col; in strips (3x3 at stride 1) tap_col, tap_row. Same bits for
+   any number of threads.
+   Non-finite data: anything anywhere. No padding is multiplied: pixels at the left and right border have the
+   taps they can see.
+   Scratch: copied rows only (64 KB), at least one vector's worth of the rows that the taps reach. A filter of
+   more than 64 rows: CONV_UNSUPPORTED. */
 #ifndef TEACHCONV_DEPTHWISE_H
 #define TEACHCONV_DEPTHWISE_H
-#ifndef DEPTHWISE_CACHE_BYTES
-#define DEPTHWISE_CACHE_BYTES (64 * 1024)
-#endif
-#define DEPTHWISE_MAX_ROWS 64 /* tap rows whose pointers fit the little table on the stack; taller filters are refused */
+#define DEPTHWISE_STRETCH_BYTES (24 * 1024)
+#define DEPTHWISE_READ_AHEAD 1024 /* bytes */
+#define DEPTHWISE_WRITE_AHEAD 1024
+#define DEPTHWISE_MAX_ROWS 64 /* tap rows in a table of pointers on the stack; taller filters are refused */
 
-/* The taps that a tile of pixels sees: all of them inside the image, or the few that one border pixel has left. Numbers, not bytes. */
+enum { DEPTHWISE_PIXELS = 8, DEPTHWISE_TAPS = 9, DEPTHWISE_STRIP = 4 };
+
+/* How a run of outputs meets its taps. Steps in numbers. */
 typedef struct {
     ptrdiff_t tap_rows, tap_cols;
-    ptrdiff_t x_tap_step, w_tap_step, w_row_step; /* from tap column to tap column; from tap row to tap row */
-    ptrdiff_t x_pixel_step, y_pixel_step;         /* from output to output */
-    ptrdiff_t x_block_step, w_block_step;         /* from LANES channels to the next */
-    ptrdiff_t columns;                            /* channels that exist */
+    ptrdiff_t x_tap, x_pixel, x_block; /* to the next tap column, output, block of channels */
+    ptrdiff_t w_tap, w_row, w_block;   /* to the next tap column, tap row, block */
+    ptrdiff_t y_pixel;
+    ptrdiff_t lanes;            /* that exist */
+    ptrdiff_t x_ahead, y_ahead; /* bytes: how far ahead to ask for lines; 0 where pixels lie far apart */
+    int step_back;              /* the last block begins earlier, rather than being cut short */
     int relu;
 } depthwise_walk;
 
-/* Rows copied into blocks of channels, each kept until another row needs its slot. */
+/* A stretch of a strip of out rows, 3x3 at stride 1. */
 typedef struct {
-    const void *image, *end;
-    ptrdiff_t cols, channels, multiplier, lanes; /* lanes = channels * multiplier */
-    ptrdiff_t group_lanes, groups;               /* how many lanes are copied at a time; how many times that is */
-    ptrdiff_t left, padded_cols;                 /* zero columns before the first; all of them, cols and those after included */
-    ptrdiff_t slots, row_numbers;
-    int in_place; /* nothing is copied: the taps read x where it lies */
-    void *rows;
-    ptrdiff_t *tags; /* which row of which image and group a slot holds; -1 none */
-} row_cache;
+    ptrdiff_t first_out, past_out, in_cols, pad; /* columns */
+    ptrdiff_t x_pixel, y_pixel, y_row, w_tap, w_row;
+    ptrdiff_t x_ahead, y_ahead;
+    int relu;
+} depthwise_strip_walk;
 
-enum { DEPTHWISE_PIXELS = 8, DEPTHWISE_TAPS = 9 };
+/* The outputs first..past-1 of a row see all tap columns inside the image; those before and after have some
+   in the padding. */
+static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdiff_t *past) {
+    const ptrdiff_t last_tap = (s->filter_cols - 1) * s->dilation_cols;
+    ptrdiff_t first_left, past_left, first_right, past_right;
+    indices_inside(s->out_cols, s->stride_cols, -s->pad_left, s->in_cols, &first_left, &past_left);
+    indices_inside(s->out_cols, s->stride_cols, last_tap - s->pad_left, s->in_cols, &first_right,
+                   &past_right);
+    *first = smaller(larger(first_left, first_right), s->out_cols);
+    *past = s->filter_cols ? larger(*first, smaller(past_left, past_right)) : *first;
+}
+
+static inline int depthwise_can(const conv_problem *p) {
+    return p->groups == p->in_channels && p->filter_rows <= DEPTHWISE_MAX_ROWS;
+}
 #endif
 
-/* Lanes first..past-1 of one row, [col][channel], into [block][col][LANES]. Lanes beyond the channels hold anything: none is stored. */
-KERNEL void NAME(copy_into_blocks)(const row_cache *cache, const real *from, ptrdiff_t first, ptrdiff_t past, real *to) {
-    const real *end = (const real *)cache->end;
-    to += cache->left * LANES;
-    for (ptrdiff_t lane = first; lane < past; lane += LANES, to += cache->padded_cols * LANES) {
-        const real *pixel = from + (cache->multiplier == 1 ? lane : 0);
-        for (ptrdiff_t col = 0; col < cache->cols; col++, pixel += cache->channels) {
-            real *at = to + col * LANES;
-            if (cache->multiplier == 1) NAME(store)(at, pixel + LANES <= end ? NAME(load)(pixel) : NAME(load_part)(pixel, end - pixel));
-            else for (ptrdiff_t i = 0; i < smaller(LANES, past - lane); i++) at[i] = pixel[(lane + i) / cache->multiplier];
-        }
-    }
-}
+/* ---- the filter ---- */
 
-/* The lanes of a group end here. */
-static inline ptrdiff_t NAME(past_lane)(const row_cache *cache, ptrdiff_t group) {
-    return smaller(cache->lanes, (group + 1) * cache->group_lanes);
-}
-
-INLINE const real *NAME(cached_row)(const row_cache *cache, ptrdiff_t image_rows, ptrdiff_t image, ptrdiff_t group, ptrdiff_t row) {
-    if (cache->in_place) return (const real *)cache->image + (image * image_rows + row) * cache->cols * cache->channels + group * cache->group_lanes;
-    const ptrdiff_t tag = (image * cache->groups + group) * image_rows + row, slot = row % cache->slots;
-    real *rows = (real *)cache->rows + slot * cache->row_numbers;
-    if (cache->tags[slot] != tag) {
-        NAME(copy_into_blocks)(cache, (const real *)cache->image + (image * image_rows + row) * cache->cols * cache->channels, group * cache->group_lanes,
-                               NAME(past_lane)(cache, group), rows);
-        cache->tags[slot] = tag;
-    }
-    return rows;
-}
-
-/* A cache over x [images, rows, cols, channels], with room for `slots` rows, in one block of memory; rows == NULL where there is none. */
-INLINE row_cache NAME(new_row_cache)(const real *x, ptrdiff_t all_rows, ptrdiff_t cols, ptrdiff_t channels, ptrdiff_t multiplier, ptrdiff_t group_lanes,
-                                     ptrdiff_t slots, ptrdiff_t left, ptrdiff_t right) {
-    row_cache c = {x, x + all_rows * cols * channels, cols, channels, multiplier, channels * multiplier, group_lanes,
-                   divide_up(channels * multiplier, group_lanes), left, left + cols + right, slots, group_lanes * (left + cols + right), 0, NULL, NULL};
-    c.rows = new_scratch(checked_plus(checked_times(checked_times(slots, c.row_numbers), sizeof(real)), slots * (ptrdiff_t)sizeof(ptrdiff_t)));
-    c.tags = c.rows ? (ptrdiff_t *)((real *)c.rows + slots * c.row_numbers) : NULL;
-    if (c.rows) memset(c.rows, 0, sizeof(real) * (size_t)(slots * c.row_numbers)); /* the columns left and right stay zero */
-    for (ptrdiff_t i = 0; c.rows && i < slots; i++) c.tags[i] = -1;
-    return c;
-}
-
-/* As many lanes at a time as leave `numbers_per_lane` for each in about a first-level cache; depends on the shape only. */
-INLINE ptrdiff_t NAME(lanes_at_a_time)(ptrdiff_t lanes, ptrdiff_t numbers_per_lane) {
-    const ptrdiff_t fit = DEPTHWISE_CACHE_BYTES / (ptrdiff_t)sizeof(real) / larger(1, numbers_per_lane) / LANES * LANES;
-    return larger(LANES, smaller(divide_up(lanes, LANES) * LANES, fit));
+/* Where the block that holds `lane` begins: the last one steps back where that spares a cut. */
+INLINE ptrdiff_t NAME(block_start)(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
+    return step_back ? smaller(lane, lanes - LANES) : lane;
 }
 
 /* w [taps][lanes] into [block][taps][LANES], zero beyond the lanes. */
-INLINE void NAME(depthwise_pack)(const real *w, ptrdiff_t taps, ptrdiff_t lanes, real *to) {
-    for (ptrdiff_t block = 0; block < divide_up(lanes, LANES); block++)
+INLINE real *NAME(depthwise_packed)(const conv_problem *p, const real *w, int step_back) {
+    const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
+    real *packed = (real *)new_scratch(checked_times(taps * divide_up(lanes, LANES) * LANES, sizeof(real))),
+         *to = packed;
+    for (ptrdiff_t lane = 0; packed && lane < lanes; lane += LANES) {
+        const ptrdiff_t first = NAME(block_start)(lane, lanes, step_back),
+                        count = smaller(LANES, lanes - first);
         for (ptrdiff_t tap = 0; tap < taps; tap++, to += LANES)
-            NAME(store)(to, NAME(load_part)(w + tap * lanes + block * LANES, smaller(LANES, lanes - block * LANES)));
+            NAME(store)(to, NAME(load_part)(w + tap * lanes + first, count));
+    }
+    return packed;
 }
 
-/* One tile, one block of channels: rows[tap_row] + x_start is the first pixel's first tap. taps_wide: 3 where the filter has 3 columns
-   (then they unroll), else 0; adjacent: taps and pixels are both one column apart, so a pixel's right tap is the next pixel's left one. */
-INLINE void NAME(depthwise_block)(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k, const real *const *rows,
-                                  ptrdiff_t x_start, const real *w, vec *sum) {
-    const ptrdiff_t step = k->x_pixel_step, tap_step = k->x_tap_step, w_step = k->w_tap_step;
+/* ---- the tile ---- */
+
+/* One tile, one block of channels: rows[tap_row] + x_start is the first pixel's first tap. taps_wide: 3 or 5
+   where the filter has so many columns (then they unroll), else 0. adjacent: taps and pixels are both one
+   column apart, so a pixel's next tap is the next pixel's. */
+INLINE void NAME(depthwise_block)(const int pixels, const int taps_wide, const int adjacent,
+                                  const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
+                                  const real *w, vec *sum) {
+    const ptrdiff_t step = k->x_pixel;
     UNROLL(8)
     for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
     for (ptrdiff_t tap_row = 0; tap_row < k->tap_rows; tap_row++) {
-        const real *at = rows[tap_row] + x_start, *tap = w + tap_row * k->w_row_step;
+        const real *at = rows[tap_row] + x_start, *tap = w + tap_row * k->w_row;
         if (adjacent) {
-            vec x[DEPTHWISE_PIXELS + 2];
-            UNROLL(10)
-            for (int p = 0; p < pixels + 2; p++) x[p] = NAME(load)(at + p * step);
-            UNROLL(3)
-            for (int t = 0; t < 3; t++) {
-                const vec weight = NAME(load)(tap + t * w_step);
+            vec x[DEPTHWISE_PIXELS + 4];
+            UNROLL(12)
+            for (int p = 0; p < pixels + taps_wide - 1; p++) x[p] = NAME(load)(at + p * step);
+            UNROLL(5)
+            for (int t = 0; t < taps_wide; t++) {
+                const vec weight = NAME(load)(tap + t * k->w_tap);
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++) sum[p] += x[p + t] * weight;
             }
         } else if (taps_wide) {
-            UNROLL(3)
-            for (int t = 0; t < 3; t++) {
-                const vec weight = NAME(load)(tap + t * w_step);
+            UNROLL(5)
+            for (int t = 0; t < taps_wide; t++) {
+                const vec weight = NAME(load)(tap + t * k->w_tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += NAME(load)(at + t * tap_step + p * step) * weight;
+                for (int p = 0; p < pixels; p++) sum[p] += NAME(load)(at + t * k->x_tap + p * step) * weight;
             }
         } else {
-            for (ptrdiff_t tap_col = 0; tap_col < k->tap_cols; tap_col++, at += tap_step, tap += w_step) {
+            for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
                 const vec weight = NAME(load)(tap);
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++) sum[p] += NAME(load)(at + p * step) * weight;
@@ -147,315 +134,288 @@ INLINE void NAME(depthwise_block)(const int pixels, const int taps_wide, const i
     }
 }
 
-INLINE void NAME(depthwise_tile)(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k, const real *const *rows,
-                                 ptrdiff_t x_start, const real *w, const real *bias, real *y) {
+/* Bias and relu of one tile's `count` channels. */
+INLINE void NAME(depthwise_ending)(const int pixels, const real *bias, ptrdiff_t count, int relu, vec *sum) {
+    const vec b = !bias ? (vec){0} : count == LANES ? NAME(load)(bias) : NAME(load_part)(bias, count);
+    UNROLL(8)
+    for (int p = 0; p < pixels; p++) {
+        if (bias) sum[p] += b;
+        if (relu) sum[p] = NAME(relu)(sum[p]);
+    }
+}
+
+/* All channels of one tile. */
+INLINE void NAME(depthwise_tile)(const int pixels, const int taps_wide, const int adjacent,
+                                 const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
+                                 const real *w, const real *bias, real *y) {
     vec sum[DEPTHWISE_PIXELS];
-    ptrdiff_t columns = k->columns;
-    for (; columns >= LANES; columns -= LANES, x_start += k->x_block_step, w += k->w_block_step, y += LANES) {
-        NAME(depthwise_block)(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
-        if (bias) {
-            const vec b = NAME(load)(bias);
-            UNROLL(8)
-            for (int p = 0; p < pixels; p++) sum[p] += b;
-            bias += LANES;
+    const real *last_row = k->tap_rows > 0 ? rows[k->tap_rows - 1] + x_start : w;
+    for (ptrdiff_t left = k->lanes; left > 0; left -= LANES) {
+        if (left < LANES && k->step_back) {
+            const ptrdiff_t back = LANES - left;
+            x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
         }
-        UNROLL(8)
-        for (int p = 0; p < pixels; p++) NAME(store)(y + p * k->y_pixel_step, k->relu ? NAME(relu)(sum[p]) : sum[p]);
-    }
-    if (columns > 0) {
         NAME(depthwise_block)(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
-        for (int p = 0; p < pixels; p++) NAME(finish_sum)(y + p * k->y_pixel_step, sum[p], bias, columns, k->relu);
+        const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
+        if (bias || k->relu) NAME(depthwise_ending)(pixels, bias, count, k->relu, sum);
+        UNROLL(8)
+        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: not worth asking */
+            PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
+            PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
+        }
+        if (count == LANES) {
+            UNROLL(8)
+            for (int p = 0; p < pixels; p++) NAME(store)(y + p * k->y_pixel, sum[p]);
+        } else {
+            for (int p = 0; p < pixels; p++) NAME(store_part)(y + p * k->y_pixel, sum[p], count);
+        }
+        x_start += k->x_block, w += k->w_block, y += LANES, last_row += k->x_block,
+            bias = bias ? bias + LANES : NULL;
     }
 }
 
-#define TILES_OF(name, taps_wide, adjacent)                                                                                                   \
-    KERNEL void NAME(name)(ptrdiff_t pixels, const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias, \
-                           real *y) {                                                                                                         \
-        switch (pixels) {                                                                                                                     \
-        case 1: NAME(depthwise_tile)(1, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 2: NAME(depthwise_tile)(2, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 3: NAME(depthwise_tile)(3, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 4: NAME(depthwise_tile)(4, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 5: NAME(depthwise_tile)(5, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 6: NAME(depthwise_tile)(6, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        case 7: NAME(depthwise_tile)(7, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                            \
-        default: NAME(depthwise_tile)(8, taps_wide, adjacent, k, rows, x_start, w, bias, y); break;                                           \
-        }                                                                                                                                     \
+/* `tiles` tiles of `pixels` pixels, side by side. */
+/* clang-format off */
+#define TILES_CASE(pixels, taps_wide, adjacent)                                                   \
+    case pixels:                                                                                  \
+        for (; tiles > 0; tiles--, x_start += pixels * k->x_pixel, y += pixels * k->y_pixel)      \
+            NAME(depthwise_tile)(pixels, taps_wide, adjacent, k, rows, x_start, w, bias, y);      \
+        break;
+#define TILES_OF(name, taps_wide, adjacent)                                                       \
+    KERNEL void NAME(name)(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
+                           const real *const *rows, ptrdiff_t x_start, const real *w,             \
+                           const real *bias, real *y) {                                           \
+        switch (pixels) {                                                                         \
+            TILES_CASE(1, taps_wide, adjacent) TILES_CASE(2, taps_wide, adjacent)                 \
+            TILES_CASE(3, taps_wide, adjacent) TILES_CASE(4, taps_wide, adjacent)                 \
+            TILES_CASE(5, taps_wide, adjacent) TILES_CASE(6, taps_wide, adjacent)                 \
+            TILES_CASE(7, taps_wide, adjacent) TILES_CASE(8, taps_wide, adjacent)                 \
+        }                                                                                         \
     }
-TILES_OF(depthwise_pixels, 0, 0)
-TILES_OF(depthwise_pixels_3, 3, 0)
-TILES_OF(depthwise_pixels_3_adjacent, 3, 1)
+TILES_OF(depthwise_tiles, 0, 0)
+TILES_OF(depthwise_tiles_3, 3, 0)
+TILES_OF(depthwise_tiles_5_adjacent, 5, 1)
 #undef TILES_OF
+#undef TILES_CASE
+/* clang-format on */
 
-/* The outputs first..past-1 of a row see all tap columns inside the image; those before and after have some in the padding. */
-#ifndef TEACHCONV_INNER_COLUMNS
-#define TEACHCONV_INNER_COLUMNS
-static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdiff_t *past) {
-    ptrdiff_t first_left, past_left, first_right, past_right;
-    indices_inside(s->out_cols, s->stride_cols, -s->pad_left, s->in_cols, &first_left, &past_left);
-    indices_inside(s->out_cols, s->stride_cols, (s->filter_cols - 1) * s->dilation_cols - s->pad_left, s->in_cols, &first_right, &past_right);
-    *first = smaller(larger(first_left, first_right), s->out_cols);
-    *past = s->filter_cols ? larger(*first, smaller(past_left, past_right)) : *first;
+/* ---- 3x3 at stride 1: a strip of rows, column by column ---- */
+
+/* Out rows r = 0..rows-1 of a strip; tap t of row r is input row x_rows[r + t]. One block of channels, out
+   columns first..past-1.
+
+      x arrives         | column i |       each x is loaded once, and adds to three columns of sums:
+      out column  i+pad-2  i+pad-1  i+pad      the first is then finished, and the others move on to the left
+
+   Weights and sums stay in registers: 9 + 3 * 4 of AVX-512's 32. */
+INLINE void NAME(depthwise_strip)(const int rows, const int taps, const depthwise_strip_walk *k,
+                                  const real *const *x_rows, const real *w, const real *bias, real *y) {
+    vec weight[9], done[DEPTHWISE_STRIP], next[DEPTHWISE_STRIP], begun[DEPTHWISE_STRIP];
+    UNROLL(9)
+    for (int t = 0; t < 3 * taps; t++) weight[t] = NAME(load)(w + t / 3 * k->w_row + t % 3 * k->w_tap);
+    UNROLL(4)
+    for (int r = 0; r < rows; r++) next[r] = begun[r] = (vec){0};
+    for (ptrdiff_t col = k->first_out - k->pad, out = k->first_out - 2; out < k->past_out; col++, out++) {
+        UNROLL(4)
+        for (int r = 0; r < rows; r++) done[r] = next[r], next[r] = begun[r], begun[r] = (vec){0};
+        if (col >= 0 && col < k->in_cols) {
+            UNROLL(6)
+            for (int q = 0; q < rows + taps - 1; q++) {
+                const real *at = x_rows[q] + col * k->x_pixel;
+                const vec x = NAME(load)(at);
+                if (q >= taps - 1) PREFETCH((const char *)at + k->x_ahead, 3);
+                UNROLL(4)
+                for (int r = 0; r < rows; r++)
+                    if (q - r >= 0 && q - r < taps) {
+                        done[r] += x * weight[3 * (q - r) + 2];
+                        next[r] += x * weight[3 * (q - r) + 1];
+                        begun[r] += x * weight[3 * (q - r)];
+                    }
+            }
+        }
+        if (out < k->first_out) continue; /* the two columns before the stretch only warm up */
+        UNROLL(4)
+        for (int r = 0; r < rows; r++) {
+            real *to = y + r * k->y_row + out * k->y_pixel;
+            PREFETCH_TO_WRITE((const char *)to + k->y_ahead);
+            NAME(finish_sum)(to, done[r], bias, LANES, k->relu);
+        }
+    }
 }
-#endif
 
-/* One row of outputs, from cached rows; w packed; y at the row's first output. */
-KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, int zero_columns, ptrdiff_t image, ptrdiff_t group, const real *w, const real *bias, int relu, ptrdiff_t out_row,
-                                ptrdiff_t y_col_step, real *y) {
+KERNEL void NAME(depthwise_strip_of)(ptrdiff_t rows, ptrdiff_t taps, const depthwise_strip_walk *k,
+                                     const real *const *x_rows, const real *w, const real *bias, real *y) {
+    switch (rows > 1 ? rows + 2 : taps) {
+    case 1: NAME(depthwise_strip)(1, 1, k, x_rows, w, bias, y); break;
+    case 2: NAME(depthwise_strip)(1, 2, k, x_rows, w, bias, y); break;
+    case 3: NAME(depthwise_strip)(1, 3, k, x_rows, w, bias, y); break;
+    case 4: NAME(depthwise_strip)(2, 3, k, x_rows, w, bias, y); break;
+    case 5: NAME(depthwise_strip)(3, 3, k, x_rows, w, bias, y); break;
+    case 6: NAME(depthwise_strip)(4, 3, k, x_rows, w, bias, y); break;
+    }
+}
+
+/* Out rows first_row..first_row+rows-1, which all see the tap rows first_tap..past_tap-1: stretch by stretch,
+   block by block. */
+KERNEL void NAME(depthwise_strip_rows)(const gather *g, const real *x, ptrdiff_t first_row, ptrdiff_t rows,
+                                       ptrdiff_t first_tap, ptrdiff_t past_tap, const real *w,
+                                       const real *bias, int relu, real *y) {
+    const conv_problem *s = &g->shape;
+    const ptrdiff_t lanes = s->in_channels, taps = past_tap - first_tap,
+                    bytes = lanes * (ptrdiff_t)sizeof(real);
+    const ptrdiff_t stretch = larger(8, DEPTHWISE_STRETCH_BYTES / (bytes * (rows + 2)));
+    const int near = bytes < 1024; /* else the next pixels lie pages away: prefetchers do better alone */
+    const real *x_rows[DEPTHWISE_STRIP + 2], *blocks[DEPTHWISE_STRIP + 2];
+    for (ptrdiff_t q = 0; q < rows + taps - 1; q++)
+        x_rows[q] = x + (first_row - s->pad_top + first_tap + q) * s->in_cols * lanes;
+    depthwise_strip_walk k = {.in_cols = s->in_cols,
+                              .pad = s->pad_left,
+                              .x_pixel = lanes,
+                              .y_pixel = g->y_col_step,
+                              .y_row = g->y_row_step,
+                              .w_tap = g->tap_col_step * LANES,
+                              .w_row = g->tap_row_step * 3 * LANES,
+                              .x_ahead = near ? DEPTHWISE_READ_AHEAD : 0,
+                              .y_ahead = near ? DEPTHWISE_WRITE_AHEAD : 0,
+                              .relu = relu};
+    w += ((g->first_tap_row + first_tap * g->tap_row_step) * 3 + g->first_tap_col) * LANES;
+    y += first_row * g->y_row_step;
+    for (ptrdiff_t col = 0; col < s->out_cols; col += stretch) {
+        k.first_out = col, k.past_out = smaller(s->out_cols, col + stretch);
+        for (ptrdiff_t lane = 0; lane < lanes; lane += LANES) {
+            const ptrdiff_t first = NAME(block_start)(lane, lanes, 1);
+            for (ptrdiff_t q = 0; q < rows + taps - 1; q++) blocks[q] = x_rows[q] + first;
+            NAME(depthwise_strip_of)(rows, taps, &k, blocks, w + lane * 9, bias ? bias + first : NULL,
+                                     y + first);
+        }
+    }
+}
+
+/* ---- rows and images ---- */
+
+/* The taps of filter columns first_tap.. that one border pixel sees. */
+INLINE void NAME(depthwise_border)(const conv_problem *s, const depthwise_walk *k, const real *const *rows,
+                                   ptrdiff_t x_start, const real *w, const real *bias, ptrdiff_t col,
+                                   real *y) {
+    depthwise_walk border = *k;
+    ptrdiff_t first_tap, past_tap;
+    indices_inside(s->filter_cols, s->dilation_cols, col * s->stride_cols - s->pad_left, s->in_cols,
+                   &first_tap, &past_tap);
+    border.tap_cols = past_tap - first_tap;
+    if (border.tap_cols == 0) border.tap_rows = 0, first_tap = 0;
+    NAME(depthwise_tiles)(1, 1, &border, rows, x_start + col * k->x_pixel + first_tap * k->x_tap,
+                          w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
+}
+
+/* One row of outputs, lanes of one group; w packed; y at the row's first output. */
+KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
+                                const real *w, const real *bias, int relu, ptrdiff_t out_row,
+                                ptrdiff_t y_pixel, real *y) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
-    const ptrdiff_t stored_taps = g->stored_cols * g->stored_rows;
+    const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
     const real *rows[DEPTHWISE_MAX_ROWS];
     ptrdiff_t first_row, past_row, first, past;
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
     for (ptrdiff_t tap = first_row; tap < past_row; tap++)
-        rows[tap - first_row] = NAME(cached_row)(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
+        rows[tap - first_row] =
+            NAME(cached_row)(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
-    if (zero_columns && s->filter_cols) first = 0, past = s->out_cols;
-    const ptrdiff_t pixel = cache->in_place ? cache->channels : LANES, block = cache->in_place ? LANES : cache->padded_cols * LANES;
-    const depthwise_walk k = {past_row - first_row, s->filter_cols, s->dilation_cols * pixel, g->tap_col_step * LANES,
-                              g->tap_row_step * g->stored_cols * LANES, s->stride_cols * pixel, y_col_step, block, stored_taps * LANES,
-                              NAME(past_lane)(cache, group) - first_lane, relu};
-    const int adjacent = k.x_tap_step == pixel && k.x_pixel_step == pixel;
-    const ptrdiff_t start = (cache->left - s->pad_left) * pixel, tiles = divide_up(past - first, DEPTHWISE_PIXELS);
-    w += ((g->first_tap_row + first_row * g->tap_row_step) * g->stored_cols + g->first_tap_col) * LANES + first_lane * stored_taps;
+    const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
+    const depthwise_walk k = {.tap_rows = past_row - first_row,
+                              .tap_cols = s->filter_cols,
+                              .x_tap = s->dilation_cols * pixel,
+                              .x_pixel = s->stride_cols * pixel,
+                              .x_block = cache->block_step,
+                              .w_tap = g->tap_col_step * LANES,
+                              .w_row = g->tap_row_step * g->stored_cols * LANES,
+                              .w_block = taps * LANES,
+                              .y_pixel = y_pixel,
+                              .lanes = NAME(past_lane)(cache, group) - first_lane,
+                              .x_ahead = near && cache->in_place ? DEPTHWISE_READ_AHEAD : 0,
+                              .y_ahead = near ? DEPTHWISE_WRITE_AHEAD : 0,
+                              .step_back = cache->in_place,
+                              .relu = relu};
+    const int adjacent = k.x_tap == pixel && k.x_pixel == pixel;
+    const ptrdiff_t start = -s->pad_left * pixel, tiles = divide_up(past - first, DEPTHWISE_PIXELS);
+    const ptrdiff_t tile = divide_up(past - first, larger(1, tiles)), rest = tile ? (past - first) % tile : 0;
+    w += ((g->first_tap_row + first_row * g->tap_row_step) * g->stored_cols + g->first_tap_col) * LANES
+         + first_lane * taps;
     y += first_lane, bias = bias ? bias + first_lane : NULL;
-    for (ptrdiff_t tile = 0, col = first; tile < tiles; tile++) {
-        const ptrdiff_t pixels = divide_up(past - col, tiles - tile);
-        (s->filter_cols != 3 ? NAME(depthwise_pixels) : adjacent ? NAME(depthwise_pixels_3_adjacent) : NAME(depthwise_pixels_3))(
-            pixels, &k, rows, start + col * k.x_pixel_step, w, bias, y + col * y_col_step);
-        col += pixels;
+    for (ptrdiff_t col = 0; col < first; col++) NAME(depthwise_border)(s, &k, rows, start, w, bias, col, y);
+    for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
+        const ptrdiff_t count = (past - col) / pixels;
+        (s->filter_cols == 5 && adjacent ? NAME(depthwise_tiles_5_adjacent)
+         : s->filter_cols == 3 ? NAME(depthwise_tiles_3)
+                               : NAME(depthwise_tiles))(pixels, count, &k, rows, start + col * k.x_pixel, w,
+                                                        bias, y + col * y_pixel);
+        col += count * pixels;
     }
-    for (ptrdiff_t col = first > 0 ? 0 : past; col < s->out_cols; col = col + 1 == first ? past : col + 1) {
+    for (ptrdiff_t col = past; col < s->out_cols; col++)
+        NAME(depthwise_border)(s, &k, rows, start, w, bias, col, y);
+}
+
+/* May strips do it? */
+INLINE int NAME(strips_can)(const gather *g, const row_cache *cache) {
+    const conv_problem *s = &g->shape;
+    return cache->in_place && s->in_channels == s->out_channels && g->stored_rows == 3 && g->stored_cols == 3
+           && s->filter_rows == 3 && s->filter_cols == 3 && s->stride_rows == 1 && s->stride_cols == 1
+           && s->dilation_rows == 1 && s->dilation_cols == 1;
+}
+
+/* Up to DEPTHWISE_STRIP rows of outputs of one image. */
+KERNEL void NAME(depthwise_rows)(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
+                                 const real *w, const real *bias, int relu, ptrdiff_t first_row,
+                                 ptrdiff_t past_row, real *y) {
+    const conv_problem *s = &g->shape;
+    const int strips = NAME(strips_can)(g, cache);
+    const real *x = (const real *)cache->image + image * s->in_rows * s->in_cols * s->in_channels;
+    for (ptrdiff_t row = first_row, count; row < past_row; row += count) {
         ptrdiff_t first_tap, past_tap;
-        indices_inside(s->filter_cols, s->dilation_cols, col * s->stride_cols - s->pad_left, s->in_cols, &first_tap, &past_tap);
-        depthwise_walk border = k;
-        border.tap_cols = past_tap - first_tap;
-        if (border.tap_cols == 0) border.tap_rows = 0;
-        NAME(depthwise_pixels)(1, &border, rows, start + col * k.x_pixel_step + first_tap * k.x_tap_step,
-                               border.tap_rows ? w + first_tap * k.w_tap_step : w, bias, y + col * y_col_step);
+        count = 1;
+        indices_inside(3, 1, row - s->pad_top, s->in_rows, &first_tap, &past_tap);
+        if (!strips || first_tap == past_tap) {
+            NAME(depthwise_row)(g, cache, image, group, w, bias, relu, row, g->y_col_step,
+                                y + row * g->y_row_step);
+            continue;
+        }
+        if (past_tap - first_tap == 3)
+            count = smaller(past_row, s->in_rows - 2 + s->pad_top) - row; /* as many as see all three */
+        NAME(depthwise_strip_rows)(g, x, row, count, first_tap, past_tap, w, bias, relu, y);
     }
 }
 
-/* How far the taps of a gather reach beyond the columns of its input, to the left and to the right. */
-#ifndef TEACHCONV_REACH
-#define TEACHCONV_REACH
-/* Whole vectors only, and pixels that do not all fall into the same few sets of the first-level cache. */
-static inline int reads_well_in_place(ptrdiff_t channels, ptrdiff_t lanes, ptrdiff_t real_bytes) {
-    return channels % lanes == 0 && channels * real_bytes % 1024 != 0;
-}
-
-static inline void widen_reach(const conv_problem *s, ptrdiff_t *left, ptrdiff_t *right) {
-    if (s->out_cols == 0 || s->filter_cols == 0) return;
-    *left = larger(*left, s->pad_left);
-    *right = larger(*right, (s->out_cols - 1) * s->stride_cols - s->pad_left + (s->filter_cols - 1) * s->dilation_cols - (s->in_cols - 1));
-}
-#endif
-
-static inline int NAME(depthwise_can)(const conv_problem *p) { return p->groups == p->in_channels && p->filter_rows <= DEPTHWISE_MAX_ROWS; }
-
-INLINE real *NAME(depthwise_packed)(const conv_problem *p, const real *w) {
-    const ptrdiff_t taps = p->filter_rows * p->filter_cols;
-    real *packed = (real *)new_scratch(checked_times(taps * divide_up(p->out_channels, LANES) * LANES, sizeof(real)));
-    if (packed) NAME(depthwise_pack)(w, taps, p->out_channels, packed);
-    return packed;
-}
-
-KERNEL int NAME(depthwise_run)(const conv_problem *p, const real *x, const real *w, const real *unused, const real *bias, int relu, real *y, int threads) {
+KERNEL int NAME(depthwise_run)(const conv_problem *p, const real *x, const real *w, const real *unused,
+                               const real *bias, int relu, real *y, int threads) {
     (void)unused;
-    if (!NAME(depthwise_can)(p)) return CONV_UNSUPPORTED;
+    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
     const gather g = forward_gather(p);
-    real *packed = NAME(depthwise_packed)(p, w);
-    const int in_place = p->out_channels == p->in_channels && reads_well_in_place(p->in_channels, LANES, sizeof(real));
-    const int zero_columns = !in_place && NAME(all_finite)(w, p->filter_rows * p->filter_cols * p->out_channels);
-    ptrdiff_t left = 0, right = 0;
+    const ptrdiff_t multiplier = p->out_channels / p->in_channels,
+                    slots = (p->filter_rows - 1) * p->dilation_rows + 1;
+    const ptrdiff_t group_lanes = NAME(lanes_at_a_time)(p->out_channels, multiplier, slots * p->in_cols);
+    const ptrdiff_t groups = divide_up(p->out_channels, group_lanes),
+                    strips = divide_up(p->out_rows, DEPTHWISE_STRIP);
+    const int in_place = multiplier == 1 && p->out_channels >= LANES;
+    real *packed = NAME(depthwise_packed)(p, w, in_place);
     int failed = !packed;
-    if (zero_columns) widen_reach(p, &left, &right);
-    const ptrdiff_t slots = (p->filter_rows - 1) * p->dilation_rows + 1, group_lanes = in_place ? p->out_channels : NAME(lanes_at_a_time)(p->out_channels, slots * (left + p->in_cols + right));
-    const ptrdiff_t groups = divide_up(p->out_channels, group_lanes);
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
-        row_cache cache = NAME(new_row_cache)(x, p->batch * p->in_rows, p->in_cols, p->in_channels, p->out_channels / p->in_channels, group_lanes, slots,
-                                              left, right);
-        cache.in_place = in_place;
-        if (!cache.rows) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * groups * p->out_rows; i++) {
-            const ptrdiff_t image = i / p->out_rows / groups, group = i / p->out_rows % groups, out_row = i % p->out_rows;
-            if (cache.rows && packed)
-                NAME(depthwise_row)(&g, &cache, zero_columns, image, group, packed, bias, relu, out_row, p->out_channels,
-                                    y + image * g.y_image_step + out_row * g.y_row_step);
-        }
-        free_scratch(cache.rows);
-    }
-    free_scratch(packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
-}
-
-/* The multiplier's outputs of one row of dx, summed into their channel. */
-INLINE void NAME(sum_multiplier)(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier, const real *bias, int relu, real *row) {
-    for (ptrdiff_t cell = 0; cell < cells; cell++) {
-        real sum = 0;
-        for (ptrdiff_t m = 0; m < multiplier; m++) sum += spread[cell * multiplier + m];
-        if (bias) sum += bias[cell % channels];
-        row[cell] = relu && sum < 0 ? 0 : sum;
-    }
-}
-
-/* dx row by row; each row belongs to one row phase and is written by its column phases in turn. */
-KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, const real *w, const real *unused, const real *bias, int relu, real *dx, int threads) {
-    (void)unused;
-    if (!NAME(depthwise_can)(p)) return CONV_UNSUPPORTED;
-    if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
-    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels;
-    real *packed = NAME(depthwise_packed)(p, w);
-    const int in_place = reads_well_in_place(lanes, LANES, sizeof(real));
-    const int zero_columns = !in_place && NAME(all_finite)(w, p->filter_rows * p->filter_cols * p->out_channels);
-    ptrdiff_t left = 0, right = 0;
-    int failed = !packed;
-    for (ptrdiff_t residue = 0; zero_columns && residue < smaller(p->stride_cols, p->in_cols); residue++) {
-        const phase_axis cols = phase_of(residue, p->in_cols, p->filter_cols, p->stride_cols, p->dilation_cols, p->pad_left);
-        const conv_problem phase = {1, 1, p->out_cols, 1, 1, cols.count, 1, 1, 1, cols.taps, 1, 1, 1, cols.dilation, 0, cols.pad};
-        widen_reach(&phase, &left, &right);
-    }
-    const ptrdiff_t slots = (p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2;
-    /* where the multiplier's outputs are summed up, a row needs all of its lanes at once */
-    const ptrdiff_t group_lanes = multiplier == 1 && !in_place ? NAME(lanes_at_a_time)(lanes, slots * (left + p->out_cols + right)) : divide_up(lanes, LANES) * LANES;
-    const ptrdiff_t groups = divide_up(larger(1, lanes), larger(1, group_lanes));
-    threads = useful_threads(problem_macs(p) * 4, threads);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache cache = NAME(new_row_cache)(dy, p->batch * p->out_rows, p->out_cols, lanes, 1, larger(1, group_lanes), slots, left, right);
-        real *spread = multiplier != 1 ? (real *)new_scratch(checked_times(p->in_cols * lanes, sizeof(real))) : NULL;
-        cache.in_place = in_place;
-        if (!cache.rows || (multiplier != 1 && !spread)) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * groups * p->in_rows; i++) {
-            const ptrdiff_t image = i / p->in_rows / groups, group = i / p->in_rows % groups, in_row = i % p->in_rows;
-            real *row = dx + (image * p->in_rows + in_row) * p->in_cols * p->in_channels, *result = multiplier == 1 ? row : spread;
-            if (!cache.rows || !packed || !result) continue;
-            for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, p->in_cols); residue++) {
-                ptrdiff_t offset;
-                gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
-                if (g.shape.in_channels == 0) g.shape.filter_rows = g.shape.filter_cols = 0;
-                NAME(depthwise_row)(&g, &cache, zero_columns, image, group, packed, multiplier == 1 ? bias : NULL, multiplier == 1 && relu, in_row / p->stride_rows,
-                                    p->stride_cols * lanes, result + residue * lanes);
-            }
-            if (multiplier != 1) NAME(sum_multiplier)(spread, p->in_cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
-        }
-        free_scratch(spread);
-        free_scratch(cache.rows);
-    }
-    free_scratch(packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
-}
-
-/* ---- the filter gradient ---- */
-
-/* Adds `pixels` products to the sums of up to 9 taps; sums: [tap][LANES]; tap_rows[t] + x_start is tap t of the first pixel. */
-INLINE void NAME(depthwise_taps)(const int taps, const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t pixels, real *sums) {
-    vec sum[DEPTHWISE_TAPS];
-    const real *x[DEPTHWISE_TAPS];
-    UNROLL(9)
-    for (int t = 0; t < taps; t++) sum[t] = NAME(load)(sums + t * LANES), x[t] = tap_starts[t] + x_start;
-    for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += LANES) {
-        const vec d = NAME(load)(dy);
-        UNROLL(9)
-        for (int t = 0; t < taps; t++) sum[t] += NAME(load)(x[t] + at) * d;
-    }
-    UNROLL(9)
-    for (int t = 0; t < taps; t++) NAME(store)(sums + t * LANES, sum[t]);
-}
-
-KERNEL void NAME(depthwise_some_taps)(ptrdiff_t taps, const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t pixels, real *sums) {
-    while (taps > 0) {
-        const ptrdiff_t now = taps >= 9 ? 9 : taps == 6 || taps <= 3 ? taps : taps >= 6 ? 6 : 3;
-        switch (now) {
-        case 1: NAME(depthwise_taps)(1, tap_starts, x_start, x_step, dy, pixels, sums); break;
-        case 2: NAME(depthwise_taps)(2, tap_starts, x_start, x_step, dy, pixels, sums); break;
-        case 3: NAME(depthwise_taps)(3, tap_starts, x_start, x_step, dy, pixels, sums); break;
-        case 6: NAME(depthwise_taps)(6, tap_starts, x_start, x_step, dy, pixels, sums); break;
-        default: NAME(depthwise_taps)(9, tap_starts, x_start, x_step, dy, pixels, sums); break;
-        }
-        taps -= now, tap_starts += now, sums += now * LANES;
-    }
-}
-
-/* One out row's share of one block of channels. tap_starts [filter_rows * filter_cols]: where tap t's row begins for out column 0. */
-KERNEL void NAME(depthwise_filter_row)(const conv_problem *p, const real *const *tap_starts, ptrdiff_t x_start, const real *dy, int zero_columns,
-                                       ptrdiff_t first_row, ptrdiff_t past_row, real *sums) {
-    ptrdiff_t first, past;
-    inner_columns(p, &first, &past);
-    if (zero_columns) first = 0, past = p->out_cols;
-    const ptrdiff_t step = p->stride_cols * LANES, skipped = first_row * p->filter_cols;
-    if (past > first && past_row > first_row)
-        NAME(depthwise_some_taps)((past_row - first_row) * p->filter_cols, tap_starts + skipped, x_start + first * step, step, dy + first * LANES, past - first,
-                                  sums + skipped * LANES);
-    for (ptrdiff_t col = first > 0 ? 0 : past; col < p->out_cols; col = col + 1 == first ? past : col + 1) {
-        ptrdiff_t first_tap, past_tap;
-        indices_inside(p->filter_cols, p->dilation_cols, col * p->stride_cols - p->pad_left, p->in_cols, &first_tap, &past_tap);
-        for (ptrdiff_t tap_row = first_row; tap_row < past_row && past_tap > first_tap; tap_row++) {
-            const ptrdiff_t tap = tap_row * p->filter_cols + first_tap;
-            NAME(depthwise_some_taps)(past_tap - first_tap, tap_starts + tap, x_start + col * step, 0, dy + col * LANES, 1, sums + tap * LANES);
-        }
-    }
-}
-
-/* One group of lanes, all images and rows. sums [blocks of the group][taps][LANES]. */
-INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache *x, const row_cache *dy, const real **tap_starts, ptrdiff_t group, real *sums) {
-    const ptrdiff_t taps = p->filter_rows * p->filter_cols, first_lane = group * x->group_lanes, blocks = divide_up(NAME(past_lane)(x, group) - first_lane, LANES);
-    for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
-        const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows, in_row = out_row * p->stride_rows - p->pad_top;
-        ptrdiff_t first_row, past_row;
-        indices_inside(p->filter_rows, p->dilation_rows, in_row, p->in_rows, &first_row, &past_row);
-        if (past_row == first_row) continue;
-        for (ptrdiff_t tap_row = first_row; tap_row < past_row; tap_row++) {
-            const real *row = NAME(cached_row)(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
-            for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++)
-                tap_starts[tap_row * p->filter_cols + tap_col] = row + tap_col * p->dilation_cols * LANES;
-        }
-        const real *dy_row = NAME(cached_row)(dy, p->out_rows, image, group, out_row);
-        for (ptrdiff_t block = 0; block < blocks; block++) {
-            const real *dy_block = dy_row + block * p->out_cols * LANES;
-            const int zero_columns = NAME(all_finite)(dy_block, p->out_cols * LANES);
-            NAME(depthwise_filter_row)(p, tap_starts, (block * x->padded_cols + x->left - p->pad_left) * LANES, dy_block, zero_columns, first_row, past_row,
-                                       sums + block * taps * LANES);
-        }
-    }
-}
-
-KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
-    if (!NAME(depthwise_can)(p)) return CONV_UNSUPPORTED;
-    const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
-    if (lanes == 0 || taps == 0) return CONV_OK;
-    ptrdiff_t left = 0, right = 0;
-    int failed = 0;
-    widen_reach(p, &left, &right);
-    const ptrdiff_t slots = (p->filter_rows - 1) * p->dilation_rows + 1;
-    const ptrdiff_t group_lanes = NAME(lanes_at_a_time)(lanes, slots * (left + p->in_cols + right) + p->out_cols);
-    const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = group_lanes * taps;
-    threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), groups);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache x_rows = NAME(new_row_cache)(x, p->batch * p->in_rows, p->in_cols, p->in_channels, lanes / p->in_channels, group_lanes, slots, left, right);
-        row_cache dy_rows = NAME(new_row_cache)(dy, p->batch * p->out_rows, p->out_cols, lanes, 1, group_lanes, 1, 0, 0);
-        real *sums = (real *)new_scratch(sum_numbers * (ptrdiff_t)sizeof(real) + taps * (ptrdiff_t)sizeof(real *));
-        const int ready = sums && x_rows.rows && dy_rows.rows;
+        row_cache cache;
+        const int ready = NAME(open_row_cache)(&cache, x, p->batch * p->in_rows, p->in_cols, p->in_channels,
+                                               multiplier, group_lanes, slots, 1);
         if (!ready) failed = 1;
 #pragma omp for schedule(static)
-        for (ptrdiff_t group = 0; group < groups; group++) { /* each group of channels has one thread, which sees every pixel */
-            if (!ready) continue;
-            memset(sums, 0, sizeof(real) * (size_t)sum_numbers);
-            NAME(depthwise_filter_group)(p, &x_rows, &dy_rows, (const real **)(sums + sum_numbers), group, sums);
-            for (ptrdiff_t lane = group * group_lanes, block = 0; lane < NAME(past_lane)(&x_rows, group); lane += LANES, block++)
-                for (ptrdiff_t tap = 0; tap < taps; tap++)
-                    memcpy(dw + tap * lanes + lane, sums + (block * taps + tap) * LANES, sizeof(real) * (size_t)smaller(LANES, lanes - lane));
+        for (ptrdiff_t i = 0; i < p->batch * groups * strips; i++) {
+            const ptrdiff_t image = i / strips / groups, group = i / strips % groups,
+                            row = i % strips * DEPTHWISE_STRIP;
+            if (ready && packed)
+                NAME(depthwise_rows)(&g, &cache, image, group, packed, bias, relu, row,
+                                     smaller(p->out_rows, row + DEPTHWISE_STRIP), y + image * g.y_image_step);
         }
-        free_scratch(sums);
-        free_scratch(x_rows.rows);
-        free_scratch(dy_rows.rows);
+        free_scratch(cache.rows);
     }
+    free_scratch(packed);
     return failed ? CONV_NO_MEMORY : CONV_OK;
 }

@@ -1,9 +1,11 @@
-/* A gather: the problem that row_gemm solves, general enough that the phases of an input gradient are gathers too.
+/* A gather: the problem that row_gemm solves, general enough that the phases of an input gradient are gathers
+   too.
 
-     y[image, out_row, out_col, :] = sum over taps and channels of x[image, the index law(out_row, tap), ...] * filter[tap]
+     y[image, out, :] = sum over taps and channels of  x[image, index law(out, tap), :] * filter[tap]
 
-   y may be written with steps (a phase fills every stride-th column), and tap t of the gather may be tap first + t * step of the
-   user's filter, read with its two channel axes swapped. Plain forward: steps of a dense y, taps in order, not swapped.       */
+   y may be written with steps (a phase fills every stride-th column), and tap t of the gather may be tap
+   first + t * step of the user's filter, read with its two channel axes swapped. Plain forward: steps of a
+   dense y, taps in order, not swapped. */
 #ifndef TEACHCONV_GATHER_H
 #define TEACHCONV_GATHER_H
 #include "problem.h"
@@ -13,7 +15,7 @@ typedef struct {
     ptrdiff_t y_image_step, y_row_step, y_col_step; /* in numbers, not bytes */
     ptrdiff_t first_tap_row, tap_row_step, first_tap_col, tap_col_step;
     ptrdiff_t stored_rows, stored_cols; /* the user's filter */
-    int swapped;           /* the user's filter is [.., out/groups, in] of this gather */
+    int swapped;                        /* the user's filter is [.., out/groups, in] of this gather */
 } gather;
 
 static inline gather forward_gather(const conv_problem *p) {
@@ -29,73 +31,105 @@ enum { WHOLE_INPUT = 0, PADDED_ROWS = 1, PATCHES = 2 };
 
 typedef struct {
     int source;
-    ptrdiff_t depth;                        /* multiply-adds per output cell: taps * in_channels / groups */
-    ptrdiff_t runs, run_length;             /* depth = runs * run_length; a run is contiguous in the left matrix */
-    ptrdiff_t runs_per_tap_row;             /* so that a tap row in the padding can be left out (PADDED_ROWS) */
-    ptrdiff_t pixel_step;                   /* from one output pixel's k = 0 to the next one's, inside a line */
-    ptrdiff_t block_rows, block_cols;       /* output pixels made from one filled buffer; PATCHES and WHOLE_INPUT: cols only */
+    ptrdiff_t depth;            /* multiply-adds per output cell: taps * in_channels / groups */
+    ptrdiff_t runs, run_length; /* depth = runs * run_length; a run is contiguous in the left matrix */
+    ptrdiff_t runs_per_tap_row; /* so that a tap row in the padding can be left out (PADDED_ROWS) */
+    ptrdiff_t pixel_step;       /* from one output pixel's k = 0 to the next one's, inside a line */
+    /* output pixels made from one filled buffer; PATCHES and WHOLE_INPUT: cols only */
+    ptrdiff_t block_rows, block_cols;
     ptrdiff_t row_blocks, col_blocks, blocks;
-    ptrdiff_t padded_cols, buffer_size;     /* in numbers */
+    ptrdiff_t padded_cols, buffer_size; /* in numbers */
     ptrdiff_t group_columns, panels_per_group, panel_columns;
 } gather_layout;
 
-/* Half of a typical 1-2 MB second-level cache for the input block; the other half streams filter and result. */
+/* Half of a typical 1-2 MB second-level cache for the inputs; the other half streams filter and result. */
 #define INPUT_BLOCK_BYTES (600 * 1024)
+/* A filter that no near cache holds is read again for every block of pixels: then fewer, larger blocks. */
+#define BIG_FILTER_BYTES (4 * 1024 * 1024)
 
-static inline int source_of(const conv_problem *s, int y_is_dense) {
-    const int one_tap = s->filter_rows == 1 && s->filter_cols == 1;
-    const int same_grid = s->stride_rows == 1 && s->stride_cols == 1 && s->pad_top == 0 && s->pad_left == 0
-        && s->out_rows == s->in_rows && s->out_cols == s->in_cols;
-    (void)y_is_dense;
-    if (one_tap && same_grid) return WHOLE_INPUT;
-    /* a row shorter than half a tile leaves the registers idle; strides that skip most of the input make rows wasteful to copy */
-    if (s->out_cols < 7 || s->stride_cols > s->filter_cols * 2 || one_tap) return PATCHES;
-    return PADDED_ROWS;
+/* Numbers that one tile's worth of padded rows takes. */
+static inline ptrdiff_t smallest_row_buffer(const conv_problem *s, ptrdiff_t tile_pixels) {
+    const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1,
+                    wide = (s->filter_cols - 1) * s->dilation_cols + 1;
+    return checked_times(
+        tall, checked_times((smaller(s->out_cols, tile_pixels) - 1) * s->stride_cols + wide, s->in_channels));
 }
 
-static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes, ptrdiff_t tile_pixels, ptrdiff_t lanes, int threads) {
+static inline int source_of(const conv_problem *s, ptrdiff_t real_bytes, ptrdiff_t tile_pixels) {
+    const int one_tap = s->filter_rows == 1 && s->filter_cols == 1;
+    const int same_grid = s->stride_rows == 1 && s->stride_cols == 1 && s->pad_top == 0 && s->pad_left == 0
+                          && s->out_rows == s->in_rows && s->out_cols == s->in_cols;
+    const ptrdiff_t row_buffer = smallest_row_buffer(s, tile_pixels);
+    if (one_tap && same_grid) return WHOLE_INPUT;
+    /* a row shorter than half a tile leaves the registers idle; strides that skip most of the input make rows
+       wasteful to copy */
+    if (s->out_cols < 7 || s->stride_cols > s->filter_cols * 2 || one_tap) return PATCHES;
+    /* so do dilations that spread a few taps over more than the scratch bound */
+    return row_buffer >= 0 && row_buffer * real_bytes <= SCRATCH_BYTES / 4 ? PADDED_ROWS : PATCHES;
+}
+
+/* A filter row's inputs lie side by side in padded rows: blocks of rows, and of columns only where one row
+   does not fit the budget. */
+static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
+                                ptrdiff_t tile_pixels, int threads) {
+    const int merged = s->groups == 1 && s->dilation_cols == 1; /* then a filter row is one contiguous run */
+    const ptrdiff_t channels = s->in_channels / s->groups;
+    const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1,
+                    wide = (s->filter_cols - 1) * s->dilation_cols + 1;
+    l->runs = merged ? s->filter_rows : s->filter_rows * s->filter_cols;
+    l->run_length = merged ? s->filter_cols * channels : channels;
+    l->runs_per_tap_row = merged ? 1 : s->filter_cols;
+    l->pixel_step = s->stride_cols * s->in_channels;
+    const ptrdiff_t cols_that_fit = (budget / larger(1, tall * s->in_channels) - wide) / s->stride_cols + 1;
+    l->block_cols = smaller(s->out_cols, larger(tile_pixels, cols_that_fit / tile_pixels * tile_pixels));
+    l->padded_cols = (l->block_cols - 1) * s->stride_cols + wide;
+    const ptrdiff_t rows_that_fit =
+        (budget / larger(1, l->padded_cols * s->in_channels) - tall) / s->stride_rows + 1;
+    l->block_rows = smaller(s->out_rows, larger(1, rows_that_fit));
+    if (s->batch < threads && s->out_rows > 1)
+        l->block_rows = smaller(l->block_rows, divide_up(s->out_rows, threads));
+    l->block_rows = divide_up(s->out_rows, divide_up(s->out_rows, larger(1, l->block_rows)));
+    l->row_blocks = divide_up(s->out_rows, l->block_rows);
+    l->col_blocks = divide_up(s->out_cols, l->block_cols);
+    l->blocks = s->batch * l->row_blocks * l->col_blocks;
+    l->buffer_size = ((l->block_rows - 1) * s->stride_rows + tall) * l->padded_cols * s->in_channels;
+}
+
+/* Pixels in one long line: patches copied, or (1x1) x itself. */
+static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
+                                  ptrdiff_t tile_pixels, int threads) {
+    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols;
+    const int merged = l->source == WHOLE_INPUT || s->groups == 1;
+    l->runs = merged ? 1 : taps;
+    l->run_length = merged ? l->depth : s->in_channels / s->groups;
+    l->runs_per_tap_row = l->runs;
+    l->pixel_step = l->source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
+    const ptrdiff_t fit = smaller(4096, budget / larger(1, l->pixel_step));
+    l->block_rows = 1;
+    l->block_cols = l->source == WHOLE_INPUT || fit >= tile_pixels
+                        ? larger(1, fit / tile_pixels) * tile_pixels
+                        : larger(1, fit);
+    if (threads > 1)
+        l->block_cols =
+            smaller(l->block_cols, divide_up(divide_up(pixels, threads), tile_pixels) * tile_pixels);
+    l->col_blocks = l->blocks = divide_up(pixels, l->block_cols);
+    l->row_blocks = 1;
+    l->buffer_size = l->source == WHOLE_INPUT ? 0 : smaller(l->block_cols, pixels) * l->pixel_step;
+}
+
+static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes, ptrdiff_t tile_pixels,
+                                           ptrdiff_t lanes, int threads) {
     const conv_problem *s = &g->shape; /* every out size here is at least 1: an empty y never gets this far */
     gather_layout l = {0};
-    const ptrdiff_t channels = s->in_channels / s->groups, taps = s->filter_rows * s->filter_cols;
-    const ptrdiff_t budget = INPUT_BLOCK_BYTES / real_bytes;
-    l.source = source_of(s, 1);
-    l.depth = taps * channels;
+    l.source = source_of(s, real_bytes, tile_pixels);
+    l.depth = s->filter_rows * s->filter_cols * (s->in_channels / s->groups);
     l.group_columns = s->out_channels / s->groups;
     l.panel_columns = 2 * lanes;
     l.panels_per_group = divide_up(l.group_columns, l.panel_columns);
-    if (l.source == PADDED_ROWS) {
-        const int merged = s->groups == 1 && s->dilation_cols == 1; /* then a filter row is one contiguous run */
-        const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1, wide = (s->filter_cols - 1) * s->dilation_cols + 1;
-        l.runs = merged ? s->filter_rows : taps;
-        l.run_length = merged ? s->filter_cols * channels : channels;
-        l.runs_per_tap_row = merged ? 1 : s->filter_cols;
-        l.pixel_step = s->stride_cols * s->in_channels;
-        /* columns come in blocks only where one row of blocks would not fit the budget */
-        const ptrdiff_t cols_that_fit = (budget / larger(1, tall * s->in_channels) - wide) / s->stride_cols + 1;
-        l.block_cols = smaller(s->out_cols, larger(tile_pixels, cols_that_fit / tile_pixels * tile_pixels));
-        l.padded_cols = (l.block_cols - 1) * s->stride_cols + wide;
-        const ptrdiff_t rows_that_fit = (budget / larger(1, l.padded_cols * s->in_channels) - tall) / s->stride_rows + 1;
-        l.block_rows = smaller(s->out_rows, larger(1, rows_that_fit));
-        if (s->batch < threads && s->out_rows > 1) l.block_rows = smaller(l.block_rows, divide_up(s->out_rows, threads));
-        l.block_rows = divide_up(s->out_rows, divide_up(s->out_rows, larger(1, l.block_rows)));
-        l.row_blocks = l.block_rows ? divide_up(s->out_rows, l.block_rows) : 0;
-        l.col_blocks = l.block_cols ? divide_up(s->out_cols, l.block_cols) : 0;
-        l.blocks = s->batch * l.row_blocks * l.col_blocks;
-        l.buffer_size = ((l.block_rows - 1) * s->stride_rows + tall) * l.padded_cols * s->in_channels;
-    } else {
-        const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols;
-        const int merged = l.source == WHOLE_INPUT || s->groups == 1;
-        l.runs = merged ? 1 : taps;
-        l.run_length = merged ? l.depth : channels;
-        l.runs_per_tap_row = l.runs;
-        l.pixel_step = l.source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
-        l.block_rows = 1;
-        l.block_cols = larger(tile_pixels, smaller(4096, budget / larger(1, l.pixel_step)) / tile_pixels * tile_pixels);
-        if (threads > 1) l.block_cols = smaller(l.block_cols, larger(tile_pixels, divide_up(divide_up(pixels, threads), tile_pixels) * tile_pixels));
-        l.col_blocks = l.blocks = divide_up(pixels, l.block_cols);
-        l.row_blocks = 1;
-        l.buffer_size = l.source == WHOLE_INPUT ? 0 : smaller(l.block_cols, pixels) * l.pixel_step;
-    }
+    const double filter_bytes = (double)l.depth * s->out_channels * real_bytes;
+    const ptrdiff_t budget = INPUT_BLOCK_BYTES / real_bytes;
+    if (l.source == PADDED_ROWS) lay_out_rows(s, &l, budget, tile_pixels, threads);
+    else lay_out_pixels(s, &l, filter_bytes > BIG_FILTER_BYTES ? 2 * budget : budget, tile_pixels, threads);
     return l;
 }
 

@@ -8,4 +8,6 @@
 #include "winograd2.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
+#include "row_cache.h"
 #include "depthwise.h"
+#include "depthwise_gradients.h"

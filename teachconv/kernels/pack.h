@@ -2,16 +2,16 @@
 
      w as the user has it: row k (tap, in_channel), columns = out_channels
          k=0   | panel 0 | panel 1 | rest |
-         k=1   | panel 0 | panel 1 | rest |          packed: panel 0 of every k, then panel 1 of every k, then the rest
+         k=1   | panel 0 | panel 1 | rest |     packed: panel 0 of every k, then panel 1 of every k, ...
           ..   |         |         |      |
 
-   A panel is 2 vectors wide (the last may be 1 and is filled up with zeros), so a tile reads it from front to back: full cache
-   lines, no jumps, nothing for the TLB to miss. For an input gradient the two channel axes are swapped on the way, by transposing
-   LANES x LANES squares in registers.                                                                                        */
+   A panel is 2 vectors wide (the last may be 1 and is filled up with zeros), so a tile reads it from front to
+   back: full cache lines, no jumps, nothing for the TLB to miss. For an input gradient the two channel axes
+   are swapped on the way, by transposing LANES x LANES squares in registers. */
 
 #undef SHUFFLE_STEP
 #undef EACH_LANE
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#if defined(TEACHCONV_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define HAVE_SHUFFLE 1
 #else
 #define HAVE_SHUFFLE 0
@@ -24,7 +24,9 @@
 #define LANES_2(f, n, d) f(n, d, 0), f(n, d, 1)
 #define LANES_4(f, n, d) LANES_2(f, n, d), f(n, d, 2), f(n, d, 3)
 #define LANES_8(f, n, d) LANES_4(f, n, d), f(n, d, 4), f(n, d, 5), f(n, d, 6), f(n, d, 7)
-#define LANES_16(f, n, d) LANES_8(f, n, d), f(n, d, 8), f(n, d, 9), f(n, d, 10), f(n, d, 11), f(n, d, 12), f(n, d, 13), f(n, d, 14), f(n, d, 15)
+#define LANES_16(f, n, d)                                                                         \
+    LANES_8(f, n, d), f(n, d, 8), f(n, d, 9), f(n, d, 10), f(n, d, 11), f(n, d, 12), f(n, d, 13), \
+        f(n, d, 14), f(n, d, 15)
 #if REAL_IS_DOUBLE
 #define LANES_LITERAL (VECTOR_BYTES / 8)
 #else
@@ -49,15 +51,16 @@
 #define EACH_LANE(f, d) LANES_4(f, 4, d)
 #endif
 #endif
-#define SHUFFLE_STEP(d)                                                                          \
-    if (LANES > d) {                                                                             \
-        UNROLL(16)                                                                               \
-        for (int i = 0; i < LANES; i++)                                                          \
-            if (!(i & d)) {                                                                      \
-                const vec above = row[i], below = row[(i + d) % LANES];                          \
+#define SHUFFLE_STEP(d)                                                                              \
+    if (LANES > d) {                                                                                 \
+        UNROLL(16)                                                                                   \
+        for (int i = 0; i < LANES; i++)                                                              \
+            if (!(i & d)) {                                                                          \
+                const vec above = row[i], below = row[(i + d) % LANES];                              \
                 row[i] = __builtin_shufflevector(above, below, EACH_LANE(UPPER, d % LANES_LITERAL)); \
-                row[(i + d) % LANES] = __builtin_shufflevector(above, below, EACH_LANE(LOWER, d % LANES_LITERAL)); \
-            }                                                                                    \
+                row[(i + d) % LANES] =                                                               \
+                    __builtin_shufflevector(above, below, EACH_LANE(LOWER, d % LANES_LITERAL));      \
+            }                                                                                        \
     }
 #endif
 
@@ -81,7 +84,8 @@ INLINE void NAME(transpose_square)(const real *from, ptrdiff_t from_step, real *
 #undef LANES_LITERAL
 
 /* to[k][j] = from[j][k], k < depth, j < columns, zero for columns <= j < width. */
-INLINE void NAME(transpose)(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns, real *to, ptrdiff_t width) {
+INLINE void NAME(transpose)(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns,
+                            real *to, ptrdiff_t width) {
     const ptrdiff_t whole_depth = depth / LANES * LANES, whole_columns = columns / LANES * LANES;
     for (ptrdiff_t k = 0; k < whole_depth; k += LANES)
         for (ptrdiff_t j = 0; j < whole_columns; j += LANES) {
@@ -89,24 +93,29 @@ INLINE void NAME(transpose)(const real *from, ptrdiff_t from_step, ptrdiff_t dep
             NAME(transpose_square)(from + j * from_step + k, from_step, to + k * width + j, width);
         }
     for (ptrdiff_t k = 0; k < depth; k++)
-        for (ptrdiff_t j = k < whole_depth ? whole_columns : 0; j < width; j++) to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
+        for (ptrdiff_t j = k < whole_depth ? whole_columns : 0; j < width; j++)
+            to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
 }
 
 /* Rows first_k..past_k-1 of one panel: columns first_column.. of group `group`. */
-KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, ptrdiff_t first_column, ptrdiff_t columns, ptrdiff_t width,
-                             ptrdiff_t first_k, ptrdiff_t past_k, real *to) {
+KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, ptrdiff_t first_column,
+                             ptrdiff_t columns, ptrdiff_t width, ptrdiff_t first_k, ptrdiff_t past_k,
+                             real *to) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t channels = s->in_channels / s->groups, group_columns = s->out_channels / s->groups;
     for (ptrdiff_t k = first_k; k < past_k;) {
-        const ptrdiff_t tap = k / channels, channel = k % channels, count = smaller(channels - channel, past_k - k);
+        const ptrdiff_t tap = k / channels, channel = k % channels,
+                        count = smaller(channels - channel, past_k - k);
         const ptrdiff_t tap_row = g->first_tap_row + tap / s->filter_cols * g->tap_row_step;
         const ptrdiff_t tap_col = g->first_tap_col + tap % s->filter_cols * g->tap_col_step;
         const ptrdiff_t stored_tap = tap_row * g->stored_cols + tap_col;
         if (g->swapped) {
-            const real *from = w + (stored_tap * group_columns + first_column) * s->in_channels + group * channels + channel;
+            const real *from =
+                w + (stored_tap * group_columns + first_column) * s->in_channels + group * channels + channel;
             NAME(transpose)(from, s->in_channels, count, columns, to, width);
         } else {
-            const real *from = w + (stored_tap * channels + channel) * s->out_channels + group * group_columns + first_column;
+            const real *from = w + (stored_tap * channels + channel) * s->out_channels + group * group_columns
+                               + first_column;
             for (ptrdiff_t i = 0; i < count; i++, from += s->out_channels) {
                 real *row = to + i * width;
                 PREFETCH(from + 20 * s->out_channels, 3);
@@ -125,13 +134,15 @@ KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, pt
 }
 
 /* Where panel `panel` of a group begins in the packed filter; its columns and its width in numbers. */
-INLINE ptrdiff_t NAME(find_panel)(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t *columns, ptrdiff_t *width) {
+INLINE ptrdiff_t NAME(find_panel)(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel,
+                                  ptrdiff_t *columns, ptrdiff_t *width) {
     *columns = smaller(l->panel_columns, l->group_columns - panel * l->panel_columns);
     *width = *columns > LANES ? 2 * LANES : LANES;
     return l->depth * (group * packed_columns(l, LANES) + panel * l->panel_columns);
 }
 
-KERNEL void NAME(pack_filter)(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
+KERNEL void NAME(pack_filter)(const gather *g, const gather_layout *l, const real *w, real *packed,
+                              int threads) {
     const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
     threads = useful_threads((double)panels * l->depth * l->panel_columns, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)

@@ -1,30 +1,35 @@
-/* One axis of one phase of an input gradient: which taps of the filter a residue class of input indices can meet.
+/* One axis of one phase of an input gradient: which taps of the filter a residue class of input indices can
+   meet.
 
-     index law:  in = out * stride - pad + tap * dilation,  so  tap * dilation = (in + pad) mod stride  decides the taps
+     index law:  in = out * stride - pad + tap * dilation,   so (in + pad - tap * dilation) mod stride is 0
 
-     stride 2, 3 taps:   in:    0   1   2   3   4          even inputs meet taps 1 only, odd inputs taps 0 and 2
-                         taps:  1  0,2  1  0,2  1          (pad 1): two small dense convolutions, no zeros multiplied          */
+     stride 2, 3 taps:   in:    0   1   2   3   4          even inputs meet tap 1, odd inputs taps 0 and 2
+                         taps:  1  0,2  1  0,2  1          (pad 1): two small dense convolutions      */
 #ifndef TEACHCONV_PHASE_AXIS_H
 #define TEACHCONV_PHASE_AXIS_H
 #include "gather.h"
 
 typedef struct {
-    ptrdiff_t count;               /* inputs of this residue class: residue, residue + stride, ... */
-    ptrdiff_t taps;                /* taps they meet, read from the last to the first: a gather's taps grow with the index */
+    ptrdiff_t count; /* inputs of this residue class: residue, residue + stride, ... */
+    /* taps they meet, read from the last to the first: a gather's taps grow with the index */
+    ptrdiff_t taps;
     ptrdiff_t first_tap, tap_step; /* of the user's filter; tap_step is negative */
-    ptrdiff_t pad, dilation;       /* out index = m - pad + j * dilation, for the m-th input and j-th tap of the phase */
+    ptrdiff_t pad, dilation; /* out index of the phase's m-th input and j-th tap: m - pad + j * dilation */
 } phase_axis;
 
-static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_t filter, ptrdiff_t stride, ptrdiff_t dilation, ptrdiff_t pad) {
+static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_t filter, ptrdiff_t stride,
+                                  ptrdiff_t dilation, ptrdiff_t pad) {
     phase_axis a = {0, 0, 0, -1, 0, 1};
-    ptrdiff_t divisor = stride, other = dilation; /* greatest common divisor: taps of one class lie stride / divisor apart */
+    /* greatest common divisor: taps of one class lie stride / divisor apart */
+    ptrdiff_t divisor = stride, other = dilation;
     while (other) {
         const ptrdiff_t rest = divisor % other;
         divisor = other, other = rest;
     }
     a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
     a.dilation = dilation / divisor;
-    const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride, step = stride / divisor;
+    const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
+                    step = stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
         if (tap * dilation % stride == wanted) {
             a.taps = (filter - 1 - tap) / step + 1;
@@ -35,16 +40,30 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
     return a;
 }
 
-/* Phase (row_residue, col_residue) of the input gradient as a gather over dy; *y_offset is where its first input lies in dx. */
-static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue, ptrdiff_t *y_offset) {
-    const phase_axis rows = phase_of(row_residue, p->in_rows, p->filter_rows, p->stride_rows, p->dilation_rows, p->pad_top);
-    const phase_axis cols = phase_of(col_residue, p->in_cols, p->filter_cols, p->stride_cols, p->dilation_cols, p->pad_left);
-    gather g = {{p->batch, p->out_rows, p->out_cols, p->out_channels, rows.count, cols.count, p->in_channels, p->groups,
-                 rows.taps, cols.taps, 1, 1, rows.dilation, cols.dilation, rows.pad, cols.pad},
-                p->in_rows * p->in_cols * p->in_channels, p->stride_rows * p->in_cols * p->in_channels, p->stride_cols * p->in_channels,
-                rows.first_tap, rows.tap_step, cols.first_tap, cols.tap_step, p->filter_rows, p->filter_cols, 1};
-    if (rows.taps == 0 || cols.taps == 0) /* no tap reaches these inputs: a gather over no channels, which writes zeros (and bias) */
-        g.shape.in_channels = 0, g.shape.filter_rows = g.shape.filter_cols = 1, g.shape.pad_top = g.shape.pad_left = 0;
+/* Phase (row_residue, col_residue) of the input gradient as a gather over dy; *y_offset is where its first
+   input lies in dx. */
+static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue,
+                                  ptrdiff_t *y_offset) {
+    const phase_axis rows =
+        phase_of(row_residue, p->in_rows, p->filter_rows, p->stride_rows, p->dilation_rows, p->pad_top);
+    const phase_axis cols =
+        phase_of(col_residue, p->in_cols, p->filter_cols, p->stride_cols, p->dilation_cols, p->pad_left);
+    gather g = {{p->batch, p->out_rows, p->out_cols, p->out_channels, rows.count, cols.count, p->in_channels,
+                 p->groups, rows.taps, cols.taps, 1, 1, rows.dilation, cols.dilation, rows.pad, cols.pad},
+                p->in_rows * p->in_cols * p->in_channels,
+                p->stride_rows * p->in_cols * p->in_channels,
+                p->stride_cols * p->in_channels,
+                rows.first_tap,
+                rows.tap_step,
+                cols.first_tap,
+                cols.tap_step,
+                p->filter_rows,
+                p->filter_cols,
+                1};
+    /* where no tap reaches these inputs: a gather over no channels, which writes zeros (and bias) */
+    if (rows.taps == 0 || cols.taps == 0)
+        g.shape.in_channels = 0, g.shape.filter_rows = g.shape.filter_cols = 1,
+        g.shape.pad_top = g.shape.pad_left = 0;
     *y_offset = (row_residue * p->in_cols + col_residue) * p->in_channels;
     return g;
 }

@@ -1,31 +1,33 @@
 /* pixel_gemm: the filter gradient as a product over pixels.
 
-     dw[tap, in_channel, out_channel] = sum over images, out rows, out cols of  x[pixel at the tap, in_channel] * dy[pixel, out_channel]
+     dw[tap, in_channel, out_channel] = sum over pixels:  x[pixel at tap, in_channel] * dy[pixel, out_channel]
 
-                          dy: 2 vectors of out_channels                       Both operands lie ready in NHWC: 14 in_channels side by
-                        +----------------------------+                       side, 32 out_channels side by side, one step per pixel.
-      x: in_channel 0   |  sum 0,0       sum 0,1     |
-         in_channel 1   |  sum 1,0       sum 1,1     |   the sums (a piece of dw) stay in registers while pixels run
+                          dy: 2 vectors of out_channels         Both operands lie ready in NHWC: 14
+                        +----------------------------+          in_channels side by side, 32 out_channels,
+      x: in_channel 0   |  sum 0,0       sum 0,1     |          one step per pixel. The sums, a piece of dw,
+         in_channel 1   |  sum 1,0       sum 1,1     |          stay in registers while pixels run.
             ...         |     ...           ...      |
          in_channel 13  |  sum 13,0      sum 13,1    |
                         +----------------------------+
 
      for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
-       copy x into tiles and dy into panels, so that a step is short         (where enough taps and panels use the copy)
-       for each panel, tile, tap:                                            <- threads share these, never the pixels
+       copy x into tiles and dy into panels, so that a step is short    (where enough taps and panels use it)
+       for each panel, tile, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 
    Gained over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
 
-   Order of every cell's sum: image, out_row, out_col; blocks depend on the shape only, so the bits do not depend on threads.
-   Non-finite data: both may hold anything. Taps in the padding are left out by range, never multiplied by zero. (Where in_channels are
-   so few that a filter row makes one tile, x is copied with zeros for its padding; dy is then looked at first, and if it is not finite
-   the taps are taken one by one.) */
+   Order of every cell's sum: image, out_row, out_col; blocks depend on the shape only, so the bits do not
+   depend on threads.
+   Non-finite data: both may hold anything. Taps in the padding are left out by range, never multiplied by
+   zero. (Where in_channels are so few that a filter row makes one tile, x is copied with zeros for its
+   padding; dy is then looked at first, and if it is not finite the taps are taken one by one.)
+   Scratch: one block's copies for all threads together; of a ragged dy (out_channels no multiple of 2
+   vectors) at least one row. */
 #ifndef TEACHCONV_PIXEL_GEMM_H
 #define TEACHCONV_PIXEL_GEMM_H
-#ifndef PIXEL_BLOCK_BYTES
-#define PIXEL_BLOCK_BYTES (600 * 1024)
-#endif
+#define SMALL_PIXEL_BLOCK (600 * 1024)  /* x and dy of a block stay in the second-level cache */
+#define LARGE_PIXEL_BLOCK (3500 * 1024) /* they do not, but dw, which each block reads and writes, is large */
 
 /* What one tile walks over: images x lines x pixels, steps in numbers. */
 typedef struct {
@@ -35,14 +37,15 @@ typedef struct {
 } pixel_walk;
 
 typedef struct {
-    int merged;                 /* a whole filter row, filter_cols * in_channels, is one row of dw tiles */
+    int merged;  /* a whole filter row, filter_cols * in_channels, is one row of dw tiles */
+    int one_tap; /* 1x1: of x only the pixels that the outputs see are copied */
     int copy_x, copy_dy;
     ptrdiff_t rows;             /* of dw per tap (or filter row) and group */
     ptrdiff_t tiles, tile_rows; /* rows = tiles of at most tile_rows */
     ptrdiff_t taps;             /* how many (tap_row, tap_col), or tap_rows where merged */
     ptrdiff_t columns, panels;  /* of dw per group */
     ptrdiff_t block_images, block_rows, row_blocks, image_blocks;
-    ptrdiff_t x_rows, x_cols;   /* of the copied x, per image */
+    ptrdiff_t x_rows, x_cols; /* of the copied x, per image */
     ptrdiff_t x_numbers, dy_numbers;
 } pixel_layout;
 #endif
@@ -50,30 +53,42 @@ typedef struct {
 #undef X_TILE
 #define X_TILE ((TILE_PIXELS + LANES - 1) / LANES * LANES) /* numbers of one pixel in a copied tile */
 
-typedef void (*NAME(pixel_function))(const pixel_walk *walk, const real *x, const real *dy, real *dw, ptrdiff_t dw_step, ptrdiff_t columns, int resume);
+typedef void (*NAME(pixel_function))(const pixel_walk *walk, const real *x, const real *dy, real *dw,
+                                     ptrdiff_t dw_step, ptrdiff_t columns, int resume);
 
-INLINE void NAME(pixel_tile)(const int rows, const int vectors, const pixel_walk *walk, const real *x, const real *dy, real *dw,
-                             ptrdiff_t dw_step, ptrdiff_t columns, int resume) {
-    vec sum[TILE_PIXELS][TILE_VECTORS];
+/* Zeros, or what dw holds of the blocks before. */
+INLINE void NAME(pixel_begin)(const int rows, const int vectors, vec (*sum)[TILE_VECTORS], const real *dw,
+                              ptrdiff_t dw_step, ptrdiff_t columns, int resume) {
     UNROLL(14)
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         UNROLL(2)
         for (int v = 0; v < vectors; v++) sum[r][v] = (vec){0};
-    if (resume)
-        UNROLL(14)
-        for (int r = 0; r < rows; r++)
-            UNROLL(2)
-            for (int v = 0; v < vectors; v++) {
-                const real *from = dw + r * dw_step + v * LANES;
-                sum[r][v] = columns - v * LANES >= LANES ? NAME(load)(from) : NAME(load_part)(from, columns - v * LANES);
-            }
+    }
+    if (!resume) return;
+    UNROLL(14)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(2)
+        for (int v = 0; v < vectors; v++) {
+            const ptrdiff_t left = columns - v * LANES;
+            const real *from = dw + r * dw_step + v * LANES;
+            sum[r][v] = left >= LANES ? NAME(load)(from) : NAME(load_part)(from, left);
+        }
+    }
+}
+
+INLINE void NAME(pixel_tile)(const int rows, const int vectors, const pixel_walk *walk, const real *x,
+                             const real *dy, real *dw, ptrdiff_t dw_step, ptrdiff_t columns, int resume) {
+    vec sum[TILE_PIXELS][TILE_VECTORS];
+    NAME(pixel_begin)(rows, vectors, sum, dw, dw_step, columns, resume);
     const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel;
     const char *ahead = (const char *)walk->ahead;
     for (ptrdiff_t image = 0; image < walk->images; image++)
         for (ptrdiff_t line = 0; line < walk->lines; line++) {
-            const real *a = x + image * walk->x_image + line * walk->x_line, *b = dy + image * walk->dy_image + line * walk->dy_line;
+            const real *a = x + image * walk->x_image + line * walk->x_line,
+                       *b = dy + image * walk->dy_image + line * walk->dy_line;
             for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
-                PREFETCH(a + 12 * x_step, 3); /* where a step skips cache lines, the hardware does not guess them */
+                /* where a step skips cache lines, the hardware does not guess them */
+                PREFETCH(a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
                 ahead += 64;
@@ -87,17 +102,21 @@ INLINE void NAME(pixel_tile)(const int rows, const int vectors, const pixel_walk
             }
         }
     UNROLL(14)
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         UNROLL(2)
-        for (int v = 0; v < vectors; v++) NAME(finish_sum)(dw + r * dw_step + v * LANES, sum[r][v], NULL, columns - v * LANES, 0);
+        for (int v = 0; v < vectors; v++)
+            NAME(finish_sum)(dw + r * dw_step + v * LANES, sum[r][v], NULL, columns - v * LANES, 0);
+    }
 }
 
-#define TILE_OF(rows, vectors)                                                                                                           \
-    KERNEL void NAME(pixel_tile_##rows##_##vectors)(const pixel_walk *walk, const real *x, const real *dy, real *dw, ptrdiff_t dw_step,  \
-                                                    ptrdiff_t columns, int resume) {                                                     \
-        NAME(pixel_tile)(rows, vectors, walk, x, dy, dw, dw_step, columns, resume);                                                      \
+#define TILE_OF(rows, vectors)                                                                             \
+    KERNEL void NAME(pixel_tile_##rows##_##vectors)(const pixel_walk *walk, const real *x, const real *dy, \
+                                                    real *dw, ptrdiff_t dw_step, ptrdiff_t columns,        \
+                                                    int resume) {                                          \
+        NAME(pixel_tile)(rows, vectors, walk, x, dy, dw, dw_step, columns, resume);                        \
     }
 #define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2)
+/* clang-format off */
 TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
 #if TILE_PIXELS > 6
 TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
@@ -112,35 +131,71 @@ static const NAME(pixel_function) NAME(pixel_tiles)[TILE_PIXELS + 1][TILE_VECTOR
 #endif
 };
 #undef BOTH
+/* clang-format on */
 
-KERNEL pixel_layout NAME(pixel_lay_out)(const conv_problem *p, int may_merge) {
+/* What depends on the tile alone. */
+INLINE pixel_layout NAME(pixel_shape)(const conv_problem *p, int may_merge) {
     pixel_layout l = {0};
-    const ptrdiff_t channels = p->in_channels / p->groups, reach_rows = (p->filter_rows - 1) * p->dilation_rows + 1;
-    l.merged = may_merge && p->groups == 1 && p->dilation_cols == 1 && p->filter_cols > 1 && channels * 2 <= TILE_PIXELS;
+    const ptrdiff_t channels = p->in_channels / p->groups;
+    l.merged = may_merge && p->groups == 1 && p->dilation_cols == 1 && p->filter_cols > 1
+               && channels * 2 <= TILE_PIXELS;
     l.rows = l.merged ? p->filter_cols * channels : channels;
     l.taps = l.merged ? p->filter_rows : p->filter_rows * p->filter_cols;
+    l.one_tap = p->filter_rows == 1 && p->filter_cols == 1;
     l.tiles = divide_up(l.rows, TILE_PIXELS);
-    l.tile_rows = divide_up(l.rows, larger(1, l.tiles)); /* 64 rows: 5 tiles of 13, not 4 of 14 and one of 8 */
+    l.tile_rows = divide_up(l.rows, larger(1, l.tiles)); /* 64: 5 tiles of 13, not 4 of 14 and one of 8 */
     l.columns = p->out_channels / p->groups;
     l.panels = divide_up(l.columns, 2 * LANES);
-    /* a copy pays where several taps use it, or where a step from pixel to pixel is longer than the prefetchers like */
+    /* a copy pays where several taps use it, or where a step from pixel to pixel is longer than the
+       prefetchers like */
     const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real);
     l.copy_x = l.merged || l.taps > 1 || p->in_channels * p->stride_cols > long_step;
-    l.copy_dy = l.columns % (2 * LANES) != 0 || l.taps > 1 || p->out_channels > long_step;
-    l.x_cols = l.merged ? (p->out_cols - 1) * p->stride_cols + p->filter_cols : p->in_cols;
-    const ptrdiff_t x_row = larger(1, l.x_cols * (l.merged ? p->in_channels : p->groups * l.tiles * X_TILE)), dy_row = larger(1, p->out_cols * p->groups * l.panels * 2 * LANES);
-    const ptrdiff_t budget = PIXEL_BLOCK_BYTES / (ptrdiff_t)sizeof(real);
-    const ptrdiff_t fit = (budget - smaller(budget, reach_rows * x_row)) / (x_row * p->stride_rows + dy_row) + 1;
-    l.block_rows = smaller(p->out_rows, fit);
-    l.block_rows = divide_up(p->out_rows, divide_up(p->out_rows, l.block_rows));
-    l.row_blocks = divide_up(p->out_rows, l.block_rows);
-    l.x_rows = (l.block_rows - 1) * p->stride_rows + reach_rows;
-    if (!l.merged && l.row_blocks == 1) l.x_rows = smaller(l.x_rows, p->in_rows + 2 * reach_rows);
-    l.block_images = l.row_blocks > 1 ? 1 : larger(1, smaller(p->batch, budget / (l.x_rows * x_row + p->out_rows * dy_row)));
-    l.image_blocks = divide_up(p->batch, l.block_images);
-    l.x_numbers = l.copy_x ? l.block_images * l.x_rows * x_row : 0;
-    l.dy_numbers = l.copy_dy ? l.block_images * l.block_rows * dy_row : 0;
+    l.copy_dy = p->out_channels > 2 * LANES ? l.taps > 1 || p->out_channels > long_step : 0;
+    if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy adds the zeros that a panel lacks */
+    l.x_cols = l.merged    ? (p->out_cols - 1) * p->stride_cols + p->filter_cols
+               : l.one_tap ? p->out_cols
+                           : p->in_cols;
     return l;
+}
+
+/* How many rows and images make a block whose x and dy take about `bytes`. Returns the copies' bytes. */
+INLINE ptrdiff_t NAME(pixel_blocks)(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
+    const ptrdiff_t budget = bytes / (ptrdiff_t)sizeof(real), down = l->one_tap ? 1 : p->stride_rows;
+    const ptrdiff_t reach_rows = (p->filter_rows - 1) * p->dilation_rows + 1;
+    const ptrdiff_t x_row =
+        larger(1, l->x_cols * (l->merged ? p->in_channels : p->groups * l->tiles * X_TILE));
+    const ptrdiff_t dy_row = larger(1, p->out_cols * p->groups * l->panels * 2 * LANES);
+    const ptrdiff_t fit = (budget - smaller(budget, reach_rows * x_row)) / (x_row * down + dy_row) + 1;
+    l->block_rows = smaller(p->out_rows, fit);
+    l->row_blocks = divide_up(p->out_rows, l->block_rows);
+    l->block_rows = divide_up(p->out_rows, l->row_blocks);
+    l->row_blocks = divide_up(p->out_rows, l->block_rows);
+    l->x_rows = (l->block_rows - 1) * down + reach_rows;
+    if (!l->merged && !l->one_tap && l->row_blocks == 1)
+        l->x_rows = smaller(l->x_rows, p->in_rows + 2 * reach_rows);
+    l->block_images = l->row_blocks > 1
+                          ? 1
+                          : larger(1, smaller(p->batch, budget / (l->x_rows * x_row + p->out_rows * dy_row)));
+    l->image_blocks = divide_up(p->batch, l->block_images);
+    l->x_numbers = l->copy_x ? l->block_images * l->x_rows * x_row : 0;
+    l->dy_numbers = l->copy_dy ? l->block_images * l->block_rows * dy_row : 0;
+    return (l->x_numbers + l->dy_numbers) * (ptrdiff_t)sizeof(real);
+}
+
+/* The layout within the scratch bound: smaller blocks, then x in place, then dy too unless it is ragged. */
+KERNEL void NAME(pixel_lay_out)(const conv_problem *p, int may_merge, pixel_layout *l) {
+    const ptrdiff_t dw_bytes = p->filter_rows * p->filter_cols * (p->in_channels / p->groups)
+                               * p->out_channels * (ptrdiff_t)sizeof(real);
+    *l = NAME(pixel_shape)(p, may_merge);
+    if (NAME(pixel_blocks)(p, l, larger(SMALL_PIXEL_BLOCK, smaller(LARGE_PIXEL_BLOCK, 2 * dw_bytes)))
+        <= SCRATCH_BYTES)
+        return;
+    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    *l = NAME(pixel_shape)(p, 0);
+    l->copy_x = 0;
+    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    l->copy_dy = l->columns % (2 * LANES) != 0;
+    (void)NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK);
 }
 
 /* One block of pixels: images first_image.., out rows first_row.., and where the copies lie. */
@@ -148,7 +203,9 @@ KERNEL pixel_layout NAME(pixel_lay_out)(const conv_problem *p, int may_merge) {
 #define TEACHCONV_PIXEL_BLOCK
 typedef struct {
     ptrdiff_t first_image, images, first_row, rows;
-    ptrdiff_t first_in_row, in_rows; /* the input rows that any tap of the block can see, inside the image (merged: with padding) */
+    /* the input rows that any tap of the block can see, inside the image (merged: with padding) */
+    ptrdiff_t first_in_row, in_rows;
+    ptrdiff_t copied_rows; /* those; with one tap, the one that each out row sees */
 } pixel_range;
 #endif
 
@@ -160,43 +217,58 @@ INLINE pixel_range NAME(pixel_block_range)(const conv_problem *p, const pixel_la
     r.first_row = index % l->row_blocks * l->block_rows;
     r.rows = smaller(l->block_rows, p->out_rows - r.first_row);
     const ptrdiff_t start = r.first_row * p->stride_rows - p->pad_top;
-    const ptrdiff_t past = start + (r.rows - 1) * p->stride_rows + (p->filter_rows - 1) * p->dilation_rows + 1;
+    const ptrdiff_t past =
+        start + (r.rows - 1) * p->stride_rows + (p->filter_rows - 1) * p->dilation_rows + 1;
     r.first_in_row = l->merged ? start : smaller(p->in_rows, larger(0, start));
     r.in_rows = (l->merged ? past : larger(r.first_in_row, smaller(p->in_rows, past))) - r.first_in_row;
+    r.copied_rows = l->one_tap ? r.rows : r.in_rows;
     return r;
 }
 
-/* x of one input row of the block: into tiles [group][tile][image][row][col][X_TILE], or, merged, into a padded row. A pixel of a tile
-   is copied as whole vectors: what lies beyond its tile_rows is never used. */
-KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x, ptrdiff_t image, ptrdiff_t row, real *to) {
-    const ptrdiff_t in_row = r->first_in_row + row, channels = p->in_channels / p->groups;
+/* x of one copied row of the block: into tiles [group][tile][image][row][col][X_TILE], or, merged, into a
+   padded row. A pixel of a tile is copied as whole vectors: what lies beyond its tile_rows is never used. */
+KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r,
+                             const real *x, ptrdiff_t image, ptrdiff_t row, real *to) {
+    const ptrdiff_t in_row =
+        l->one_tap ? (r->first_row + row) * p->stride_rows - p->pad_top : r->first_in_row + row;
+    /* copied col c is input col c * step + start */
+    const ptrdiff_t step = l->one_tap ? p->stride_cols : 1,
+                    start = l->one_tap || l->merged ? -p->pad_left : 0;
+    ptrdiff_t first, past;
+    indices_inside(l->x_cols, step, start, p->in_cols, &first, &past);
+    if (in_row < 0 || in_row >= p->in_rows) return; /* the walk leaves such rows out */
     const real *from = x + ((r->first_image + image) * p->in_rows + in_row) * p->in_cols * p->in_channels;
-    const real *end = x + p->batch * p->in_rows * p->in_cols * p->in_channels; /* nothing may be read beyond it */
+    /* nothing may be read beyond this */
+    const real *end = x + p->batch * p->in_rows * p->in_cols * p->in_channels;
     if (l->merged) {
-        ptrdiff_t first, past;
-        indices_inside(l->x_cols, 1, -p->pad_left, p->in_cols, &first, &past);
-        if (in_row < 0 || in_row >= p->in_rows) return; /* the walk leaves such rows out */
-        to += (image * r->in_rows + row) * l->x_cols * p->in_channels;
+        to += (image * r->copied_rows + row) * l->x_cols * p->in_channels;
         memset(to, 0, sizeof(real) * (size_t)(first * p->in_channels));
-        memcpy(to + first * p->in_channels, from + (first - p->pad_left) * p->in_channels, sizeof(real) * (size_t)((past - first) * p->in_channels));
+        memcpy(to + first * p->in_channels, from + (first + start) * p->in_channels,
+               sizeof(real) * (size_t)((past - first) * p->in_channels));
         memset(to + past * p->in_channels, 0, sizeof(real) * (size_t)((l->x_cols - past) * p->in_channels));
         return;
     }
     /* pixel by pixel, so that x is read from front to back, however many tiles that writes to */
-    const ptrdiff_t tile_numbers = r->images * r->in_rows * p->in_cols * X_TILE;
-    to += (image * r->in_rows + row) * p->in_cols * X_TILE;
-    for (ptrdiff_t col = 0; col < p->in_cols; col++, from += p->in_channels, to += X_TILE)
+    const ptrdiff_t channels = p->in_channels / p->groups;
+    const ptrdiff_t tile_numbers = r->images * r->copied_rows * l->x_cols * X_TILE;
+    if (first < past) from += (first * step + start) * p->in_channels;
+    to += ((image * r->copied_rows + row) * l->x_cols + first) * X_TILE;
+    for (ptrdiff_t col = first; col < past; col++, from += step * p->in_channels, to += X_TILE)
         for (ptrdiff_t tile = 0; tile < p->groups * l->tiles; tile++) {
             const real *a = from + tile / l->tiles * channels + tile % l->tiles * l->tile_rows;
             real *pixel = to + tile * tile_numbers;
             for (ptrdiff_t i = 0; i < X_TILE; i += LANES)
-                NAME(store)(pixel + i, a + i + LANES <= end ? NAME(load)(a + i) : NAME(load_part)(a + i, end - a - i));
+                NAME(store)(pixel + i,
+                            a + i + LANES <= end ? NAME(load)(a + i) : NAME(load_part)(a + i, end - a - i));
         }
 }
 
-/* dy of one out row of the block: into panels [group][panel][image][row][col][2 vectors], zero beyond the columns. */
-KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *dy, ptrdiff_t image, ptrdiff_t row, real *to) {
-    const real *from = dy + ((r->first_image + image) * p->out_rows + r->first_row + row) * p->out_cols * p->out_channels;
+/* dy of one out row of the block: into panels [group][panel][image][row][col][2 vectors], zero beyond the
+   columns. */
+KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r,
+                              const real *dy, ptrdiff_t image, ptrdiff_t row, real *to) {
+    const real *from =
+        dy + ((r->first_image + image) * p->out_rows + r->first_row + row) * p->out_cols * p->out_channels;
     const ptrdiff_t panel_numbers = r->images * r->rows * p->out_cols * 2 * LANES;
     to += (image * r->rows + row) * p->out_cols * 2 * LANES;
     for (ptrdiff_t col = 0; col < p->out_cols; col++, from += p->out_channels, to += 2 * LANES)
@@ -214,12 +286,16 @@ KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, cons
             }
 }
 
-/* One piece of dw: a tile of rows x a panel of columns, for one tap, over the block's pixels whose input is inside. */
-KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x, const real *x_copy, const real *dy,
-                            const real *dy_copy, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
+/* One piece of dw: a tile of rows x a panel of columns, for one tap, over the block's pixels whose input is
+   inside. */
+KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
+                            const real *x_copy, const real *dy, const real *dy_copy, ptrdiff_t group,
+                            ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
                             real *dw) {
-    const ptrdiff_t tap_row = l->merged ? tap : tap / p->filter_cols, tap_col = l->merged ? 0 : tap % p->filter_cols;
-    const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows, rows = smaller(l->tile_rows, l->rows - first);
+    const ptrdiff_t tap_row = l->merged ? tap : tap / p->filter_cols,
+                    tap_col = l->merged ? 0 : tap % p->filter_cols;
+    const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows,
+                    rows = smaller(l->tile_rows, l->rows - first);
     const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
     ptrdiff_t first_row, past_row, first_col = 0, past_col = p->out_cols;
     const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
@@ -227,64 +303,91 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
     indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
     if (!l->merged) indices_inside(p->out_cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
     pixel_walk walk = {r->images, past_row - first_row, past_col - first_col, 0, 0, 0, 0, 0, 0, ahead};
-    const ptrdiff_t in_row = row_start + first_row * p->stride_rows, in_col = col_start + first_col * p->stride_cols;
+    const ptrdiff_t in_row = row_start + first_row * p->stride_rows,
+                    in_col = col_start + first_col * p->stride_cols;
     if (walk.lines == 0 || walk.pixels == 0 || r->images == 0) {
         walk.images = 0; /* dw is still written, as zeros, if this is the first block */
     } else {
-        const ptrdiff_t x_width = l->merged ? p->in_channels : l->copy_x ? X_TILE : p->in_channels;
-        const ptrdiff_t x_cols = l->copy_x ? l->x_cols : p->in_cols, x_rows = l->copy_x ? r->in_rows : p->in_rows;
-        walk.x_pixel = p->stride_cols * x_width, walk.x_line = p->stride_rows * x_cols * x_width, walk.x_image = x_rows * x_cols * x_width;
+        const int compact = l->copy_x && l->one_tap; /* copied pixels follow the outputs, not the inputs */
+        const ptrdiff_t x_width = l->copy_x && !l->merged ? X_TILE : p->in_channels;
+        const ptrdiff_t x_cols = l->copy_x ? l->x_cols : p->in_cols;
+        const ptrdiff_t x_rows = l->copy_x ? r->copied_rows : p->in_rows;
+        walk.x_pixel = (compact ? 1 : p->stride_cols) * x_width;
+        walk.x_line = (compact ? 1 : p->stride_rows) * x_cols * x_width;
+        walk.x_image = x_rows * x_cols * x_width;
         if (l->merged) x = x_copy + (in_row - r->first_in_row) * x_cols * x_width + first;
-        else if (l->copy_x) x = x_copy + (group * l->tiles + tile) * r->images * walk.x_image + ((in_row - r->first_in_row) * x_cols + in_col) * x_width;
-        else x += ((r->first_image * p->in_rows + in_row) * p->in_cols + in_col) * x_width + group * channels + first;
+        else if (l->copy_x)
+            x = x_copy + (group * l->tiles + tile) * r->images * walk.x_image
+                + (compact ? first_row * x_cols + first_col : (in_row - r->first_in_row) * x_cols + in_col)
+                      * x_width;
+        else
+            x += ((r->first_image * p->in_rows + in_row) * p->in_cols + in_col) * x_width + group * channels
+                 + first;
         const ptrdiff_t dy_rows = l->copy_dy ? r->rows : p->out_rows;
         walk.dy_pixel = l->copy_dy ? 2 * LANES : p->out_channels;
         walk.dy_line = p->out_cols * walk.dy_pixel, walk.dy_image = dy_rows * walk.dy_line;
         dy = l->copy_dy ? dy_copy + (group * l->panels + panel) * r->images * walk.dy_image
-                        : dy + (r->first_image * p->out_rows + r->first_row) * walk.dy_line + group * l->columns + panel * 2 * LANES;
+                        : dy + (r->first_image * p->out_rows + r->first_row) * walk.dy_line
+                              + group * l->columns + panel * 2 * LANES;
         dy += first_row * walk.dy_line + first_col * walk.dy_pixel;
     }
-    dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels + group * l->columns + panel * 2 * LANES;
+    dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels + group * l->columns
+          + panel * 2 * LANES;
     NAME(pixel_tiles)[rows][columns > LANES](&walk, x, dy, dw, p->out_channels, columns, resume);
 }
 
 /* Job after job asks for the cache lines that follow the block in x, then in dy: those of the next block. */
-INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_range *r, const real *x, const real *dy, ptrdiff_t job) {
+INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_range *r, const real *x,
+                                         const real *dy, ptrdiff_t job) {
     const ptrdiff_t lines = r->images * r->rows * p->out_cols; /* one per pixel */
     const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
     const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * 64;
-    const char *x_next = (const char *)x + (((r->first_image + r->images - 1) * p->in_rows + r->first_in_row + r->in_rows) * p->in_cols) * p->in_channels * (ptrdiff_t)sizeof(real);
-    const char *dy_next = (const char *)dy + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols) * p->out_channels * (ptrdiff_t)sizeof(real);
+    const char *x_next =
+        (const char *)x
+        + (((r->first_image + r->images - 1) * p->in_rows + r->first_in_row + r->in_rows) * p->in_cols)
+              * p->in_channels * (ptrdiff_t)sizeof(real);
+    const char *dy_next =
+        (const char *)dy
+        + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
+              * p->out_channels * (ptrdiff_t)sizeof(real);
     if (at < x_bytes) return x_next + at;
-    return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x; /* asking for what nobody needs costs nothing much */
+    /* beyond both, any address: asking for what nobody needs costs little */
+    return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
 KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
-    const ptrdiff_t dw_numbers = p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
+    const ptrdiff_t dw_numbers =
+        p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
     if (dw_numbers == 0) return CONV_OK;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->in_rows == 0 || p->in_cols == 0) {
         memset(dw, 0, sizeof(real) * (size_t)dw_numbers); /* a sum over nothing */
         return CONV_OK;
     }
-    pixel_layout l = NAME(pixel_lay_out)(p, 1);
-    if (l.merged && !NAME(all_finite)(dy, p->batch * p->out_rows * p->out_cols * p->out_channels)) l = NAME(pixel_lay_out)(p, 0);
+    pixel_layout l;
+    NAME(pixel_lay_out)(p, 1, &l);
+    if (l.merged && !NAME(all_finite)(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
+        NAME(pixel_lay_out)(p, 0, &l);
     threads = useful_threads(problem_macs(p), threads);
-    real *copies = (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
+    real *copies =
+        (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
     if (!copies) return CONV_NO_MEMORY;
-    real *dy_copy = copies, *x_copy = copies + divide_up(l.dy_numbers, 16) * 16;
+    real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
     const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     for (ptrdiff_t block = 0; block < l.row_blocks * l.image_blocks; block++) {
         const pixel_range r = NAME(pixel_block_range)(p, &l, block);
 #pragma omp for schedule(static) nowait
-        for (ptrdiff_t i = 0; i < (l.copy_x ? r.images * r.in_rows : 0); i++) NAME(copy_x_row)(p, &l, &r, x, i / r.in_rows, i % r.in_rows, x_copy);
+        for (ptrdiff_t i = 0; i < (l.copy_x ? r.images * r.copied_rows : 0); i++)
+            NAME(copy_x_row)(p, &l, &r, x, i / r.copied_rows, i % r.copied_rows, x_copy);
 #pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < (l.copy_dy ? r.images * r.rows : 0); i++) NAME(copy_dy_row)(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
+        for (ptrdiff_t i = 0; i < (l.copy_dy ? r.images * r.rows : 0); i++)
+            NAME(copy_dy_row)(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
 #pragma omp for schedule(dynamic, 16)
         for (ptrdiff_t job = 0; job < jobs; job++) {
-            const ptrdiff_t tap = job % l.taps, tile = job / l.taps % l.tiles, panel = job / l.taps / l.tiles % l.panels;
-            NAME(pixel_job)(p, &l, &r, x, x_copy, dy, dy_copy, job / l.taps / l.tiles / l.panels, panel, tile, tap, block > 0,
-                            NAME(what_comes_next)(p, &r, x, dy, job), dw);
+            const ptrdiff_t tap = job % l.taps, tile = job / l.taps % l.tiles,
+                            panel = job / l.taps / l.tiles % l.panels;
+            NAME(pixel_job)(p, &l, &r, x, x_copy, dy, dy_copy, job / l.taps / l.tiles / l.panels, panel, tile,
+                            tap, block > 0, NAME(what_comes_next)(p, &r, x, dy, job), dw);
         }
     }
     free_scratch(copies);

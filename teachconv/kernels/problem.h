@@ -1,11 +1,13 @@
-/* The convolution problem, in the words of the whole project, and the size arithmetic that every kernel shares.
+/* The convolution problem, in the words of the whole project, and the size arithmetic that every kernel
+   shares.
 
      x  [batch, in_rows, in_cols, in_channels]                               NHWC
      w  [filter_rows, filter_cols, in_channels / groups, out_channels]       HWIO
      y  [batch, out_rows, out_cols, out_channels]                            NHWC
 
-   The one index law:  in_index = out_index * stride - pad_before + tap * dilation.  A tap outside 0..n-1 reads zero.
-   out_rows and pad_top are facts; nobody derives them again, so they may be larger or smaller than the taps reach. */
+   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1 reads
+   zero. out_rows and pad_top are facts; nobody derives them again, so they may be larger or smaller than the
+   taps reach. */
 #ifndef TEACHCONV_PROBLEM_H
 #define TEACHCONV_PROBLEM_H
 
@@ -22,7 +24,8 @@
 
 typedef struct {
     ptrdiff_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
-    ptrdiff_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left;
+    ptrdiff_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols;
+    ptrdiff_t pad_top, pad_left;
 } conv_problem;
 
 enum { CONV_OK = 0, CONV_NO_MEMORY = 1, CONV_TOO_LARGE = 2, CONV_UNSUPPORTED = 3, CONV_OUT_OF_RANGE = 4 };
@@ -33,7 +36,7 @@ static inline ptrdiff_t divide_up(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1)
 static inline ptrdiff_t floor_divide(ptrdiff_t a, ptrdiff_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 static inline ptrdiff_t ceil_divide(ptrdiff_t a, ptrdiff_t b) { return -floor_divide(-a, b); }
 
-/* a * b, or -1 where it does not fit or a factor is -1 already, so that products of many sizes need one test. */
+/* a * b, or -1 where it does not fit or a factor is -1 already: products of many sizes need one test. */
 static inline ptrdiff_t checked_times(ptrdiff_t a, ptrdiff_t b) {
     if (a < 0 || b < 0) return -1;
     if (a != 0 && b > PTRDIFF_MAX / a) return -1;
@@ -44,31 +47,40 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
     return a < 0 || b < 0 || a > PTRDIFF_MAX - b ? -1 : a + b;
 }
 
-/* Do the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t? Asked once per call, at the door. */
+/* Do the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t? Asked once per call. */
 static inline int problem_fits(const conv_problem *p) {
-    const ptrdiff_t x = checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);
-    const ptrdiff_t w = checked_times(checked_times(checked_times(p->filter_rows, p->filter_cols), p->in_channels), p->out_channels);
-    const ptrdiff_t y = checked_times(checked_times(checked_times(p->batch, p->out_rows), p->out_cols), p->out_channels);
-    const ptrdiff_t reach_rows = checked_plus(checked_times(p->out_rows, p->stride_rows), checked_times(p->filter_rows, p->dilation_rows));
-    const ptrdiff_t reach_cols = checked_plus(checked_times(p->out_cols, p->stride_cols), checked_times(p->filter_cols, p->dilation_cols));
+    const ptrdiff_t x =
+        checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);
+    const ptrdiff_t w = checked_times(
+        checked_times(checked_times(p->filter_rows, p->filter_cols), p->in_channels), p->out_channels);
+    const ptrdiff_t y =
+        checked_times(checked_times(checked_times(p->batch, p->out_rows), p->out_cols), p->out_channels);
+    const ptrdiff_t reach_rows = checked_plus(checked_times(p->out_rows, p->stride_rows),
+                                              checked_times(p->filter_rows, p->dilation_rows));
+    const ptrdiff_t reach_cols = checked_plus(checked_times(p->out_cols, p->stride_cols),
+                                              checked_times(p->filter_cols, p->dilation_cols));
     const ptrdiff_t limit = PTRDIFF_MAX / 128;
-    return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_rows >= 0 && reach_cols >= 0
-        && p->groups > 0 && p->stride_rows > 0 && p->stride_cols > 0 && p->dilation_rows > 0 && p->dilation_cols > 0
-        && p->in_channels % p->groups == 0 && p->out_channels % p->groups == 0;
+    return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_rows >= 0
+           && reach_cols >= 0 && p->groups > 0 && p->stride_rows > 0 && p->stride_cols > 0
+           && p->dilation_rows > 0 && p->dilation_cols > 0 && p->in_channels % p->groups == 0
+           && p->out_channels % p->groups == 0;
 }
 
-/* The out indices (or taps) i in first..past-1 with 0 <= i * step + start < size: all others lie in the padding. */
-static inline void indices_inside(ptrdiff_t count, ptrdiff_t step, ptrdiff_t start, ptrdiff_t size, ptrdiff_t *first, ptrdiff_t *past) {
+/* The out indices (or taps) i in first..past-1 with 0 <= i * step + start < size: all others lie in the
+   padding. */
+static inline void indices_inside(ptrdiff_t count, ptrdiff_t step, ptrdiff_t start, ptrdiff_t size,
+                                  ptrdiff_t *first, ptrdiff_t *past) {
     *first = smaller(count, larger(0, ceil_divide(-start, step)));
     *past = larger(*first, smaller(count, ceil_divide(size - start, step)));
 }
 
 /* Multiply-adds of a forward pass, as a double because it only steers choices. */
 static inline double problem_macs(const conv_problem *p) {
-    return (double)p->batch * p->out_rows * p->out_cols * p->out_channels * p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
+    return (double)p->batch * p->out_rows * p->out_cols * p->out_channels * p->filter_rows * p->filter_cols
+           * (p->in_channels / p->groups);
 }
 
-/* GNU's OpenMP hangs in a child that was forked after its parent used threads. Such a child gets one thread. */
+/* GNU's OpenMP hangs in a child forked after its parent used threads. Such a child gets one thread. */
 static inline int threads_survive_here(void) {
 #if defined(__unix__) || defined(__APPLE__)
     static long owner = 0; /* two threads that get here first write the same number */
@@ -87,7 +99,17 @@ static inline int useful_threads(double macs, int threads) {
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
 
-/* Scratch comes from malloc, rounded to cache lines; freed at the end of the call. (glibc keeps blocks of this size.) */
+/* No thread asks for more scratch than this, besides the filter in its packed or transformed form: kernels
+   work in blocks that fit. Only where the smallest block does not, it is taken all the same (each header says
+   what that is: one patch, or some rows of an enormous image). */
+#define SCRATCH_BYTES ((ptrdiff_t)4 * 1024 * 1024)
+
+/* Several arrays in one block of scratch: each takes whole cache lines, so that the next one, of any type, is
+   aligned. In numbers, and 16 of them are a line or two. */
+static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }
+
+/* Scratch comes from malloc, rounded to cache lines; freed at the end of the call. (glibc keeps blocks of
+   this size.) */
 static inline void *new_scratch(ptrdiff_t bytes) {
     if (bytes < 0 || bytes > PTRDIFF_MAX - 128) return NULL;
 #if defined(_WIN32)

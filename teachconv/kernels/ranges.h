@@ -1,7 +1,9 @@
-/* Looking at data without leaving the vector unit: is every number finite, and is it of a size that a transform cannot hurt?
+/* Looking at data without leaving the vector unit: is every number finite, and is it of a size that a
+   transform cannot hurt?
 
-     |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that overflows into the sign
-     bit is a comparison:   sign of (bits(|x|) + (sign - bits(limit)))  is set  exactly where  |x| >= limit.                      */
+     |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that
+     overflows into the sign bit is a comparison:
+         sign of (bits(|x|) + (sign - bits(limit)))   is set exactly where   |x| >= limit                */
 #undef whole
 #undef SIGN_BIT
 #undef BITS_OF
@@ -9,7 +11,8 @@
 #define whole uint64_t
 #define SIGN_BIT ((uint64_t)1 << 63)
 #define BITS_OF(exponent) ((uint64_t)((exponent) + 1023) << 52) /* of 2 ** exponent */
-#define TRANSFORM_LIMIT 450 /* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers are far from both ends */
+/* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers are far from both ends */
+#define TRANSFORM_LIMIT 450
 #define INFINITE_BITS BITS_OF(1024)
 #else
 #define whole uint32_t
@@ -19,7 +22,7 @@
 #define INFINITE_BITS BITS_OF(128)
 #endif
 
-#if defined(__GNUC__)
+#if defined(TEACHCONV_VECTORS)
 typedef whole NAME(whole_vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #else
 typedef whole NAME(whole_vector);
@@ -29,17 +32,20 @@ typedef whole NAME(whole_vector);
 #define TEACHCONV_RANGES_H
 enum { SEEN_TOO_LARGE = 1, SEEN_LARGE_ENOUGH = 2, SEEN_NONZERO = 4 };
 
-/* All zero, or: nothing too large, and the largest not so small that products would lose bits to the subnormals. */
+/* All zero, or: nothing too large, and the largest not so small that products would lose bits to the
+   subnormals. */
 static inline int range_is_safe(int flags) {
     return flags == 0 || (!(flags & SEEN_TOO_LARGE) && (flags & SEEN_LARGE_ENOUGH));
 }
 #endif
 
 /* What has been seen so far, in the sign bits (`any`: in any bit). */
-typedef struct { NAME(whole_vector) too_large, large_enough, any; } NAME(range);
+typedef struct {
+    NAME(whole_vector) too_large, large_enough, any;
+} NAME(range);
 
-INLINE void NAME(look_at)(NAME(range) *range, vec value) {
-#if defined(__GNUC__)
+INLINE void NAME(look_at)(NAME(range) * range, vec value) {
+#if defined(TEACHCONV_VECTORS)
     const NAME(whole_vector) size = (NAME(whole_vector))value & ~SIGN_BIT;
 #else
     whole size;
@@ -51,11 +57,13 @@ INLINE void NAME(look_at)(NAME(range) *range, vec value) {
     range->any |= size;
 }
 
-INLINE int NAME(range_flags)(const NAME(range) *range) {
-    const whole *large = (const whole *)&range->too_large, *enough = (const whole *)&range->large_enough, *any = (const whole *)&range->any;
+INLINE int NAME(range_flags)(const NAME(range) * range) {
+    const whole *large = (const whole *)&range->too_large, *enough = (const whole *)&range->large_enough,
+                *any = (const whole *)&range->any;
     int flags = 0;
     for (ptrdiff_t i = 0; i < LANES; i++)
-        flags |= (large[i] & SIGN_BIT ? SEEN_TOO_LARGE : 0) | (enough[i] & SIGN_BIT ? SEEN_LARGE_ENOUGH : 0) | (any[i] ? SEEN_NONZERO : 0);
+        flags |= (large[i] & SIGN_BIT ? SEEN_TOO_LARGE : 0) | (enough[i] & SIGN_BIT ? SEEN_LARGE_ENOUGH : 0)
+                 | (any[i] ? SEEN_NONZERO : 0);
     return flags;
 }
 

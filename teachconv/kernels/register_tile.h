@@ -11,27 +11,28 @@
                        +---------------------------+
 
      for each run of k (a filter row, or a tap):            the runs are where the input is contiguous
-       for k in the run:                                    always in this order, so a cell's bits never depend on the tile
+       for k in the run:                                    always in this order, whatever the tile
          for pixel in tile:  sum[pixel] += a[pixel][k] * b[k]
 
-   What it gains over the plain loops: 28 multiply-adds per 16 loads instead of 1 per 2, and 28 independent sums, enough to keep
-   two multiply-add units busy although each takes four cycles. */
+   What it gains over the plain loops: 28 multiply-adds per 16 loads instead of 1 per 2, and 28 independent
+   sums, enough to keep two multiply-add units busy although each takes four cycles. */
 
 /* What happens to a finished (or half finished) sum. */
 #ifndef TEACHCONV_REGISTER_TILE_H
 #define TEACHCONV_REGISTER_TILE_H
 typedef struct {
-    const void *bias;   /* of the tile's first column, or NULL */
-    ptrdiff_t columns;  /* out_channels that exist in this tile; the packed filter is zero beyond them */
-    int resume;         /* go on from what y holds (k came in pieces) */
+    const void *bias;  /* of the tile's first column, or NULL */
+    ptrdiff_t columns; /* out_channels that exist in this tile; the packed filter is zero beyond them */
+    int resume;        /* go on from what y holds (k came in pieces) */
     int relu;
-    const void *ahead;    /* filter that a later tile will want: one line per k is asked for while this tile computes; or any address */
+    const void *ahead;    /* what a later tile will want: a line per k is asked for; or any address */
     ptrdiff_t ahead_step; /* bytes from one k to the next */
 } tile_ending;
 #endif
 
-typedef void (*NAME(tile_function))(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
-                                    ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts, const tile_ending *ending);
+typedef void (*NAME(tile_function))(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
+                                    ptrdiff_t runs, ptrdiff_t run_length, const real *b, ptrdiff_t b_step,
+                                    real *y, const ptrdiff_t *y_starts, const tile_ending *ending);
 
 INLINE void NAME(finish_sum)(real *to, vec value, const real *bias, ptrdiff_t columns, int relu) {
     if (columns >= LANES) {
@@ -43,39 +44,66 @@ INLINE void NAME(finish_sum)(real *to, vec value, const real *bias, ptrdiff_t co
     }
 }
 
-/* pixels and vectors are constants where this is called, so every loop over them unrolls and `sum` lives in registers. */
-INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
-                       ptrdiff_t runs, ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts, const tile_ending *ending) {
-    vec sum[TILE_PIXELS][TILE_VECTORS];
-    const real *bias = (const real *)ending->bias;
-    const char *ahead = (const char *)ending->ahead;
-    const ptrdiff_t ahead_step = ending->ahead_step;
+/* Zeros, or where k came in pieces what y holds. */
+INLINE void NAME(tile_begin)(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], const real *y,
+                             const ptrdiff_t *y_starts, const tile_ending *ending) {
     UNROLL(14)
-    for (int p = 0; p < pixels; p++)
+    for (int p = 0; p < pixels; p++) {
         UNROLL(2)
         for (int v = 0; v < vectors; v++) sum[p][v] = (vec){0};
-    if (ending->resume)
+    }
+    if (ending->resume) {
         UNROLL(14)
-        for (int p = 0; p < pixels; p++)
+        for (int p = 0; p < pixels; p++) {
             UNROLL(2)
             for (int v = 0; v < vectors; v++) {
                 const ptrdiff_t left = ending->columns - v * LANES;
                 const real *from = y + y_starts[p] + v * LANES;
                 sum[p][v] = left >= LANES ? NAME(load)(from) : NAME(load_part)(from, left);
             }
+        }
+    }
+}
 
+/* Bias, relu, and into y. */
+INLINE void NAME(tile_end)(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
+                           const ptrdiff_t *y_starts, const tile_ending *ending) {
+    const real *bias = (const real *)ending->bias;
+    UNROLL(14)
+    for (int p = 0; p < pixels; p++) {
+        UNROLL(2)
+        for (int v = 0; v < vectors; v++)
+            NAME(finish_sum)(y + y_starts[p] + v * LANES, sum[p][v], bias ? bias + v * LANES : NULL,
+                             ending->columns - v * LANES, ending->relu);
+    }
+}
+
+/* pixels and vectors are constants where this is called, so every loop over them unrolls and `sum` lives in
+   registers. */
+INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdiff_t pixel_step,
+                       const ptrdiff_t *run_starts, ptrdiff_t runs, ptrdiff_t run_length, const real *b,
+                       ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts, const tile_ending *ending) {
+    vec sum[TILE_PIXELS][TILE_VECTORS];
+    const char *ahead = (const char *)ending->ahead;
+    const ptrdiff_t ahead_step = ending->ahead_step;
+    NAME(tile_begin)(pixels, vectors, sum, y, y_starts, ending);
     for (ptrdiff_t run = 0; run < runs; run++) {
-        /* every third pixel has a pointer, its neighbours lie one and two steps on: five pointers serve 14 pixels */
+        /* every third pixel has a pointer, its neighbours lie one and two steps on: five pointers serve 14
+           pixels */
         const real *a0 = a + run_starts[run];
-        const real *a3 = a0 + 3 * pixel_step, *a6 = a0 + 6 * pixel_step, *a9 = a0 + 9 * pixel_step, *a12 = a0 + 12 * pixel_step;
+        const real *a3 = a0 + 3 * pixel_step, *a6 = a0 + 6 * pixel_step, *a9 = a0 + 9 * pixel_step,
+                   *a12 = a0 + 12 * pixel_step;
         for (ptrdiff_t k = 0; k < run_length; k++) {
             PREFETCH(ahead, 3);
             ahead += ahead_step;
             const vec b0 = NAME(load)(b), b1 = vectors > 1 ? NAME(load)(b + LANES) : b0;
             UNROLL(14)
             for (int p = 0; p < pixels; p++) {
-                const real *at = p < 3 ? a0 + p * pixel_step : p < 6 ? a3 + (p - 3) * pixel_step : p < 9 ? a6 + (p - 6) * pixel_step
-                    : p < 12 ? a9 + (p - 9) * pixel_step : a12 + (p - 12) * pixel_step;
+                const real *at = p < 3    ? a0 + p * pixel_step
+                                 : p < 6  ? a3 + (p - 3) * pixel_step
+                                 : p < 9  ? a6 + (p - 6) * pixel_step
+                                 : p < 12 ? a9 + (p - 9) * pixel_step
+                                          : a12 + (p - 12) * pixel_step;
                 const real value = *at;
                 sum[p][0] += value * b0;
                 if (vectors > 1) sum[p][1] += value * b1;
@@ -84,21 +112,19 @@ INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdi
             b += b_step; /* vectors * LANES in a packed panel, out_channels where w itself is streamed */
         }
     }
-
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++)
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++)
-            NAME(finish_sum)(y + y_starts[p] + v * LANES, sum[p][v], bias ? bias + v * LANES : NULL, ending->columns - v * LANES, ending->relu);
+    NAME(tile_end)(pixels, vectors, sum, y, y_starts, ending);
 }
 
-#define TILE_OF(pixels, vectors)                                                                                                       \
-    KERNEL void NAME(tile_##pixels##_##vectors)(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,       \
-                                                ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts,                \
-                                                const tile_ending *ending) {                                                            \
-        NAME(tile)(pixels, vectors, a, pixel_step, run_starts, runs, run_length, b, b_step, y, y_starts, ending);                               \
+#define TILE_OF(pixels, vectors)                                                                         \
+    KERNEL void NAME(tile_##pixels##_##vectors)(                                                         \
+        const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,                \
+        ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts,       \
+        const tile_ending *ending) {                                                                     \
+        NAME(tile)(pixels, vectors, a, pixel_step, run_starts, runs, run_length, b, b_step, y, y_starts, \
+                   ending);                                                                              \
     }
 #define TILES_OF(pixels) TILE_OF(pixels, 1) TILE_OF(pixels, 2)
+/* clang-format off */
 TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
 #if TILE_PIXELS > 6
 TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
@@ -114,3 +140,4 @@ static const NAME(tile_function) NAME(tiles)[TILE_PIXELS + 1][TILE_VECTORS] = {
 #endif
 };
 #undef BOTH
+/* clang-format on */

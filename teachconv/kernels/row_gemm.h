@@ -1,31 +1,37 @@
 /* row_gemm: convolution as a matrix product that never builds its matrix.
 
      direct:    for every output, for every tap, for every channel: one multiply-add
-     im2col:    copy every patch into a row of a big matrix, then one matrix product (filter_rows * filter_cols copies of x)
-     row_gemm:  in NHWC the filter_cols * in_channels inputs under one filter row already lie side by side, and the next output's
-                begin stride_cols * in_channels further on. That *is* a matrix, of leading dimension stride_cols * in_channels:
+     im2col:    copy every patch into a row of a big matrix (filter_rows * filter_cols copies of x)
+     row_gemm:  in NHWC the filter_cols * in_channels inputs under one filter row already lie side by side,
+                and the next output's begin stride_cols * in_channels further on. That *is* a matrix, of
+                leading dimension stride_cols * in_channels:
 
         padded input row   |px 0 |px 1 |px 2 |px 3 |px 4 |                     k ->
         output 0            `------ run 0 -----'                     a[0]  =  x + 0 * step
-        output 1                  `------ run 1 -----'               a[1]  =  x + 1 * step       (rows overlap: nothing is copied)
+        output 1                  `------ run 1 -----'               a[1]  =  x + 1 * step   (rows overlap)
 
      for each block of output rows (its padded input rows fit the second-level cache)
        for each panel of 2 vectors of out_channels (its packed filter streams by)
          for each piece of k
            for each tile of up to 14 pixels:  register_tile.h
 
-   Gained over im2col: no matrix to write and read back; and the tile keeps its sums in registers over the whole of k.
+   Gained over im2col: no matrix to write and read back; and the tile keeps its sums in registers over the
+   whole of k.
 
-   Order of every cell's sum: tap_row, tap_col, in_channel, whatever the tile, block, panel or thread: same bits always.
-   Non-finite data: x may hold anything. Left and right padding is multiplied as zeros (rows above and below are left out), so a
-   filter with an infinity or NaN needs the direct loops, unless no output looks past the left or right edge or PATCHES is not used. */
+   Order of every cell's sum: tap_row, tap_col, in_channel, whatever the tile, block, panel or thread: same
+   bits always.
+   Non-finite data: x may hold anything. Left and right padding is multiplied as zeros (rows above and below
+   are left out), so a filter with an infinity or NaN needs the direct loops, unless no output looks past the
+   left or right edge or PATCHES is not used.
+   Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; at least one patch. */
 
 /* Copies the input rows that one block of outputs looks at, with zeros to the left and right of the image. */
-KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image, ptrdiff_t first_row,
-                                   ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
+KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image,
+                                   ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t in_rows = (rows - 1) * s->stride_rows + (s->filter_rows - 1) * s->dilation_rows + 1;
-    const ptrdiff_t row_start = first_row * s->stride_rows - s->pad_top, col_start = first_col * s->stride_cols - s->pad_left;
+    const ptrdiff_t row_start = first_row * s->stride_rows - s->pad_top,
+                    col_start = first_col * s->stride_cols - s->pad_left;
     ptrdiff_t first, past;
     indices_inside(l->padded_cols, 1, col_start, s->in_cols, &first, &past);
     for (ptrdiff_t row = 0; row < in_rows; row++) {
@@ -33,14 +39,18 @@ KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, cons
         real *to = buffer + row * l->padded_cols * s->in_channels;
         if (in_row < 0 || in_row >= s->in_rows) continue; /* no run will look here */
         memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
-        memcpy(to + first * s->in_channels, x + ((image * s->in_rows + in_row) * s->in_cols + col_start + first) * s->in_channels,
+        memcpy(to + first * s->in_channels,
+               x + ((image * s->in_rows + in_row) * s->in_cols + col_start + first) * s->in_channels,
                sizeof(real) * (size_t)((past - first) * s->in_channels));
-        memset(to + past * s->in_channels, 0, sizeof(real) * (size_t)((l->padded_cols - past) * s->in_channels));
+        memset(to + past * s->in_channels, 0,
+               sizeof(real) * (size_t)((l->padded_cols - past) * s->in_channels));
     }
 }
 
-/* Copies whole patches, as im2col does: only for images too narrow to fill a tile from one row, and for 1x1 with a stride. */
-KERNEL void NAME(fill_patches)(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels, real *to) {
+/* Copies whole patches, as im2col does: only for images too narrow to fill a tile from one row, and for 1x1
+   with a stride. */
+KERNEL void NAME(fill_patches)(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels,
+                               real *to) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t pixel = first_pixel; pixel < first_pixel + pixels; pixel++) {
         const ptrdiff_t out_col = pixel % s->out_cols, out_row = pixel / s->out_cols % s->out_rows;
@@ -52,12 +62,13 @@ KERNEL void NAME(fill_patches)(const gather *g, const real *x, ptrdiff_t first_p
                 if (in_row < 0 || in_row >= s->in_rows || in_col < 0 || in_col >= s->in_cols)
                     memset(to, 0, sizeof(real) * (size_t)s->in_channels);
                 else
-                    memcpy(to, x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels, sizeof(real) * (size_t)s->in_channels);
+                    memcpy(to, x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels,
+                           sizeof(real) * (size_t)s->in_channels);
             }
     }
 }
 
-/* One block of output pixels with its left matrix: `lines` lines of `line_pixels` pixels at a uniform step. */
+/* One block of output pixels with its left matrix: `lines` of `line_pixels` pixels at a uniform step. */
 #ifndef TEACHCONV_ROW_GEMM_H
 #define TEACHCONV_ROW_GEMM_H
 typedef struct {
@@ -68,7 +79,8 @@ typedef struct {
     ptrdiff_t *y_starts;         /* [lines * line_pixels] */
 } pixel_block;
 
-/* Where the filter comes from: packed ahead, packed piece by piece into a small buffer, or read where the user has it. */
+/* Where the filter comes from: packed ahead, packed piece by piece into a small buffer, or read where the
+   user has it. */
 typedef struct {
     const void *w, *packed;
     void *piece; /* room for one piece of one panel */
@@ -76,12 +88,11 @@ typedef struct {
     int relu;
 } filter_feed;
 
-#ifndef PIECE_BYTES
 #define PIECE_BYTES (512 * 1024)
 #endif
-#endif
 
-KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index, real *buffer, pixel_block *block) {
+KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index,
+                             real *buffer, pixel_block *block) {
     const conv_problem *s = &g->shape;
     if (l->source == PADDED_ROWS) {
         const ptrdiff_t col_block = index % l->col_blocks, row_block = index / l->col_blocks % l->row_blocks;
@@ -105,7 +116,8 @@ KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real
         block->first_out_row = 0;
         block->a = l->source == WHOLE_INPUT ? x + first * s->in_channels : buffer;
         if (l->source == PATCHES) NAME(fill_patches)(g, x, first, block->line_pixels, buffer);
-        ptrdiff_t col = first % s->out_cols, row = first / s->out_cols % s->out_rows, image = first / s->out_cols / s->out_rows;
+        ptrdiff_t col = first % s->out_cols, row = first / s->out_cols % s->out_rows,
+                  image = first / s->out_cols / s->out_rows;
         for (ptrdiff_t i = 0; i < block->line_pixels; i++) {
             block->y_starts[i] = image * g->y_image_step + row * g->y_row_step + col * g->y_col_step;
             if (++col == s->out_cols) {
@@ -117,32 +129,39 @@ KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real
 }
 
 /* The tap rows that the outputs of one line can see: the others are in the padding above or below. */
-INLINE void NAME(visible_runs)(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first, ptrdiff_t *past) {
+INLINE void NAME(visible_runs)(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
+                               ptrdiff_t *past) {
     const conv_problem *s = &g->shape;
     if (l->source != PADDED_ROWS) {
         *first = 0, *past = l->runs;
         return;
     }
-    indices_inside(s->filter_rows, s->dilation_rows, out_row * s->stride_rows - s->pad_top, s->in_rows, first, past);
+    indices_inside(s->filter_rows, s->dilation_rows, out_row * s->stride_rows - s->pad_top, s->in_rows, first,
+                   past);
     *first *= l->runs_per_tap_row, *past *= l->runs_per_tap_row;
 }
 
 /* Runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, over all tiles of a line. */
-INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const pixel_block *block, ptrdiff_t line, ptrdiff_t first_run,
-                                ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, ptrdiff_t group, const real *b, ptrdiff_t b_step,
+INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const pixel_block *block,
+                                ptrdiff_t line, ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0,
+                                ptrdiff_t length, ptrdiff_t group, const real *b, ptrdiff_t b_step,
                                 int vectors, real *y, tile_ending ending, ptrdiff_t *ahead_left) {
     ptrdiff_t first, past;
     NAME(visible_runs)(g, l, block->first_out_row + line, &first, &past);
     first = larger(first, first_run), past = larger(first, smaller(past, past_run));
-    const real *a = (const real *)block->a + line * block->line_step + group * (g->shape.in_channels / g->shape.groups) + k0;
+    const real *a = (const real *)block->a + line * block->line_step
+                    + group * (g->shape.in_channels / g->shape.groups) + k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
     const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS);
     if (first < past) b += (first - first_run) * length * b_step;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
-        const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile); /* 28 pixels: 14 + 14; 16: 8 + 8 */
-        NAME(tiles)[pixels][vectors - 1](a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first, past - first, length, b, b_step,
-                                         y, y_starts + pixel, &ending);
-        if (--*ahead_left > 0) ending.ahead = (const char *)ending.ahead + 64; /* the next tile asks for the panel's next cache line */
+        /* 28 pixels: 14 + 14; 16: 8 + 8 */
+        const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
+        const NAME(tile_function) multiply = NAME(tiles)[pixels][vectors - 1];
+        multiply(a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first, past - first, length, b,
+                 b_step, y, y_starts + pixel, &ending);
+        /* the next tile asks for the panel's next cache line */
+        if (--*ahead_left > 0) ending.ahead = (const char *)ending.ahead + 64;
         else ending.ahead_step = 0;
         pixel += pixels;
     }
@@ -151,76 +170,104 @@ INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const p
 /* k in pieces that the caches can keep: whole runs, or parts of one. */
 #ifndef TEACHCONV_PIECES
 #define TEACHCONV_PIECES
-typedef struct { ptrdiff_t runs, rows; } piece_shape; /* runs of one piece; k of each run in it */
+typedef struct {
+    ptrdiff_t runs, rows;
+} piece_shape; /* runs of one piece; k of each run in it */
 
 static inline piece_shape shape_pieces(const gather_layout *l, ptrdiff_t rows_that_fit) {
     const ptrdiff_t parts = larger(1, divide_up(l->run_length, larger(1, rows_that_fit)));
-    const piece_shape shape = {parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length)), larger(1, divide_up(l->run_length, parts))};
+    const piece_shape shape = {parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length)),
+                               larger(1, divide_up(l->run_length, parts))};
     return shape;
 }
 #endif
 
-/* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), b its packed filter, over all lines of the block. */
-INLINE void NAME(multiply_piece)(const gather *g, const gather_layout *l, const pixel_block *block, const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel,
-                                 ptrdiff_t run, ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, const real *b, const real *ahead, real *y) {
+/* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), b its packed filter, over all
+   lines of the block. */
+INLINE void NAME(multiply_piece)(const gather *g, const gather_layout *l, const pixel_block *block,
+                                 const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
+                                 ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, const real *b,
+                                 const real *ahead, real *y) {
     ptrdiff_t columns, width;
     (void)NAME(find_panel)(l, group, panel, &columns, &width);
     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
     const int last = past_run == l->runs && k0 + length >= l->run_length;
     const real *bias = (const real *)feed->bias;
-    const tile_ending ending = {last && bias ? bias + first_column : NULL, columns, run * l->run_length + k0 > 0, last && feed->relu,
-                                ahead ? ahead : b, ahead ? g->shape.out_channels * (ptrdiff_t)sizeof(real) : 0};
+    const tile_ending ending = {.bias = last && bias ? bias + first_column : NULL,
+                                .columns = columns,
+                                .resume = run * l->run_length + k0 > 0,
+                                .relu = last && feed->relu,
+                                .ahead = ahead ? ahead : b,
+                                .ahead_step = ahead ? g->shape.out_channels * (ptrdiff_t)sizeof(real) : 0};
     ptrdiff_t ahead_left = ahead ? divide_up(width * (ptrdiff_t)sizeof(real), 64) : 0;
     for (ptrdiff_t line = 0; line < block->lines; line++) {
         tile_ending now = ending;
-        if (line > 0 && block->lines > 1) now.ahead = (const char *)ending.ahead + 64 * smaller(line, 1), now.ahead_step = ahead_left > 0 ? ending.ahead_step : 0;
-        NAME(multiply_line)(g, l, block, line, run, past_run, k0, length, group, b, width, width > LANES ? 2 : 1, y + first_column, now, &ahead_left);
+        if (line > 0 && block->lines > 1)
+            now.ahead = (const char *)ending.ahead + 64 * smaller(line, 1),
+            now.ahead_step = ahead_left > 0 ? ending.ahead_step : 0;
+        NAME(multiply_line)(g, l, block, line, run, past_run, k0, length, group, b, width,
+                            width > LANES ? 2 : 1, y + first_column, now, &ahead_left);
     }
 }
 
 /* Panel by panel: the packed filter is read from front to back, or packed piece by piece. */
-KERNEL void NAME(multiply_panel)(const gather *g, const gather_layout *l, const pixel_block *block, const filter_feed *feed,
-                                 ptrdiff_t group, ptrdiff_t panel, real *y) {
+KERNEL void NAME(multiply_panel)(const gather *g, const gather_layout *l, const pixel_block *block,
+                                 const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
     ptrdiff_t columns, width;
     const ptrdiff_t start = NAME(find_panel)(l, group, panel, &columns, &width);
     const piece_shape shape = shape_pieces(l, PIECE_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
     for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
         for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
-            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs), length = smaller(shape.rows, l->run_length - k0), first_k = run * l->run_length + k0;
+            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
+                            length = smaller(shape.rows, l->run_length - k0),
+                            first_k = run * l->run_length + k0;
             const real *b = (const real *)feed->packed + start + first_k * width;
             if (!feed->packed) {
-                NAME(pack_panel)(g, (const real *)feed->w, group, panel * l->panel_columns, columns, width, first_k,
-                                 first_k + (past_run - run) * length, (real *)feed->piece);
+                NAME(pack_panel)(g, (const real *)feed->w, group, panel * l->panel_columns, columns, width,
+                                 first_k, first_k + (past_run - run) * length, (real *)feed->piece);
                 b = (const real *)feed->piece;
             }
             NAME(multiply_piece)(g, l, block, feed, group, panel, run, past_run, k0, length, b, NULL, y);
         }
 }
 
-/* Few pixels, much filter: reading w is what takes time. Some rows of all panels at a time, so that w is read from front to back, and
-   the rows of the next piece are asked for, a cache line per k, while this one is multiplied. */
-KERNEL void NAME(multiply_streaming)(const gather *g, const gather_layout *l, const pixel_block *block, const filter_feed *feed, ptrdiff_t first_panel,
-                                     ptrdiff_t past_panel, real *y) {
+/* Few pixels, much filter: reading w is what takes time. Some rows of all panels at a time, so that w is read
+   from front to back, and the rows of the next piece are asked for, a cache line per k, while this one is
+   multiplied. */
+KERNEL void NAME(multiply_streaming)(const gather *g, const gather_layout *l, const pixel_block *block,
+                                     const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
+                                     real *y) {
     const real *w = (const real *)feed->w;
-    const piece_shape shape = shape_pieces(l, PIECE_BYTES / (larger(1, past_panel - first_panel) * l->panel_columns * (ptrdiff_t)sizeof(real)));
+    const piece_shape shape = shape_pieces(
+        l, PIECE_BYTES / (larger(1, past_panel - first_panel) * l->panel_columns * (ptrdiff_t)sizeof(real)));
     for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
         for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
-            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs), length = smaller(shape.rows, l->run_length - k0), first_k = run * l->run_length + k0;
+            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
+                            length = smaller(shape.rows, l->run_length - k0),
+                            first_k = run * l->run_length + k0;
             const ptrdiff_t rows = (past_run - run) * length;
             real *piece = (real *)feed->piece;
             for (ptrdiff_t panel = first_panel; panel < past_panel; panel++) {
                 ptrdiff_t columns, width;
                 (void)NAME(find_panel)(l, 0, panel, &columns, &width);
-                NAME(pack_panel)(g, w, 0, panel * l->panel_columns, columns, width, first_k, first_k + rows, piece + (panel - first_panel) * rows * l->panel_columns);
+                NAME(pack_panel)(g, w, 0, panel * l->panel_columns, columns, width, first_k, first_k + rows,
+                                 piece + (panel - first_panel) * rows * l->panel_columns);
             }
             for (ptrdiff_t panel = first_panel; panel < past_panel; panel++)
-                NAME(multiply_piece)(g, l, block, feed, 0, panel, run, past_run, k0, length, piece + (panel - first_panel) * rows * l->panel_columns,
-                                     first_k + 2 * rows <= l->depth ? w + (first_k + rows) * g->shape.out_channels + panel * l->panel_columns : NULL, y);
+                NAME(multiply_piece)(g, l, block, feed, 0, panel, run, past_run, k0, length,
+                                     piece + (panel - first_panel) * rows * l->panel_columns,
+                                     first_k + 2 * rows <= l->depth
+                                         ? w + (first_k + rows) * g->shape.out_channels
+                                               + panel * l->panel_columns
+                                         : NULL,
+                                     y);
         }
 }
 
-/* Where the whole packed filter is small it stays in the cache, and the pixels stream by instead: each is read once. */
-KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l, const pixel_block *block, const filter_feed *feed, real *y) {
+/* Where the whole packed filter is small it stays in the cache, and the pixels stream by instead: each is
+   read once. */
+KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l, const pixel_block *block,
+                                        const filter_feed *feed, real *y) {
     const real *bias = (const real *)feed->bias;
     const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS);
     for (ptrdiff_t line = 0; line < block->lines; line++) {
@@ -231,18 +278,22 @@ KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l,
             const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
             for (ptrdiff_t group = 0; group < g->shape.groups; group++) {
                 const real *a = (const real *)block->a + line * block->line_step + pixel * l->pixel_step
-                    + group * (g->shape.in_channels / g->shape.groups);
+                                + group * (g->shape.in_channels / g->shape.groups);
                 for (ptrdiff_t panel = 0; panel < l->panels_per_group; panel++) {
                     ptrdiff_t columns, width;
                     const ptrdiff_t start = NAME(find_panel)(l, group, panel, &columns, &width);
                     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-                    /* while the first panel runs, ask for the next tile's inputs; while the others do, for the lines it will write */
-                    const real *next = panel == 0 ? a + pixels * l->pixel_step : y + y_starts[pixel] + pixels * g->y_col_step;
-                    const tile_ending ending = {bias ? bias + first_column : NULL, columns, 0, feed->relu,
-                                                (const char *)next + (panel > 1 ? (panel - 1) * l->depth * 64 : 0), 64};
-                    NAME(tiles)[pixels][width > LANES](a, l->pixel_step, block->run_starts + first, past - first, l->run_length,
-                                                       (const real *)feed->packed + start + first * l->run_length * width, width,
-                                                       y + first_column, y_starts + pixel, &ending);
+                    /* while the first panel runs, ask for the next tile's inputs; while the others do, for
+                       the lines it will write */
+                    const real *next = panel == 0 ? a + pixels * l->pixel_step
+                                                  : y + y_starts[pixel] + pixels * g->y_col_step;
+                    const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
+                    const tile_ending ending = {
+                        bias ? bias + first_column : NULL, columns, 0, feed->relu, ahead, 64};
+                    const real *b = (const real *)feed->packed + start + first * l->run_length * width;
+                    const NAME(tile_function) multiply = NAME(tiles)[pixels][width > LANES];
+                    multiply(a, l->pixel_step, block->run_starts + first, past - first, l->run_length, b,
+                             width, y + first_column, y_starts + pixel, &ending);
                 }
             }
             pixel += pixels;
@@ -250,74 +301,98 @@ KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l,
     }
 }
 
-#ifndef SMALL_FILTER_BYTES
 #define SMALL_FILTER_BYTES (256 * 1024)
-#endif
 
 /* Fills the table of where each run starts, relative to a pixel of the left matrix. */
 INLINE void NAME(list_runs)(const gather *g, const gather_layout *l, ptrdiff_t *run_starts) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t run = 0; run < l->runs; run++) {
-        const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row), tap_col = run % larger(1, l->runs_per_tap_row);
-        run_starts[run] = l->source == PADDED_ROWS
-            ? (tap_row * s->dilation_rows * l->padded_cols + tap_col * s->dilation_cols) * s->in_channels : run * s->in_channels;
+        const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row),
+                        tap_col = run % larger(1, l->runs_per_tap_row);
+        run_starts[run] =
+            l->source == PADDED_ROWS
+                ? (tap_row * s->dilation_rows * l->padded_cols + tap_col * s->dilation_cols) * s->in_channels
+                : run * s->in_channels;
     }
 }
 
+/* What every thread of one run_gather knows. */
+#ifndef TEACHCONV_GATHER_RUN
+#define TEACHCONV_GATHER_RUN
+typedef struct {
+    const gather *g;
+    const gather_layout *l;
+    /* blocks share the work among threads; where they are few, each block's panels are shared too */
+    ptrdiff_t shares;
+    int small_filter, streaming;
+} gather_run;
+#endif
+
+/* One block's pixels, and its share of the panels. */
+INLINE void NAME(run_block)(const gather_run *r, const real *x, ptrdiff_t job, real *buffer,
+                            pixel_block *block, const filter_feed *feed, real *y) {
+    const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
+    const ptrdiff_t first_panel = panels * share / r->shares, past_panel = panels * (share + 1) / r->shares;
+    NAME(fill_block)(r->g, r->l, x, job / r->shares, buffer, block);
+    if (r->small_filter) NAME(multiply_small_filter)(r->g, r->l, block, feed, y);
+    else if (r->streaming) NAME(multiply_streaming)(r->g, r->l, block, feed, first_panel, past_panel, y);
+    else
+        for (ptrdiff_t panel = first_panel; panel < past_panel; panel++)
+            NAME(multiply_panel)(r->g, r->l, block, feed, panel / r->l->panels_per_group,
+                                 panel % r->l->panels_per_group, y);
+}
+
+/* One thread's part: its scratch, and its blocks. Called by every thread of a parallel region. */
+INLINE int NAME(run_blocks)(const gather_run *r, const real *x, filter_feed feed, real *y) {
+    const gather_layout *l = r->l;
+    const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
+    const ptrdiff_t piece_numbers =
+        feed.packed ? 0 : whole_lines(PIECE_BYTES / (ptrdiff_t)sizeof(real) + 2 * LANES);
+    const ptrdiff_t table_bytes = (l->block_rows * l->block_cols + l->runs) * (ptrdiff_t)sizeof(ptrdiff_t);
+    real *buffer =
+        (real *)new_scratch((buffer_numbers + piece_numbers) * (ptrdiff_t)sizeof(real) + table_bytes);
+    pixel_block block = {0};
+    if (buffer) {
+        ptrdiff_t *tables = (ptrdiff_t *)(buffer + buffer_numbers + piece_numbers);
+        feed.piece = buffer + buffer_numbers;
+        block.run_starts = tables;
+        block.y_starts = tables + l->runs;
+        NAME(list_runs)(r->g, l, tables);
+    }
+#pragma omp for schedule(dynamic, 1)
+    for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
+        if (buffer) NAME(run_block)(r, x, job, buffer, &block, &feed, y);
+    free_scratch(buffer);
+    return buffer ? CONV_OK : CONV_NO_MEMORY;
+}
+
 /* Any gather. `packed` is what pack_filter made of w, or NULL: then w is packed on the way. */
-KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const real *packed, const real *bias, int relu, real *y, int threads) {
+KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const real *packed,
+                            const real *bias, int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
     if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
     const gather_layout l = lay_out_gather(g, sizeof(real), TILE_PIXELS, LANES, threads);
-    const ptrdiff_t filter_numbers = packed_filter_numbers(g, &l, LANES), panels = s->groups * l.panels_per_group;
-    const int small_filter = filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES;
+    const ptrdiff_t filter_numbers = packed_filter_numbers(g, &l, LANES),
+                    panels = s->groups * l.panels_per_group;
+    gather_run r = {g, &l, 1, filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES, 0};
     real *own_packed = NULL;
-    if (!packed && (small_filter || l.blocks > 4 * threads)) { /* used often enough to be worth packing as a whole */
+    const int used_often = r.small_filter || l.blocks > 4 * threads;
+    if (!packed && used_often) { /* worth packing as a whole */
         own_packed = (real *)new_scratch(checked_times(filter_numbers, sizeof(real)));
         if (!own_packed) return CONV_NO_MEMORY;
         NAME(pack_filter)(g, &l, w, own_packed, threads);
         packed = own_packed;
     }
-    /* blocks share the work among threads; where they are few, each block's panels are shared too */
-    const ptrdiff_t shares = threads > 1 && l.blocks < 2 * threads && !small_filter ? smaller(panels, threads) : 1;
-    const int streaming = !packed && !g->swapped && s->groups == 1 && panels <= PIECE_BYTES / (32 * l.panel_columns * (ptrdiff_t)sizeof(real));
-    int failed = 0;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        const ptrdiff_t buffer_numbers = divide_up(l.buffer_size, 16) * 16, piece_numbers = packed ? 0 : PIECE_BYTES / (ptrdiff_t)sizeof(real) + 2 * LANES;
-        real *buffer = (real *)new_scratch((buffer_numbers + piece_numbers) * (ptrdiff_t)sizeof(real)
-                                           + (l.block_rows * l.block_cols + l.runs) * (ptrdiff_t)sizeof(ptrdiff_t));
-        if (!buffer) {
-#pragma omp atomic write
-            failed = 1;
-        }
-        ptrdiff_t *tables = buffer ? (ptrdiff_t *)(buffer + buffer_numbers + piece_numbers) : NULL;
-        const filter_feed feed = {w, packed, buffer ? buffer + buffer_numbers : NULL, bias, relu};
-        pixel_block block = {0};
-        block.run_starts = tables;
-        block.y_starts = tables ? tables + l.runs : NULL;
-        if (buffer) NAME(list_runs)(g, &l, tables);
-#pragma omp for schedule(dynamic, 1)
-        for (ptrdiff_t job = 0; job < l.blocks * shares; job++) {
-            if (!buffer) continue;
-            const ptrdiff_t share = job % shares;
-            NAME(fill_block)(g, &l, x, job / shares, buffer, &block);
-            if (small_filter) {
-                NAME(multiply_small_filter)(g, &l, &block, &feed, y);
-                continue;
-            }
-            if (streaming) {
-                NAME(multiply_streaming)(g, &l, &block, &feed, panels * share / shares, panels * (share + 1) / shares, y);
-                continue;
-            }
-            for (ptrdiff_t panel = panels * share / shares; panel < panels * (share + 1) / shares; panel++)
-                NAME(multiply_panel)(g, &l, &block, &feed, panel / l.panels_per_group, panel % l.panels_per_group, y);
-        }
-        free_scratch(buffer);
-    }
+    if (threads > 1 && l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(panels, threads);
+    r.streaming = !packed && !g->swapped && s->groups == 1
+                  && panels <= PIECE_BYTES / (32 * l.panel_columns * (ptrdiff_t)sizeof(real));
+    const filter_feed feed = {w, packed, NULL, bias, relu};
+    int status = CONV_OK;
+#pragma omp parallel num_threads(threads) reduction(| : status) if (threads > 1)
+    status |= NAME(run_blocks)(&r, x, feed, y);
     free_scratch(own_packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+    return status;
 }
 
 /* ---- the forward op ---- */
@@ -341,7 +416,8 @@ KERNEL int NAME(row_gemm_pack)(const conv_problem *p, const real *w, real *packe
     return CONV_OK;
 }
 
-KERNEL int NAME(row_gemm_run)(const conv_problem *p, const real *x, const real *w, const real *packed, const real *bias, int relu, real *y, int threads) {
+KERNEL int NAME(row_gemm_run)(const conv_problem *p, const real *x, const real *w, const real *packed,
+                              const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
     return NAME(run_gather)(&g, x, w, packed, bias, relu, y, threads);
 }

@@ -1,6 +1,6 @@
 /* winograd2: F(2x2, 3x3), four outputs per channel pair for 16 multiply-adds instead of 36.
 
-     4x4 inputs d, 3x3 filter g, 2x2 outputs:      y = A' [ (G g G') * (B' d B) ] A        * is element by element
+     4x4 inputs d, 3x3 filter g, 2x2 outputs:      y = A' [ (G g G') * (B' d B) ] A     (* element by element)
 
         B' = 1  0 -1  0        G =  1   0   0         A' = 1 1  1  0
              0  1  1  0            1/2 1/2 1/2             0 1 -1 -1
@@ -13,32 +13,38 @@
         tiles  [    V[e]     ]  x  [ U[e] ]                 e = 0..15
 
      for each block of tiles (their V, 16 matrices, fits the second-level cache)
-       transform the block's inputs into V                  (and look at their range, since they are in registers anyway)
+       transform the block's inputs into V           (and look at their range: they are in registers anyway)
        for each panel of 2 vectors of out_channels
          for each group of up to 14 tiles
-           for e in 16:  register_tile.h: M[e]              (the group's 16 products stay in the first-level cache ...)
-           transform M back into 2x2 outputs                (... until they are used here)
+           for e in 16:  register_tile.h: M[e]         (the 16 products stay in the first-level cache ...)
+           transform M back into 2x2 outputs         (... until they are used here)
 
    Gained over row_gemm: 2.25 times fewer multiply-adds, for about 100 additions per tile and channel.
 
-   Order of every cell's sum: in_channel, then A'.A: independent of block, group, panel and thread. Same bits always.
-   Non-finite, huge or tiny data: an image whose numbers are not all below 2^50 (float64: 2^450), or all below 2^-50 and not zero, is
-   done again by row_gemm; so is every image where the filter is like that. The filter must be finite, as there. */
+   Order of every cell's sum: in_channel, then A'.A: independent of block, group, panel and thread. Same bits
+   always.
+   Non-finite, huge or tiny data: an image whose numbers are not all below 2^50 (float64: 2^450), or all below
+   2^-50 and not zero, is done again by row_gemm; so is every image where the filter is like that. The filter
+   must be finite, as there.
+   Scratch: V of one block, and of U one panel; at least one tile's V. */
 
 #ifndef TEACHCONV_WINOGRAD2_H
 #define TEACHCONV_WINOGRAD2_H
-#define WINOGRAD2_BLOCK_BYTES (1024 * 1024)
+#define WINOGRAD2_BLOCK_BYTES (1024 * 1024) /* of V, where that holds two groups of tiles */
+/* of one panel of U, made anew for every block where blocks are few */
+#define WINOGRAD2_PANEL_BYTES (1536 * 1024)
 
 typedef struct {
-    ptrdiff_t tile_rows, tile_cols, tiles;        /* of one image; of the batch */
+    ptrdiff_t tile_rows, tile_cols, tiles; /* of one image; of the batch */
     ptrdiff_t block_tiles, blocks;
-    ptrdiff_t depth, depth_step, element_step;    /* in_channels, rounded up to vectors; numbers from V[e] to V[e+1] */
+    ptrdiff_t depth, depth_step; /* in_channels; rounded up to vectors */
+    ptrdiff_t element_step;      /* numbers from V[e] to V[e+1] */
     ptrdiff_t panels;
 } winograd2_layout;
 
 static inline int winograd2_can(const conv_problem *p) {
-    return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1 && p->dilation_rows == 1
-        && p->dilation_cols == 1 && p->groups == 1 && p->in_channels > 0;
+    return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1
+           && p->dilation_rows == 1 && p->dilation_cols == 1 && p->groups == 1 && p->in_channels > 0;
 }
 #endif
 
@@ -51,11 +57,18 @@ INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int threads) {
     l.depth = s->in_channels;
     l.depth_step = divide_up(l.depth, LANES) * LANES;
     l.panels = divide_up(s->out_channels, 2 * LANES);
-    const ptrdiff_t fit = WINOGRAD2_BLOCK_BYTES / (16 * l.depth_step * (ptrdiff_t)sizeof(real)) / TILE_PIXELS * TILE_PIXELS;
-    l.block_tiles = smaller(l.tiles, larger(2 * TILE_PIXELS, fit));
-    if (threads > 1) l.block_tiles = smaller(l.block_tiles, larger(TILE_PIXELS, divide_up(divide_up(l.tiles, threads), TILE_PIXELS) * TILE_PIXELS));
+    const ptrdiff_t fit =
+        WINOGRAD2_BLOCK_BYTES / (16 * l.depth_step * (ptrdiff_t)sizeof(real)) / TILE_PIXELS * TILE_PIXELS;
+    const ptrdiff_t most =
+        (SCRATCH_BYTES - WINOGRAD2_PANEL_BYTES - 4096) / (16 * l.depth_step * (ptrdiff_t)sizeof(real));
+    l.block_tiles = smaller(l.tiles, larger(1, smaller(most, larger(2 * TILE_PIXELS, fit))));
+    if (threads > 1)
+        l.block_tiles =
+            smaller(l.block_tiles,
+                    larger(TILE_PIXELS, divide_up(divide_up(l.tiles, threads), TILE_PIXELS) * TILE_PIXELS));
     l.blocks = l.block_tiles ? divide_up(l.tiles, l.block_tiles) : 0;
-    l.element_step = l.block_tiles * l.depth_step + LANES; /* + LANES: 16 streams a power of two apart would share one cache set */
+    /* + LANES: 16 streams a power of two apart would share one cache set */
+    l.element_step = l.block_tiles * l.depth_step + LANES;
     return l;
 }
 
@@ -69,29 +82,36 @@ INLINE void NAME(winograd2_inputs)(vec *d, int step) {
 }
 
 /* One tile: 4x4 inputs of LANES channels at a time, into the 16 matrices V. */
-INLINE void NAME(winograd2_transform_tile)(const conv_problem *s, const winograd2_layout *l, const real *x, ptrdiff_t image, ptrdiff_t tile_row,
-                                           ptrdiff_t tile_col, real *v, NAME(range) *range) {
+INLINE void NAME(winograd2_transform_tile)(const conv_problem *s, const winograd2_layout *l, const real *x,
+                                           ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col, real *v,
+                                           NAME(range) * range) {
     const ptrdiff_t row = 2 * tile_row - s->pad_top, col = 2 * tile_col - s->pad_left;
     const int inside = row >= 0 && col >= 0 && row + 4 <= s->in_rows && col + 4 <= s->in_cols;
     /* tiles overlap: away from the border the middle 2x2 of each tile cover the image once */
-    const int border = !inside || tile_row == 0 || tile_col == 0 || tile_row == l->tile_rows - 1 || tile_col == l->tile_cols - 1;
+    const int border = !inside || tile_row == 0 || tile_col == 0 || tile_row == l->tile_rows - 1
+                       || tile_col == l->tile_cols - 1;
     const real *corner = x + ((image * s->in_rows + row) * s->in_cols + col) * s->in_channels;
     for (ptrdiff_t c = 0; c < l->depth; c += LANES) {
         vec d[16];
         const ptrdiff_t lanes = smaller(LANES, l->depth - c);
         if (inside && lanes == LANES) {
             UNROLL(16)
-            for (int e = 0; e < 16; e++) d[e] = NAME(load)(corner + ((e / 4) * s->in_cols + e % 4) * s->in_channels + c);
+            for (int e = 0; e < 16; e++)
+                d[e] = NAME(load)(corner + ((e / 4) * s->in_cols + e % 4) * s->in_channels + c);
         } else {
             for (int e = 0; e < 16; e++) {
                 const ptrdiff_t in_row = row + e / 4, in_col = col + e % 4;
                 const int there = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
-                const real *from = x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels + c;
+                const real *from =
+                    x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels + c;
                 d[e] = !there ? (vec){0} : lanes == LANES ? NAME(load)(from) : NAME(load_part)(from, lanes);
             }
         }
-        if (border) for (int e = 0; e < 16; e++) NAME(look_at)(range, d[e]);
-        else NAME(look_at)(range, d[5]), NAME(look_at)(range, d[6]), NAME(look_at)(range, d[9]), NAME(look_at)(range, d[10]);
+        if (border)
+            for (int e = 0; e < 16; e++) NAME(look_at)(range, d[e]);
+        else
+            NAME(look_at)(range, d[5]), NAME(look_at)(range, d[6]), NAME(look_at)(range, d[9]),
+                NAME(look_at)(range, d[10]);
         UNROLL(4)
         for (int i = 0; i < 4; i++) NAME(winograd2_inputs)(d + i, 4);
         UNROLL(4)
@@ -102,13 +122,15 @@ INLINE void NAME(winograd2_transform_tile)(const conv_problem *s, const winograd
 }
 
 /* The block's tiles; what was seen of each image goes to image_flags. */
-KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winograd2_layout *l, const real *x, ptrdiff_t first, ptrdiff_t past,
-                                             real *v, int *image_flags) {
+KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winograd2_layout *l, const real *x,
+                                             ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
     NAME(range) range = {0};
     for (ptrdiff_t tile = first; tile < past; tile++, v += l->depth_step) {
-        const ptrdiff_t tile_col = tile % l->tile_cols, tile_row = tile / l->tile_cols % l->tile_rows, image = tile / l->tile_cols / l->tile_rows;
+        const ptrdiff_t tile_col = tile % l->tile_cols, tile_row = tile / l->tile_cols % l->tile_rows,
+                        image = tile / l->tile_cols / l->tile_rows;
         NAME(winograd2_transform_tile)(s, l, x, image, tile_row, tile_col, v, &range);
-        if (tile + 1 == past || (tile + 1) % (l->tile_rows * l->tile_cols) == 0) { /* the image or the block ends */
+        /* the image or the block ends */
+        if (tile + 1 == past || (tile + 1) % (l->tile_rows * l->tile_cols) == 0) {
             const int flags = NAME(range_flags)(&range);
 #pragma omp atomic
             image_flags[image] |= flags;
@@ -120,19 +142,23 @@ KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winogr
 /* U of one panel: [16][in_channels][width], from the 3x3 taps. Returns what was seen of the filter. */
 KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrdiff_t panel, real *u) {
     const ptrdiff_t depth = g->shape.in_channels, first_column = panel * 2 * LANES;
-    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column), width = columns > LANES ? 2 * LANES : LANES;
+    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column),
+                    width = columns > LANES ? 2 * LANES : LANES;
     const vec half = (vec){0} + (real)0.5;
-    real taps[9 * 16 * 2 * 16]; /* [tap][16 channels][width]: a few channels at a time, so that they stay in the first-level cache */
+    /* [tap][16 channels][width]: a few channels at a time, so that they stay in the first-level cache */
+    real taps[9 * 16 * 2 * 16];
     NAME(range) range = {0};
     for (ptrdiff_t first = 0; first < depth; first += 16) {
         const ptrdiff_t count = smaller(16, depth - first);
         for (ptrdiff_t tap = 0; tap < 9; tap++)
-            NAME(pack_panel)(g, w, 0, first_column, columns, width, tap * depth + first, tap * depth + first + count, taps + tap * 16 * width);
+            NAME(pack_panel)(g, w, 0, first_column, columns, width, tap * depth + first,
+                             tap * depth + first + count, taps + tap * 16 * width);
         for (ptrdiff_t i = 0; i < count * width; i += LANES) {
             vec t[4][3], o[4];
             UNROLL(3)
             for (int j = 0; j < 3; j++) {
-                const vec g0 = NAME(load)(taps + j * 16 * width + i), g1 = NAME(load)(taps + (3 + j) * 16 * width + i);
+                const vec g0 = NAME(load)(taps + j * 16 * width + i),
+                          g1 = NAME(load)(taps + (3 + j) * 16 * width + i);
                 const vec g2 = NAME(load)(taps + (6 + j) * 16 * width + i), outer = g0 + g2;
                 NAME(look_at)(&range, g0), NAME(look_at)(&range, g1), NAME(look_at)(&range, g2);
                 t[0][j] = g0, t[1][j] = half * (outer + g1), t[2][j] = half * (outer - g1), t[3][j] = g2;
@@ -140,9 +166,11 @@ KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrd
             UNROLL(4)
             for (int e = 0; e < 4; e++) {
                 const vec outer = t[e][0] + t[e][2];
-                o[0] = t[e][0], o[1] = half * (outer + t[e][1]), o[2] = half * (outer - t[e][1]), o[3] = t[e][2];
+                o[0] = t[e][0], o[1] = half * (outer + t[e][1]), o[2] = half * (outer - t[e][1]),
+                o[3] = t[e][2];
                 UNROLL(4)
-                for (int f = 0; f < 4; f++) NAME(store)(u + (4 * e + f) * depth * width + first * width + i, o[f]);
+                for (int f = 0; f < 4; f++)
+                    NAME(store)(u + (4 * e + f) * depth * width + first * width + i, o[f]);
             }
         }
     }
@@ -150,36 +178,45 @@ KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrd
 }
 
 /* 16 products of a group of tiles into 2x2 outputs each. m: [16][TILE_PIXELS][width]. */
-INLINE void NAME(winograd2_outputs)(const gather *g, const winograd2_layout *l, const real *m, ptrdiff_t first_tile, ptrdiff_t tiles,
-                                    ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu, real *y) {
+INLINE void NAME(winograd2_outputs)(const gather *g, const winograd2_layout *l, const real *m,
+                                    ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns,
+                                    const real *bias, int relu, real *y) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t i = 0; i < tiles; i++) {
-        const ptrdiff_t tile = first_tile + i, tile_col = tile % l->tile_cols, tile_row = tile / l->tile_cols % l->tile_rows;
-        real *corner = y + tile / l->tile_cols / l->tile_rows * g->y_image_step + 2 * tile_row * g->y_row_step + 2 * tile_col * g->y_col_step;
-        const ptrdiff_t rows = smaller(2, s->out_rows - 2 * tile_row), cols = smaller(2, s->out_cols - 2 * tile_col);
+        const ptrdiff_t tile = first_tile + i, tile_col = tile % l->tile_cols,
+                        tile_row = tile / l->tile_cols % l->tile_rows;
+        real *corner = y + tile / l->tile_cols / l->tile_rows * g->y_image_step + 2 * tile_row * g->y_row_step
+                       + 2 * tile_col * g->y_col_step;
+        const ptrdiff_t rows = smaller(2, s->out_rows - 2 * tile_row),
+                        cols = smaller(2, s->out_cols - 2 * tile_col);
         for (ptrdiff_t c = 0; c < width; c += LANES) {
             vec t[2][4], o[2][2];
             UNROLL(4)
             for (int j = 0; j < 4; j++) {
                 const real *at = m + i * width + c + j * TILE_PIXELS * width;
                 const vec m0 = NAME(load)(at), m1 = NAME(load)(at + 4 * TILE_PIXELS * width);
-                const vec m2 = NAME(load)(at + 8 * TILE_PIXELS * width), m3 = NAME(load)(at + 12 * TILE_PIXELS * width);
+                const vec m2 = NAME(load)(at + 8 * TILE_PIXELS * width),
+                          m3 = NAME(load)(at + 12 * TILE_PIXELS * width);
                 t[0][j] = m0 + m1 + m2, t[1][j] = m1 - m2 - m3;
             }
             UNROLL(2)
-            for (int r = 0; r < 2; r++) o[r][0] = t[r][0] + t[r][1] + t[r][2], o[r][1] = t[r][1] - t[r][2] - t[r][3];
+            for (int r = 0; r < 2; r++)
+                o[r][0] = t[r][0] + t[r][1] + t[r][2], o[r][1] = t[r][1] - t[r][2] - t[r][3];
             for (int r = 0; r < rows; r++)
                 for (int q = 0; q < cols; q++)
-                    NAME(finish_sum)(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q], bias ? bias + c : NULL, columns - c, relu);
+                    NAME(finish_sum)(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
+                                     bias ? bias + c : NULL, columns - c, relu);
         }
     }
 }
 
 /* One panel: the 16 products of each group of tiles, and back. */
-KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l, const real *v, const real *u, ptrdiff_t panel, ptrdiff_t first,
-                                     ptrdiff_t past, const real *bias, int relu, real *y) {
-    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES), width = columns > LANES ? 2 * LANES : LANES;
-    real m[16 * TILE_PIXELS * 2 * VECTOR_BYTES / sizeof(real)] __attribute__((aligned(64)));
+KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l, const real *v, const real *u,
+                                     ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias,
+                                     int relu, real *y) {
+    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
+                    width = columns > LANES ? 2 * LANES : LANES;
+    _Alignas(64) real m[16 * TILE_PIXELS * 2 * VECTOR_BYTES / sizeof(real)];
     ptrdiff_t m_starts[TILE_PIXELS];
     const ptrdiff_t run_start = 0, groups = divide_up(past - first, TILE_PIXELS);
     const tile_ending ending = {NULL, width, 0, 0, u, 0};
@@ -187,38 +224,46 @@ KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l,
     if (bias) bias += panel * 2 * LANES;
     for (ptrdiff_t group = 0, tile = first; group < groups; group++) {
         const ptrdiff_t tiles = divide_up(past - tile, groups - group);
+        const NAME(tile_function) multiply = NAME(tiles)[tiles][width > LANES];
+        const real *a = v + (tile - first) * l->depth_step;
         for (int e = 0; e < 16; e++)
-            NAME(tiles)[tiles][width > LANES](v + e * l->element_step + (tile - first) * l->depth_step, l->depth_step, &run_start, 1, l->depth,
-                                              u + e * l->depth * width, width, m + e * TILE_PIXELS * width, m_starts, &ending);
+            multiply(a + e * l->element_step, l->depth_step, &run_start, 1, l->depth,
+                     u + e * l->depth * width, width, m + e * TILE_PIXELS * width, m_starts, &ending);
         NAME(winograd2_outputs)(g, l, m, tile, tiles, width, columns, bias, relu, y + panel * 2 * LANES);
         tile += tiles;
     }
 }
 
-INLINE ptrdiff_t NAME(winograd2_panel_start)(const gather *g, ptrdiff_t panel) { return 16 * g->shape.in_channels * panel * 2 * LANES; }
+INLINE ptrdiff_t NAME(winograd2_panel_start)(const gather *g, ptrdiff_t panel) {
+    return 16 * g->shape.in_channels * panel * 2 * LANES;
+}
 
 KERNEL int NAME(winograd2_transform_filters)(const gather *g, const real *w, real *u, int threads) {
     const ptrdiff_t panels = divide_up(g->shape.out_channels, 2 * LANES);
     int flags = 0;
     threads = useful_threads((double)g->shape.in_channels * g->shape.out_channels * 32, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
-    for (ptrdiff_t panel = 0; panel < panels; panel++) flags |= NAME(winograd2_transform_filter)(g, w, panel, u + NAME(winograd2_panel_start)(g, panel));
+    for (ptrdiff_t panel = 0; panel < panels; panel++)
+        flags |= NAME(winograd2_transform_filter)(g, w, panel, u + NAME(winograd2_panel_start)(g, panel));
     return flags;
 }
 
 INLINE ptrdiff_t NAME(winograd2_filter_bytes)(const gather *g) {
-    return checked_times(checked_times(16 * g->shape.in_channels, divide_up(g->shape.out_channels, LANES) * LANES), sizeof(real));
+    return checked_times(
+        checked_times(16 * g->shape.in_channels, divide_up(g->shape.out_channels, LANES) * LANES),
+        sizeof(real));
 }
 
-/* Transforms and multiplies; what was seen of each image and of the filter tells which images the caller must do again. */
-KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, const real *u, const real *bias, int relu, real *y, int threads,
-                               int *image_flags, int *filter_flags) {
+/* Transforms and multiplies; what was seen of each image and of the filter tells which images the caller must
+   do again. */
+KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, const real *u, const real *bias,
+                               int relu, real *y, int threads, int *image_flags, int *filter_flags) {
     const conv_problem *s = &g->shape;
     const winograd2_layout l = NAME(winograd2_lay_out)(g, threads);
     const ptrdiff_t panel_numbers = 16 * l.depth * 2 * LANES;
     real *own_u = NULL;
     int seen = 0, failed = 0;
-    if (!u && (l.blocks > 2 * threads || panel_numbers * (ptrdiff_t)sizeof(real) > 1536 * 1024)) {
+    if (!u && (l.blocks > 2 * threads || panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD2_PANEL_BYTES)) {
         own_u = (real *)new_scratch(NAME(winograd2_filter_bytes)(g));
         if (!own_u) return CONV_NO_MEMORY;
         seen = NAME(winograd2_transform_filters)(g, w, own_u, threads);
@@ -227,17 +272,21 @@ KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, co
     const ptrdiff_t shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1;
 #pragma omp parallel num_threads(threads) reduction(| : seen, failed) if (threads > 1)
     {
-        real *v = (real *)new_scratch((16 * l.element_step + (u ? 0 : panel_numbers)) * (ptrdiff_t)sizeof(real));
+        real *v =
+            (real *)new_scratch((16 * l.element_step + (u ? 0 : panel_numbers)) * (ptrdiff_t)sizeof(real));
         if (!v) failed = 1;
         real *own_panel = v + 16 * l.element_step;
 #pragma omp for schedule(dynamic, 1)
         for (ptrdiff_t job = 0; job < l.blocks * shares; job++) {
-            const ptrdiff_t share = job % shares, first = job / shares * l.block_tiles, past = smaller(l.tiles, first + l.block_tiles);
+            const ptrdiff_t share = job % shares, first = job / shares * l.block_tiles,
+                            past = smaller(l.tiles, first + l.block_tiles);
             if (!v) continue;
             NAME(winograd2_transform_inputs)(s, &l, x, first, past, v, image_flags);
-            for (ptrdiff_t panel = l.panels * share / shares; panel < l.panels * (share + 1) / shares; panel++) {
+            for (ptrdiff_t panel = l.panels * share / shares; panel < l.panels * (share + 1) / shares;
+                 panel++) {
                 if (!u) seen |= NAME(winograd2_transform_filter)(g, w, panel, own_panel);
-                NAME(winograd2_multiply)(g, &l, v, u ? u + NAME(winograd2_panel_start)(g, panel) : own_panel, panel, first, past, bias, relu, y);
+                NAME(winograd2_multiply)(g, &l, v, u ? u + NAME(winograd2_panel_start)(g, panel) : own_panel,
+                                         panel, first, past, bias, relu, y);
             }
         }
         free_scratch(v);
@@ -247,7 +296,8 @@ KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, co
     return failed ? CONV_NO_MEMORY : CONV_OK;
 }
 
-KERNEL int NAME(winograd2_gather)(const gather *g, const real *x, const real *w, const real *u, const real *bias, int relu, real *y, int threads) {
+KERNEL int NAME(winograd2_gather)(const gather *g, const real *x, const real *w, const real *u,
+                                  const real *bias, int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
     if (!winograd2_can(s)) return CONV_UNSUPPORTED;
     if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
@@ -259,13 +309,14 @@ KERNEL int NAME(winograd2_gather)(const gather *g, const real *x, const real *w,
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image]))
-            status = w ? NAME(run_gather)(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL, bias, relu,
-                                          y + image * g->y_image_step, threads) : CONV_OUT_OF_RANGE;
+            status = w ? NAME(run_gather)(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w,
+                                          NULL, bias, relu, y + image * g->y_image_step, threads)
+                       : CONV_OUT_OF_RANGE;
     free(image_flags);
     return status;
 }
 
-/* ---- the forward op, and the input gradient of a stride-1 convolution, whose only phase is a 3x3 gather ---- */
+/* ---- the forward op; and the input gradient at stride 1, whose only phase is a 3x3 gather ---- */
 
 KERNEL ptrdiff_t NAME(winograd2_packed_bytes)(const conv_problem *p) {
     const gather g = forward_gather(p);
@@ -275,10 +326,12 @@ KERNEL ptrdiff_t NAME(winograd2_packed_bytes)(const conv_problem *p) {
 KERNEL int NAME(winograd2_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
     const gather g = forward_gather(p);
     if (!winograd2_can(p)) return CONV_UNSUPPORTED;
-    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK : CONV_OUT_OF_RANGE;
+    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK
+                                                                                    : CONV_OUT_OF_RANGE;
 }
 
-KERNEL int NAME(winograd2_run)(const conv_problem *p, const real *x, const real *w, const real *packed, const real *bias, int relu, real *y, int threads) {
+KERNEL int NAME(winograd2_run)(const conv_problem *p, const real *x, const real *w, const real *packed,
+                               const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
     return NAME(winograd2_gather)(&g, x, w, packed, bias, relu, y, threads);
 }
@@ -293,10 +346,12 @@ KERNEL int NAME(winograd2_input_pack)(const conv_problem *p, const real *w, real
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
     if (!winograd2_can(p) || !winograd2_can(&g.shape)) return CONV_UNSUPPORTED;
-    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK : CONV_OUT_OF_RANGE;
+    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK
+                                                                                    : CONV_OUT_OF_RANGE;
 }
 
-KERNEL int NAME(winograd2_input_run)(const conv_problem *p, const real *dy, const real *w, const real *packed, const real *bias, int relu, real *dx, int threads) {
+KERNEL int NAME(winograd2_input_run)(const conv_problem *p, const real *dy, const real *w, const real *packed,
+                                     const real *bias, int relu, real *dx, int threads) {
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
     if (!winograd2_can(p)) return CONV_UNSUPPORTED;

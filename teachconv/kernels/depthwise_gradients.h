@@ -1,0 +1,344 @@
+/* The two gradients of depthwise.
+
+   Input gradient: the same gather over dy, phase by phase (see phases.h), with the taps read backwards:
+   depthwise_row does it.
+
+   Filter gradient: turned inside out. Up to 9 taps have a sum each, and the pixels of a row run by:
+
+         dy:         | px 0 | px 1 | ...                        one vector of dy,
+         x, 3 rows:  | px -1  px 0  px 1 | px 2 | ...           and per tap row the new x: the others move on
+         sums:       9 vectors, one per tap                     (5 columns: two rows, 10 sums, at a time)
+
+     for each group of channels                                 <- threads share these, never the pixels
+       for each image, for each out row
+         for each stretch of out columns (its x fits the first-level cache)
+           for each block of LANES channels
+             for each pixel:  for each tap:  sum[tap] += x * dy
+
+   Gained over a pass per tap: dy is read once per 9 taps, x once per tap row.
+
+   Order of every cell's sum: input gradient: from the last tap of the phase to the first, then m; filter
+   gradient: image, out_row, out_col.
+   Same bits for any number of threads.
+   Non-finite data: anything anywhere; taps in the padding are left out.
+   Scratch as in depthwise.h; the filter gradient's sums (1 MB, at least one vector's worth); with a
+   multiplier, the input gradient's row of dx before it is summed. */
+#ifndef TEACHCONV_DEPTHWISE_GRADIENTS_H
+#define TEACHCONV_DEPTHWISE_GRADIENTS_H
+
+/* What the filter gradient of one group of lanes walks over. */
+typedef struct {
+    const void *const *tap_starts; /* [tap col][tap row]: that tap of out column 0, first lane of the group */
+    const void *dy;                /* out column 0 */
+    ptrdiff_t first_row, past_row; /* the tap rows inside the image */
+    ptrdiff_t x_pixel, x_block, dy_pixel, dy_block, blocks;
+    ptrdiff_t last_back; /* how far the last block steps back */
+} depthwise_taps_walk;
+#endif
+
+/* The multiplier's outputs of one row of dx, summed into their channel. */
+INLINE void NAME(sum_multiplier)(const real *spread, ptrdiff_t cells, ptrdiff_t channels,
+                                 ptrdiff_t multiplier, const real *bias, int relu, real *row) {
+    for (ptrdiff_t cell = 0; cell < cells; cell++) {
+        real sum = 0;
+        for (ptrdiff_t m = 0; m < multiplier; m++) sum += spread[cell * multiplier + m];
+        if (bias) sum += bias[cell % channels];
+        row[cell] = relu && sum < 0 ? 0 : sum;
+    }
+}
+
+/* One row of dx: it belongs to one row phase and is written by its column phases in turn. spread: room for
+   the row's multiplier, or NULL. */
+INLINE void NAME(depthwise_input_row)(const conv_problem *p, const row_cache *dy, ptrdiff_t image,
+                                      ptrdiff_t in_row, const real *packed, const real *bias, int relu,
+                                      real *spread, real *row) {
+    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels;
+    for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, p->in_cols); residue++) {
+        ptrdiff_t offset;
+        gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
+        if (g.shape.in_channels == 0)
+            g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap: zeros and bias */
+        NAME(depthwise_row)(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
+                            in_row / p->stride_rows, p->stride_cols * lanes,
+                            (spread ? spread : row) + residue * lanes);
+    }
+    if (spread)
+        NAME(sum_multiplier)(spread, p->in_cols * p->in_channels, p->in_channels, multiplier, bias, relu,
+                             row);
+}
+
+/* Rows of dx of one image, from row first_row on: at stride 1 one phase, and strips, as forward; else row by
+   row. */
+INLINE void NAME(depthwise_input_rows)(const conv_problem *p, const row_cache *dy, ptrdiff_t image,
+                                       ptrdiff_t first_row, const real *packed, const real *bias, int relu,
+                                       real *spread, real *dx) {
+    const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
+    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread) {
+        ptrdiff_t offset;
+        const gather g = phase_gather(p, 0, 0, &offset);
+        if (g.shape.in_channels > 0) {
+            NAME(depthwise_rows)(&g, dy, image, 0, packed, bias, relu, first_row, past_row, dx);
+            return;
+        }
+    }
+    for (ptrdiff_t row = first_row; row < past_row; row++)
+        NAME(depthwise_input_row)(p, dy, image, row, packed, bias, relu, spread,
+                                  dx + row * p->in_cols * p->in_channels);
+}
+
+KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, const real *w, const real *unused,
+                                     const real *bias, int relu, real *dx, int threads) {
+    (void)unused;
+    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
+    if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
+    const ptrdiff_t lanes = p->out_channels,
+                    slots = (p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2;
+    const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
+    const int spread_out = lanes != p->in_channels;
+    const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
+    real *packed = NAME(depthwise_packed)(p, w, lanes >= LANES);
+    int failed = !packed;
+    threads = useful_threads(problem_macs(p) * 4, threads);
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        row_cache cache;
+        int ready = NAME(open_row_cache)(&cache, dy, p->batch * p->out_rows, p->out_cols, lanes, 1,
+                                         group_lanes, slots, 1);
+        real *spread =
+            spread_out ? (real *)new_scratch(checked_times(p->in_cols * lanes, sizeof(real))) : NULL;
+        if (!packed || (spread_out && !spread)) ready = 0;
+        if (!ready) failed = 1;
+#pragma omp for schedule(static)
+        for (ptrdiff_t i = 0; i < p->batch * strips; i++)
+            if (ready)
+                NAME(depthwise_input_rows)(p, &cache, i / strips, i % strips * DEPTHWISE_STRIP, packed, bias,
+                                           relu, spread,
+                                           dx + i / strips * p->in_rows * p->in_cols * p->in_channels);
+        free_scratch(spread);
+        free_scratch(cache.rows);
+    }
+    free_scratch(packed);
+    return failed ? CONV_NO_MEMORY : CONV_OK;
+}
+
+/* ---- the filter gradient ---- */
+
+/* Adds `pixels` products to the sums of up to 9 taps; sums: [tap][LANES]; tap_starts[t] + x_start is tap t of
+   the first pixel. */
+INLINE void NAME(depthwise_taps)(const int taps, const real *const *tap_starts, ptrdiff_t x_start,
+                                 ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
+                                 real *sums) {
+    vec sum[DEPTHWISE_TAPS];
+    const real *x[DEPTHWISE_TAPS];
+    UNROLL(9)
+    for (int t = 0; t < taps; t++) sum[t] = NAME(load)(sums + t * LANES), x[t] = tap_starts[t] + x_start;
+    for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
+        const vec d = NAME(load)(dy);
+        UNROLL(9)
+        for (int t = 0; t < taps; t++) sum[t] += NAME(load)(x[t] + at) * d;
+    }
+    UNROLL(9)
+    for (int t = 0; t < taps; t++) NAME(store)(sums + t * LANES, sum[t]);
+}
+
+/* The same for rows of `cols` taps one pixel apart, at stride 1: each new x is one pixel's rightmost tap, and
+   for each of the next ones a tap further to the left. Tap (row, col) has number col * step + row. */
+INLINE void NAME(depthwise_taps_moving)(const int rows, const int cols, ptrdiff_t step,
+                                        const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step,
+                                        const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels, real *sums) {
+    vec sum[3 * 5], seen[3 * 5];
+    const real *x[3];
+    UNROLL(3)
+    for (int r = 0; r < rows; r++) {
+        x[r] = tap_starts[(cols - 1) * step + r] + x_start;
+        UNROLL(5)
+        for (int c = 0; c < cols; c++) {
+            sum[r * cols + c] = NAME(load)(sums + (c * step + r) * LANES);
+            if (c < cols - 1) seen[r * cols + c] = NAME(load)(tap_starts[c * step + r] + x_start);
+        }
+    }
+    for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
+        const vec d = NAME(load)(dy);
+        UNROLL(3)
+        for (int r = 0; r < rows; r++) {
+            seen[r * cols + cols - 1] = NAME(load)(x[r] + at);
+            UNROLL(5)
+            for (int c = 0; c < cols; c++) sum[r * cols + c] += seen[r * cols + c] * d;
+            UNROLL(4)
+            for (int c = 0; c < cols - 1; c++) seen[r * cols + c] = seen[r * cols + c + 1];
+        }
+    }
+    UNROLL(3)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(5)
+        for (int c = 0; c < cols; c++) NAME(store)(sums + (c * step + r) * LANES, sum[r * cols + c]);
+    }
+}
+
+KERNEL void NAME(depthwise_some_taps)(ptrdiff_t taps, const real *const *tap_starts, ptrdiff_t x_start,
+                                      ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
+                                      real *sums) {
+    while (taps > 0) {
+        const ptrdiff_t now = taps >= 9 ? 9 : taps == 6 || taps <= 3 ? taps : taps >= 6 ? 6 : 3;
+        switch (now) {
+        case 1: NAME(depthwise_taps)(1, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 2: NAME(depthwise_taps)(2, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 3: NAME(depthwise_taps)(3, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 6: NAME(depthwise_taps)(6, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        default: NAME(depthwise_taps)(9, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        }
+        taps -= now, tap_starts += now, sums += now * LANES;
+    }
+}
+
+/* 3 or 5 tap columns; as many rows at a time as leave the sums in registers. */
+KERNEL void NAME(depthwise_moving)(const conv_problem *p, ptrdiff_t rows, const real *const *tap_starts,
+                                   ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step,
+                                   ptrdiff_t pixels, real *sums) {
+    const ptrdiff_t step = p->filter_rows, most = p->filter_cols == 3 ? 3 : TILE_PIXELS > 6 ? 2 : 1;
+    for (ptrdiff_t now; rows > 0; rows -= now, tap_starts += now, sums += now * LANES) {
+        now = smaller(most, rows);
+        switch (p->filter_cols * 10 + now) {
+#define ROWS_OF(cols, rows)                                                                             \
+    case cols * 10 + rows:                                                                              \
+        NAME(depthwise_taps_moving)(rows, cols, step, tap_starts, x_start, x_step, dy, dy_step, pixels, \
+                                    sums);                                                              \
+        break;
+            ROWS_OF(3, 1) ROWS_OF(3, 2) ROWS_OF(3, 3) ROWS_OF(5, 1) ROWS_OF(5, 2)
+#undef ROWS_OF
+        }
+    }
+}
+
+/* Out columns first..past-1 and tap columns first_tap..past_tap-1, which they all see; all blocks of the
+   group. sums [block][tap col][tap row][LANES]. */
+INLINE void NAME(depthwise_filter_columns)(const conv_problem *p, const depthwise_taps_walk *k,
+                                           ptrdiff_t first, ptrdiff_t past, ptrdiff_t first_tap,
+                                           ptrdiff_t past_tap, real *sums) {
+    const real *const *starts = (const real *const *)k->tap_starts;
+    const ptrdiff_t rows = k->past_row - k->first_row, taps = p->filter_rows * p->filter_cols;
+    const int adjacent =
+        p->stride_cols == 1 && p->dilation_cols == 1 && past_tap - first_tap == p->filter_cols;
+    const int moving = adjacent && (p->filter_cols == 3 || p->filter_cols == 5);
+    /* where all tap rows are inside the image, the taps of neighbouring columns follow each other */
+    const ptrdiff_t run = rows == p->filter_rows ? rows * (past_tap - first_tap) : rows;
+    for (ptrdiff_t block = 0; block < k->blocks; block++, sums += taps * LANES) {
+        const ptrdiff_t back = block + 1 == k->blocks ? k->last_back : 0;
+        const ptrdiff_t x = first * k->x_pixel + block * k->x_block - back;
+        const real *dy = (const real *)k->dy + first * k->dy_pixel + block * k->dy_block - back;
+        ptrdiff_t tap = first_tap * p->filter_rows + k->first_row;
+        if (moving)
+            NAME(depthwise_moving)(p, rows, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
+                                   sums + tap * LANES);
+        else
+            for (; tap < past_tap * p->filter_rows; tap += run == rows ? p->filter_rows : run)
+                NAME(depthwise_some_taps)(run, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
+                                          sums + tap * LANES);
+    }
+}
+
+/* One out row: the inner columns in stretches, the border columns one by one with the taps they see. */
+INLINE void NAME(depthwise_filter_row)(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t stretch,
+                                       real *sums) {
+    ptrdiff_t first, past;
+    inner_columns(p, &first, &past);
+    for (ptrdiff_t col = 0; col < p->out_cols;) {
+        const int inner = col >= first && col < past;
+        const ptrdiff_t next = inner ? smaller(past, col + stretch) : col + 1;
+        ptrdiff_t first_tap = 0, past_tap = p->filter_cols;
+        if (!inner)
+            indices_inside(p->filter_cols, p->dilation_cols, col * p->stride_cols - p->pad_left, p->in_cols,
+                           &first_tap, &past_tap);
+        if (first_tap < past_tap) NAME(depthwise_filter_columns)(p, k, col, next, first_tap, past_tap, sums);
+        col = next;
+    }
+}
+
+/* One group of lanes, all images and rows. sums [block][tap col][tap row][LANES]. */
+INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache *x, const row_cache *dy,
+                                         const real **tap_starts, ptrdiff_t group, real *sums) {
+    const ptrdiff_t lanes = NAME(past_lane)(x, group) - group * x->group_lanes,
+                    blocks = divide_up(lanes, LANES);
+    const ptrdiff_t x_pixel = p->stride_cols * x->pixel_step,
+                    line_bytes = x_pixel * p->filter_rows * (ptrdiff_t)sizeof(real);
+    const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
+    for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
+        const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows,
+                        in_row = out_row * p->stride_rows - p->pad_top;
+        ptrdiff_t first_row, past_row;
+        indices_inside(p->filter_rows, p->dilation_rows, in_row, p->in_rows, &first_row, &past_row);
+        if (past_row == first_row) continue;
+        for (ptrdiff_t tap_row = first_row; tap_row < past_row; tap_row++) {
+            const real *row =
+                NAME(cached_row)(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
+            for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++)
+                tap_starts[tap_col * p->filter_rows + tap_row] =
+                    row + (tap_col * p->dilation_cols - p->pad_left) * x->pixel_step;
+        }
+        const depthwise_taps_walk k = {.tap_starts = (const void *const *)tap_starts,
+                                       .dy = NAME(cached_row)(dy, p->out_rows, image, group, out_row),
+                                       .first_row = first_row,
+                                       .past_row = past_row,
+                                       .x_pixel = x_pixel,
+                                       .x_block = x->block_step,
+                                       .dy_pixel = dy->pixel_step,
+                                       .dy_block = dy->block_step,
+                                       .blocks = blocks,
+                                       .last_back = x->in_place ? blocks * LANES - lanes : 0};
+        NAME(depthwise_filter_row)(p, &k, stretch, sums);
+    }
+}
+
+/* The group's sums into dw [taps][lanes]. */
+INLINE void NAME(depthwise_filter_store)(const conv_problem *p, const row_cache *x, ptrdiff_t group,
+                                         const real *sums, real *dw) {
+    const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
+    for (ptrdiff_t lane = group * x->group_lanes; lane < NAME(past_lane)(x, group);
+         lane += LANES, sums += taps * LANES) {
+        const ptrdiff_t repeated = lane - NAME(block_start)(lane, lanes, x->in_place);
+        for (ptrdiff_t tap = 0; tap < taps; tap++)
+            memcpy(dw + (tap % p->filter_rows * p->filter_cols + tap / p->filter_rows) * lanes + lane,
+                   sums + tap * LANES + repeated, sizeof(real) * (size_t)smaller(LANES, lanes - lane));
+    }
+}
+
+KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, const real *dy, real *dw,
+                                      int threads) {
+    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
+    const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
+    if (lanes == 0 || taps == 0) return CONV_OK;
+    int failed = 0;
+    const ptrdiff_t multiplier = lanes / p->in_channels, slots = (p->filter_rows - 1) * p->dilation_rows + 1;
+    threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), divide_up(lanes, LANES));
+    /* in place a group is a thread's share, else what the cache of copied rows holds */
+    const ptrdiff_t share = divide_up(divide_up(lanes, LANES), threads) * LANES;
+    const ptrdiff_t sums_fit =
+        larger(1, SCRATCH_BYTES / 4 / (ptrdiff_t)sizeof(real) / (taps * LANES)) * LANES;
+    const ptrdiff_t group_lanes = smaller(
+        smaller(share, sums_fit), NAME(lanes_at_a_time)(lanes, multiplier, slots * p->in_cols + p->out_cols));
+    const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = whole_lines(group_lanes * taps);
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        row_cache x_rows, dy_rows; /* both in place, or both copied */
+        const int x_ready = NAME(open_row_cache)(&x_rows, x, p->batch * p->in_rows, p->in_cols,
+                                                 p->in_channels, multiplier, group_lanes, slots, 1);
+        const int dy_ready = NAME(open_row_cache)(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, lanes, 1,
+                                                  group_lanes, 1, x_rows.in_place);
+        real *sums =
+            (real *)new_scratch(sum_numbers * (ptrdiff_t)sizeof(real) + taps * (ptrdiff_t)sizeof(real *));
+        const int ready = sums && x_ready && dy_ready;
+        if (!ready) failed = 1;
+#pragma omp for schedule(static)
+        for (ptrdiff_t group = 0; group < groups; group++) { /* its one thread sees every pixel */
+            if (!ready) continue;
+            memset(sums, 0, sizeof(real) * (size_t)sum_numbers);
+            NAME(depthwise_filter_group)(p, &x_rows, &dy_rows, (const real **)(sums + sum_numbers), group,
+                                         sums);
+            NAME(depthwise_filter_store)(p, &x_rows, group, sums, dw);
+        }
+        free_scratch(sums);
+        free_scratch(x_rows.rows);
+        free_scratch(dy_rows.rows);
+    }
+    return failed ? CONV_NO_MEMORY : CONV_OK;
+}
