@@ -33,7 +33,10 @@ __all__ = [
     "float_format",
     "gamma",
     "judge",
+    "tensor",
+    "tf32",
     "winograd2",
+    "winograd4",
 ]
 
 
@@ -147,6 +150,30 @@ def winograd2(
     Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020, does it normwise). For the input
     gradient the same holds of the convolution of dy with the flipped, transposed filter.
     """
+    return _winograd(kind, first, second, geometry, dtype, 2, 12)
+
+
+def winograd4(
+    kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of Winograd's F(4x4, 3x3), cell by cell: as `winograd2`, with larger transforms.
+
+    A row of B' has at most four entries (a product with 5, three additions), one of G three that are
+    rounded themselves (entry, product, two additions), one of A' five (four additions); each is applied
+    twice. With the C products and sums that is gamma_{C+25} and less than gamma_{C+32}.
+    """
+    return _winograd(kind, first, second, geometry, dtype, 4, 32)
+
+
+def _winograd(
+    kind: str,
+    first: np.ndarray,
+    second: np.ndarray,
+    geometry: Conv2DGeometry,
+    dtype: Any,
+    tile: int,
+    roundings: int,
+) -> np.ndarray:
     form = float_format(accumulator(dtype))
     rows, cols = geometry.rows, geometry.cols
     data, w = (np.where(np.isfinite(array), np.abs(array), 0).astype(np.float64) for array in (first, second))
@@ -154,28 +181,87 @@ def winograd2(
     if kind == "conv2d_backprop_input":
         w = w[::-1, ::-1].swapaxes(2, 3)
         pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
-    tiles = [-(-size // 2) for size in sizes]
-    padded = np.zeros((len(data), 2 * tiles[0] + 2, 2 * tiles[1] + 2, data.shape[3]))
+    scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
+    data, w = (
+        data * scales[0],
+        w * scales[1],
+    )  # squares of large numbers would overflow: zeros times that are NaN
+    tiles = [-(-size // tile) for size in sizes]
+    padded = np.zeros((len(data), tile * tiles[0] + 2, tile * tiles[1] + 2, data.shape[3]))
     inside, source = [], []
     for axis in (0, 1):  # padded[0] is input index -pad
         start, stop = max(0, pads[axis]), min(padded.shape[1 + axis], data.shape[1 + axis] + pads[axis])
         inside.append(slice(start, max(start, stop)))
         source.append(slice(start - pads[axis], max(start, stop) - pads[axis]))
     padded[:, inside[0], inside[1]] = data[:, source[0], source[1]]
-    d = sliding_window_view(padded, (4, 4), axis=(1, 2))[:, ::2, ::2]  # batch, tile, tile, channel, 4, 4
-    v = np.einsum("ai,ntucij,bj->abntuc", _WINOGRAD_B, d, _WINOGRAD_B)
-    u = np.einsum("ai,ijco,bj->abco", _WINOGRAD_G, w, _WINOGRAD_G)
+    b, g, a = _WINOGRAD[tile]
+    d = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
+    v = np.einsum("ai,ntucij,bj->abntuc", b, d, b)  # d: batch, tile, tile, channel, tile + 2, tile + 2
+    u = np.einsum("ai,ijco,bj->abco", g, w, g)
     m = np.einsum("abntuc,abco->abntuo", v, u)
-    y = np.einsum("pa,abntuo,qb->ntpuqo", _WINOGRAD_A, m, _WINOGRAD_A)
-    y = y.reshape(len(data), 2 * tiles[0], 2 * tiles[1], -1)[:, : sizes[0], : sizes[1]]
-    channels = data.shape[3]
-    return gamma(channels + 12, form.unit_roundoff) * y + 16 * (channels + 12) * form.smallest_subnormal
+    y = np.einsum("pa,abntuo,qb->ntpuqo", a, m, a)
+    y = y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
+    steps = data.shape[3] + roundings
+    underflow = (tile + 2) ** 2 * steps * form.smallest_subnormal * (a.sum(axis=1).max() / (tile + 1)) ** 2
+    with np.errstate(over="ignore"):
+        return np.asarray(gamma(steps, form.unit_roundoff) * y / scales[0] / scales[1] + underflow)
 
 
-# the absolute values of the transforms' entries
-_WINOGRAD_B = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]], np.float64)
-_WINOGRAD_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [0, 0, 1]], np.float64)
-_WINOGRAD_A = np.array([[1, 1, 1, 0], [0, 1, 1, 1]], np.float64)
+def _table(*rows: str) -> np.ndarray:
+    """Return a matrix written in rows, its entries as "5" or "1/6"."""
+    parts = [[entry.partition("/") for entry in row.split()] for row in rows]
+    return np.array([[float(top) / float(bottom or 1) for top, _, bottom in row] for row in parts])
+
+
+# the absolute values of the entries of B', G and A', by the size of the tile
+_WINOGRAD = {
+    2: (
+        _table("1 0 1 0", "0 1 1 0", "0 1 1 0", "0 1 0 1"),
+        _table("1 0 0", "1/2 1/2 1/2", "1/2 1/2 1/2", "0 0 1"),
+        _table("1 1 1 0", "0 1 1 1"),
+    ),
+    4: (
+        _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
+        _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
+        _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
+    ),
+}
+
+
+def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
+    """Bound the error of sums on tensor cores, cell by cell, before the last rounding.
+
+    Products of half types are exact in float32. One instruction adds n >= 4 of them to a running sum: all
+    are aligned to the largest and what hangs over is cut off, at worst one unit 2u of the largest for each
+    of the n + 1 numbers, and once more when the sum is normalised: (n + 2) 2u sum |x||w|, which is at most
+    3u a product. Sums are padded with zeros to whole instructions, of at most 16 products:
+    gamma_{3 (K + 16)}.
+
+    (M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer
+    Science 7:e330, 2021, sections 3 and 4: products exact, no rounding but truncation, subnormals kept. They
+    measured V100, T4 and A100; later cards keep more bits.)
+
+    >>> bool(tensor(np.array(1.0), 9, "float16") < 76 * 2.0**-24)
+    True
+    """
+    form = float_format(accumulator(dtype))
+    steps = 3 * (terms + 16)
+    return gamma(steps, form.unit_roundoff) * abs_sum + steps * form.smallest_subnormal
+
+
+def tf32(abs_sum: np.ndarray, terms: int, largest: float) -> np.ndarray:
+    """Bound the error of float32 sums whose factors are rounded to TF32, cell by cell.
+
+    Each factor keeps 11 bits of its significand, rounded to nearest: (1 + 2^-11)^2 - 1 a product. Below
+    2^-126 it may be lost altogether; ``largest`` is max |x| + max |w|, what it would have been multiplied
+    with. The sums are those of `tensor`.
+
+    >>> bool(tf32(np.array(1.0), 9, 1.0) > 2.0**-10)
+    True
+    """
+    rounding = 2.0**-10 + 2.0**-22
+    lost = terms * 2.0**-126 * largest if np.isfinite(largest) else 0.0
+    return tensor(abs_sum * (1 + rounding), terms, "float32") + rounding * abs_sum + lost
 
 
 def _span(axis: AxisGeometry) -> int:

@@ -1,0 +1,113 @@
+/* common.cuh: what every kernel here shares: number types, the problem as integers, the index law, the last step.
+
+   The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is what lies in memory,
+   Sum what sums are held in. They include nothing but CUDA's headers for half types, and those only where
+   the dtype needs them. Every loop over cells steps by the whole grid, and offsets are 64 bits wide: any grid gives
+   the same result, and any size fits. Nothing is added atomically: the same call gives the same bits. */
+
+#ifndef TEACHCONV_COMMON_CUH
+#define TEACHCONV_COMMON_CUH
+
+#define DEVICE __device__ __forceinline__
+
+typedef long long Long;
+
+#if defined(NUMBER_FLOAT16)
+#include <cuda_fp16.h>
+typedef __half Number;
+typedef float Sum;
+DEVICE Sum widen(Number number) { return __half2float(number); }
+DEVICE Number narrow(Sum sum) { return __float2half_rn(sum); }
+#elif defined(NUMBER_BFLOAT16)
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 Number;
+typedef float Sum;
+DEVICE Sum widen(Number number) { return __bfloat162float(number); }
+DEVICE Number narrow(Sum sum) { return __float2bfloat16_rn(sum); }
+#elif defined(NUMBER_FLOAT32) || defined(NUMBER_FLOAT64)
+#if defined(NUMBER_FLOAT32)
+typedef float Number;
+#else
+typedef double Number;
+#endif
+typedef Number Sum;
+DEVICE Sum widen(Number number) { return number; }
+DEVICE Number narrow(Sum sum) { return sum; }
+#else /* integers wrap around: unsigned arithmetic does so by definition */
+#define NUMBER_IS_INTEGER 1
+#if defined(NUMBER_INT32)
+typedef int Number;
+typedef unsigned int Sum;
+#elif defined(NUMBER_INT64)
+typedef long long Number;
+typedef unsigned long long Sum;
+#else
+#error "define one of NUMBER_FLOAT16, _BFLOAT16, _FLOAT32, _FLOAT64, _INT32, _INT64"
+#endif
+DEVICE Sum widen(Number number) { return (Sum)number; }
+DEVICE Number narrow(Sum sum) { return (Number)sum; }
+#endif
+
+#if defined(NUMBER_IS_INTEGER)
+DEVICE bool is_negative(Sum sum) { return narrow(sum) < 0; }
+#else
+DEVICE bool is_negative(Sum sum) { return sum < 0; } /* a NaN is not: relu keeps it */
+#endif
+
+/* The 16 integers of a geometry. Kernels take them one by one, which any launcher can pass. */
+struct Problem {
+    int batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
+    int filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left;
+
+    DEVICE int in_depth() const { return in_channels / groups; } /* channels of one group */
+    DEVICE int out_depth() const { return out_channels / groups; }
+    DEVICE int taps() const { return filter_rows * filter_cols; }
+    DEVICE Long places() const { return (Long)batch * out_rows * out_cols; } /* output cells of one channel */
+
+    /* in_index = out_index * stride - pad_before + tap * dilation: where a tap of an output looks */
+    DEVICE int in_row(int out_row, int tap) const { return out_row * stride_rows - pad_top + tap * dilation_rows; }
+    DEVICE int in_col(int out_col, int tap) const { return out_col * stride_cols - pad_left + tap * dilation_cols; }
+
+    /* the law read backwards: the output that sees this input through this tap, or -1 where none does */
+    DEVICE int out_row(int row, int tap) const { return backwards(row + pad_top - tap * dilation_rows, stride_rows, out_rows); }
+    DEVICE int out_col(int col, int tap) const { return backwards(col + pad_left - tap * dilation_cols, stride_cols, out_cols); }
+
+    DEVICE static int backwards(int distance, int stride, int size) {
+        if (distance < 0 || distance % stride) return -1; /* before the first output; between two outputs */
+        return distance / stride < size ? distance / stride : -1;
+    }
+    DEVICE bool has_input(int row, int col) const { return row >= 0 && row < in_rows && col >= 0 && col < in_cols; }
+
+    DEVICE Long x_at(int image, int row, int col) const { return (((Long)image * in_rows + row) * in_cols + col) * in_channels; }
+    DEVICE Long y_at(int image, int row, int col) const { return (((Long)image * out_rows + row) * out_cols + col) * out_channels; }
+    DEVICE Long w_at(int tap_row, int tap_col, int channel) const {
+        return (((Long)tap_row * filter_cols + tap_col) * in_depth() + channel) * out_channels;
+    }
+};
+
+#define PROBLEM_PARAMETERS                                                                                                 \
+    int batch, int in_rows, int in_cols, int in_channels, int out_rows, int out_cols, int out_channels, int groups,        \
+        int filter_rows, int filter_cols, int stride_rows, int stride_cols, int dilation_rows, int dilation_cols,          \
+        int pad_top, int pad_left
+#define PROBLEM                                                                                                            \
+    {batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups,                                       \
+     filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left}
+
+/* The last step of a cell: bias, activation, one rounding. */
+DEVICE Number finish(Sum sum, const Number *bias, int channel, int relu) {
+    if (bias) sum += widen(bias[channel]);
+    return narrow(relu && is_negative(sum) ? (Sum)0 : sum);
+}
+
+DEVICE Long first_cell() { return (Long)blockIdx.x * blockDim.x + threadIdx.x; }
+DEVICE Long cell_step() { return (Long)gridDim.x * blockDim.x; }
+
+/* Images that a fast kernel cannot do (infinity, NaN, out of range) are done once more by direct.cu: redo[image] says which. */
+DEVICE bool nothing_to_redo(const int *redo, int images) {
+    if (!redo) return false; /* no list: all of them are wanted */
+    for (int image = 0; image < images; image++)
+        if (redo[image]) return false;
+    return true;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* im2col: patches as a matrix, so that one large matrix product, cuBLAS's, does the multiplying.
+
+                      taps x in_depth                                out_depth
+            place 0 [ what output 0 sees  ]                        [           ]
+            place 1 [ what output 1 sees  ]     times     taps x   [  filter   ]     =   y, place by place
+              ...   [ ...                 ]               in_depth [           ]
+
+     to_patches   one thread per element of the left matrix, a block of places at a time so that memory stays bounded
+     cuBLAS       the product, one for each group
+     from_groups  bias, activation, rounding, back to [place, channel]
+
+   Input gradient: dy times the transposed filter gives the patches of dx; they overlap. Adding them back (col2im) is done
+   as a gather: one thread per cell of dx collects the taps that it was seen through. No two threads add to one cell.
+   Filter gradient: the transposed patches times dy, added up block by block.
+
+   Gained over direct: every number of x is fetched from memory once per tap and multiplied out_depth times from registers.
+   The price: the patches, filter_rows * filter_cols times as large as x, go through memory. */
+
+#include "common.cuh"
+
+/* patches is [groups, places, taps * in_depth], of the places first_place .. first_place + places - 1. */
+extern "C" __global__ void to_patches(PROBLEM_PARAMETERS, const Number *x, Long first_place, Long places, Sum *patches) {
+    const Problem p = PROBLEM;
+    const Long depth = (Long)p.taps() * p.in_depth(), cells = p.groups * places * depth;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int channel = (int)(cell % p.in_depth());
+        const int tap = (int)(cell % depth / p.in_depth());
+        const Long place = first_place + cell / depth % places;
+        const int group = (int)(cell / depth / places);
+        const int out_col = (int)(place % p.out_cols), out_row = (int)(place / p.out_cols % p.out_rows);
+        const int image = (int)(place / p.out_cols / p.out_rows);
+        const int in_row = p.in_row(out_row, tap / p.filter_cols), in_col = p.in_col(out_col, tap % p.filter_cols);
+        Sum value = 0;
+        if (p.has_input(in_row, in_col)) value = widen(x[p.x_at(image, in_row, in_col) + group * p.in_depth() + channel]);
+        patches[cell] = value;
+    }
+}
+
+/* [rows, groups * depth] from row first_row on  ->  [groups, rows, depth], widened. */
+extern "C" __global__ void to_groups(const Number *source, Long first_row, Long rows, int groups, int depth, Sum *matrices) {
+    const Long cells = rows * groups * depth;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const Long row = cell / depth % rows, group = cell / depth / rows;
+        matrices[cell] = widen(source[((first_row + row) * groups + group) * depth + cell % depth]);
+    }
+}
+
+/* The way back, with the last step of every cell. */
+extern "C" __global__ void from_groups(const Sum *matrices, Long first_row, Long rows, int groups, int depth, const Number *bias,
+                                       int relu, Number *result) {
+    const Long cells = rows * groups * depth;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int channel = (int)(cell % ((Long)groups * depth));
+        const Long row = cell / ((Long)groups * depth);
+        const Sum sum = matrices[(channel / depth * rows + row) * depth + channel % depth];
+        result[(first_row + row) * groups * depth + channel] = finish(sum, bias, channel, relu);
+    }
+}
+
+/* columns is [groups, images, out_rows_here, out_cols, taps * in_depth], of the output rows from first_out_row on, which hold
+   every output that sees the input rows first_in_row .. first_in_row + in_rows_here - 1 of these images. */
+extern "C" __global__ void col2im(PROBLEM_PARAMETERS, const Sum *columns, int first_image, int images, int first_in_row,
+                                  int in_rows_here, int first_out_row, int out_rows_here, const Number *bias, int relu,
+                                  Number *dx) {
+    const Problem p = PROBLEM;
+    const Long cells = (Long)images * in_rows_here * p.in_cols * p.in_channels;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int in_channel = (int)(cell % p.in_channels), group = in_channel / p.in_depth();
+        const Long place = cell / p.in_channels;
+        const int in_col = (int)(place % p.in_cols), in_row = first_in_row + (int)(place / p.in_cols % in_rows_here);
+        const int image = (int)(place / p.in_cols / in_rows_here);
+        Sum sum = 0;
+        for (int tap_row = 0; tap_row < p.filter_rows; tap_row++) {
+            const int out_row = p.out_row(in_row, tap_row);
+            if (out_row < 0) continue;
+            for (int tap_col = 0; tap_col < p.filter_cols; tap_col++) {
+                const int out_col = p.out_col(in_col, tap_col);
+                if (out_col < 0) continue;
+                const Long row = (((Long)group * images + image) * out_rows_here + out_row - first_out_row) * p.out_cols + out_col;
+                sum += columns[(row * p.taps() + tap_row * p.filter_cols + tap_col) * p.in_depth() + in_channel % p.in_depth()];
+            }
+        }
+        dx[p.x_at(first_image + image, in_row, in_col) + in_channel] = finish(sum, bias, in_channel, relu);
+    }
+}

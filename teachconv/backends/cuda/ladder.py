@@ -1,0 +1,489 @@
+"""The rungs of the GPU's ladder: what each can do, which one is chosen, and the launches that it is made of.
+
+Plain integers in, a `Schedule` out; the arithmetic is in the .cu files, each of which opens with a drawing.
+Choices look at shapes and dtype alone, never at the card, so that the same call gives the same bits on the
+same library versions. Sizes of tiles, splits and blocks of scratch were reasoned out and not tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from ...arguments import FLOATS
+from ...bounds import accumulator, float_format
+from ...errors import ArgumentError
+from ...geometry import Conv2DGeometry
+from ...taps import scatter
+from .. import KINDS, Algorithm, result_shape
+from .launches import BLOCK, Argument, Buffer, Kernel, Launch, Matmul, Matrix, Schedule, launch, problem
+
+__all__ = ["ALGORITHMS", "choose", "schedule"]
+
+_FORWARD, _INPUT, _FILTER = KINDS
+_SUFFIX = {_FORWARD: "forward", _INPUT: "input_gradient", _FILTER: "filter_gradient"}
+_HALVES = ("float16", "bfloat16")
+_BLOCK_BYTES = 128 << 20  # of patches, or of Winograd's transformed tiles, made at once
+_SPLIT_BYTES = 64 << 20  # of a filter gradient's partial sums
+_ENOUGH_TILES = 2 * 132  # two tiles for each multiprocessor of a large card
+_REDO_BLOCKS = 4096  # a redo seldom has anything to do
+
+
+def _winograd_needs(kind: str, geometry: Conv2DGeometry) -> str:
+    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
+    if sizes == ((3, 3), (1, 1), (1, 1), 1):
+        return ""
+    return (
+        f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
+        f"dilations {sizes[2]} and groups {sizes[3]}"
+    )
+
+
+def _depthwise_needs(kind: str, geometry: Conv2DGeometry) -> str:
+    if geometry.groups == geometry.in_channels:
+        return ""
+    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels"
+
+
+ALGORITHMS = (
+    Algorithm("direct", "the definition, one thread per cell of the result"),
+    Algorithm(
+        "im2col", "patches as a matrix, a block at a time, and one large product by cuBLAS", dtypes=FLOATS
+    ),
+    Algorithm(
+        "implicit_gemm",
+        "tiles in shared memory, fetched from the input itself: no patches in memory",
+        dtypes=FLOATS,
+    ),
+    Algorithm(
+        "tensor_gemm",
+        "the same tiles on tensor cores: half types, sums in float32",
+        dtypes=_HALVES,
+        precision="default",
+        error="tensor",
+    ),
+    Algorithm(
+        "tensor_gemm_tf32",
+        "float32 on tensor cores, factors rounded to 11 bits: only if asked for",
+        dtypes=("float32",),
+        precision="tf32",
+        error="tf32",
+    ),
+    Algorithm(
+        "winograd2",
+        "F(2x2, 3x3): 16 multiplications where there were 36, for some additions",
+        kinds=(_FORWARD, _INPUT),
+        dtypes=FLOATS,
+        precision="default",
+        error="winograd2",
+        refuses=_winograd_needs,
+    ),
+    Algorithm(
+        "winograd4",
+        "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
+        kinds=(_FORWARD, _INPUT),
+        dtypes=FLOATS,
+        precision="fast",
+        error="winograd4",
+        refuses=_winograd_needs,
+    ),
+    Algorithm(
+        "depthwise",
+        "a strip of outputs per thread, each weight read once: groups = in_channels only",
+        dtypes=FLOATS,
+        refuses=_depthwise_needs,
+    ),
+)
+
+
+def choose(kind: str, g: Conv2DGeometry, dtype: str, precision: str | None) -> tuple[str, str]:
+    """Return the name of the algorithm that fits best, and the reason in words.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> choose("conv2d", conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
+    ('winograd2', '3x3 at stride 1 with channels enough to pay for its transforms')
+    """
+    if dtype not in FLOATS:
+        return "direct", "the other rungs have no integers"
+    if not _depthwise_needs(kind, g) and g.in_channels > 1:
+        return "depthwise", "every channel is a group of its own"
+    width = (g.in_channels if kind == _INPUT else g.out_channels) // g.groups
+    if g.groups > 1 and width < 8:
+        return "direct", f"groups of {width} channels would leave tiles nearly empty"
+    if dtype == "float32" and precision == "tf32":
+        return "tensor_gemm_tf32", "TF32 was asked for"
+    if dtype in _HALVES and precision != "strict":
+        return "tensor_gemm", "tensor cores take half types, sums are float32"
+    small = min(g.in_channels, g.out_channels)
+    if precision != "strict" and kind != _FILTER and not _winograd_needs(kind, g) and small >= 32:
+        if precision == "fast":
+            return "winograd4", "3x3 at stride 1, and precision='fast' gives leave for the larger tile"
+        return "winograd2", "3x3 at stride 1 with channels enough to pay for its transforms"
+    return "implicit_gemm", "the general default"
+
+
+@lru_cache(maxsize=1024)
+def schedule(
+    kind: str,
+    geometry: Conv2DGeometry,
+    dtype: str,
+    algorithm: str | None,
+    precision: str | None,
+    bias: bool,
+    relu: bool,
+) -> Schedule:
+    """Return the launches of one call. Raises ``ValueError`` where a size does not fit into the kernels."""
+    _check_sizes(geometry)
+    chosen, why = (algorithm, "asked for") if algorithm else choose(kind, geometry, dtype, precision)
+    job = _Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
+    build = {
+        "direct": _direct,
+        "im2col": _im2col,
+        "implicit_gemm": _implicit_gemm,
+        "tensor_gemm": _tensor_gemm,
+        "tensor_gemm_tf32": _tensor_gemm,
+        "winograd2": lambda job: _winograd(job, 2),
+        "winograd4": lambda job: _winograd(job, 4),
+        "depthwise": _depthwise,
+    }
+    build[chosen](job)
+    return Schedule(chosen, why, job.buffers, tuple(job.steps), "redo" if "redo" in job.buffers else "")
+
+
+def _check_sizes(g: Conv2DGeometry) -> None:
+    for name, axis in (("rows", g.rows), ("cols", g.cols)):
+        reach = max(axis.in_size, axis.full_size) + abs(axis.pad_before) + axis.effective_filter
+        if reach >= 1 << 30:
+            raise ArgumentError(
+                f"backend 'cupy' counts {name} in 32 bits: size, padding and filter together must stay "
+                f"below 2**30; got {reach}"
+            )
+    if max(g.batch, g.in_channels, g.out_channels) >= 1 << 30:
+        raise ArgumentError(
+            f"backend 'cupy' counts images and channels in 32 bits: each must stay below 2**30; got batch "
+            f"{g.batch}, in_channels {g.in_channels}, out_channels {g.out_channels}"
+        )
+
+
+@dataclass
+class _Job:
+    """A schedule in the making."""
+
+    kind: str
+    g: Conv2DGeometry
+    dtype: str
+    bias: str | None
+    relu: int
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    steps: list[Launch | Matmul] = field(default_factory=list)
+
+    @property
+    def sum_dtype(self) -> str:
+        return str(accumulator(self.dtype).name)
+
+    @property
+    def places(self) -> int:
+        """Output cells of one channel, all images together."""
+        return self.g.batch * self.g.rows.out_size * self.g.cols.out_size
+
+    @property
+    def depth(self) -> int:
+        """Numbers of one patch: taps times the channels of a group."""
+        return prod(self.g.filters_shape[:3])
+
+    @property
+    def out_depth(self) -> int:
+        return self.g.out_channels // self.g.groups
+
+    @property
+    def last(self) -> tuple[Argument | int, ...]:
+        """The arguments of the last step of a cell: bias and relu, which a filter gradient has not."""
+        return () if self.kind == _FILTER else (self.bias, self.relu)
+
+    def kernel(self, file: str, name: str, *defines: str) -> Kernel:
+        return Kernel(file, name, self.dtype, defines)
+
+    def buffer(self, name: str, size: int, dtype: str = "", zero: bool = False) -> str:
+        self.buffers[name] = Buffer(size, dtype or self.sum_dtype, zero)
+        return name
+
+    def launch(
+        self, kernel: Kernel, threads: int, *arguments: Argument | int, most: int | None = None
+    ) -> None:
+        self.steps.append(launch(kernel, threads, *arguments, most=most))
+
+    def number(self, value: float) -> np.generic:
+        """A number in the type of sums."""
+        return np.dtype(self.sum_dtype).type(value)
+
+
+# ---------------------------------------------------------------------------------------------
+# direct, and doing again what another rung had to leave
+# ---------------------------------------------------------------------------------------------
+
+
+def _direct(job: _Job, redo: str | None = None) -> None:
+    kernel = job.kernel("direct.cu", f"direct_{_SUFFIX[job.kind]}")
+    cells = prod(result_shape(job.kind, job.g))
+    most = _REDO_BLOCKS if redo else None
+    job.launch(kernel, cells, *problem(job.g), "first", "second", *job.last, redo, "result", most=most)
+
+
+def _redo_where_second_is_not_finite(job: _Job) -> None:
+    """Padding that is multiplied as zeros turns infinities and NaNs of the other factor into NaN.
+
+    That factor is the filter, or dy for a filter gradient: the second array of either. An input gradient
+    has an edge on every side, whatever its padding.
+    """
+    if job.kind != _INPUT and not job.g.has_padding:
+        return
+    numbers = prod(job.g.output_shape if job.kind == _FILTER else job.g.filters_shape)
+    largest = float_format(job.sum_dtype).largest
+    marks = job.buffer("marks", 3, "int32", zero=True)
+    look = job.kernel("helpers.cu", "look")
+    limits = job.number(largest), job.number(0)
+    job.launch(look, numbers, "second", np.int64(numbers), 1, *limits, marks)
+    _decide_and_redo(job, None, marks)
+
+
+def _decide_and_redo(job: _Job, data_marks: str | None, other_marks: str) -> None:
+    images = 1 if job.kind == _FILTER else job.g.batch
+    redo = job.buffer("redo", images, "int32")
+    decide = job.kernel("helpers.cu", "decide")
+    job.launch(decide, images, data_marks, images, other_marks, images, redo)
+    _direct(job, redo)
+
+
+# ---------------------------------------------------------------------------------------------
+# Matrix products: im2col by cuBLAS, tiles by kernels of our own
+# ---------------------------------------------------------------------------------------------
+
+
+def _im2col(job: _Job) -> None:
+    g, size = job.g, np.dtype(job.sum_dtype).itemsize
+    if job.kind == _INPUT:
+        _col2im(job)
+        return
+    block = min(job.places, max(1, _BLOCK_BYTES // (job.depth * g.groups * size)))
+    patches = job.buffer("patches", block * job.depth * g.groups)
+    other = job.buffer("matrix", (job.depth if job.kind == _FORWARD else block) * g.out_channels)
+    sums = job.buffer("product", (block if job.kind == _FORWARD else job.depth) * g.out_channels)
+    to_patches, to_groups, from_groups = (
+        job.kernel("im2col.cu", name) for name in ("to_patches", "to_groups", "from_groups")
+    )
+    groups = g.groups, job.out_depth
+    if job.kind == _FORWARD:
+        _split_filter(job, other)
+    for first in range(0, job.places, block):
+        count = min(block, job.places - first)
+        span = np.int64(first), np.int64(count)
+        job.launch(to_patches, count * job.depth * g.groups, *problem(g), "first", *span, patches)
+        left = Matrix(patches, (g.groups, count, job.depth))
+        if job.kind == _FORWARD:
+            right = Matrix(other, (g.groups, job.depth, job.out_depth))
+            job.steps.append(Matmul(left, right, Matrix(sums, (g.groups, count, job.out_depth))))
+            job.launch(from_groups, count * g.out_channels, sums, *span, *groups, *job.last, "result")
+            continue
+        job.launch(to_groups, count * g.out_channels, "second", *span, *groups, other)
+        left = Matrix(patches, left.shape, transposed=True)
+        right = Matrix(other, (g.groups, count, job.out_depth))
+        out = Matrix(sums, (g.groups, job.depth, job.out_depth))
+        job.steps.append(Matmul(left, right, out, accumulate=first > 0))
+    if job.kind == _FILTER:
+        whole = np.int64(0), np.int64(job.depth)
+        job.launch(from_groups, job.depth * g.out_channels, sums, *whole, *groups, None, 0, "result")
+    _redo_where_second_is_not_finite(job)
+
+
+def _split_filter(job: _Job, matrix: str) -> None:
+    """The filter as [groups, taps * in_channels / groups, out_channels / groups]."""
+    kernel, depth = job.kernel("im2col.cu", "to_groups"), np.int64(job.depth)
+    cells = job.depth * job.g.out_channels
+    job.launch(kernel, cells, "second", np.int64(0), depth, job.g.groups, job.out_depth, matrix)
+
+
+def _col2im(job: _Job) -> None:
+    """dy times the transposed filter, gathered back; no padding is multiplied: nothing is done again."""
+    g = job.g
+    out_cols, row_numbers = g.cols.out_size, g.cols.out_size * job.depth * g.groups
+    fit = max(1, _BLOCK_BYTES // (row_numbers * np.dtype(job.sum_dtype).itemsize))  # output rows of a block
+    blocks = list(_input_blocks(g, fit))
+    rows = max(block.images * block.out_rows for block in blocks)
+    columns = job.buffer("columns", rows * row_numbers)
+    upstream = job.buffer("upstream", rows * out_cols * g.out_channels)
+    matrix = job.buffer("matrix", job.depth * g.out_channels)
+    _split_filter(job, matrix)
+    to_groups, col2im = job.kernel("im2col.cu", "to_groups"), job.kernel("im2col.cu", "col2im")
+    right = Matrix(matrix, (g.groups, job.depth, job.out_depth), transposed=True)
+    for b in blocks:
+        first = (b.first_image * g.rows.out_size + b.first_out_row) * out_cols
+        count = b.images * b.out_rows * out_cols
+        span = np.int64(first), np.int64(count)
+        job.launch(to_groups, count * g.out_channels, "first", *span, g.groups, job.out_depth, upstream)
+        left = Matrix(upstream, (g.groups, count, job.out_depth))
+        job.steps.append(Matmul(left, right, Matrix(columns, (g.groups, count, job.depth))))
+        cells = b.images * b.in_rows * g.cols.in_size * g.in_channels
+        where = b.first_image, b.images, b.first_in_row, b.in_rows, b.first_out_row, b.out_rows
+        job.launch(col2im, cells, *problem(g), columns, *where, *job.last, "result")
+
+
+@dataclass(frozen=True, slots=True)
+class _InputBlock:
+    """Some images, whole, or some input rows of one image, and the output rows that saw them."""
+
+    first_image: int
+    images: int
+    first_in_row: int
+    in_rows: int
+    first_out_row: int
+    out_rows: int
+
+
+def _input_blocks(g: Conv2DGeometry, fit: int) -> Iterator[_InputBlock]:
+    """Yield blocks that take at most ``fit`` output rows, or one input row where even that takes more."""
+    in_rows, out_rows = g.rows.in_size, g.rows.out_size
+    if out_rows <= fit:
+        step = min(g.batch, fit // out_rows)
+        for image in range(0, g.batch, step):
+            yield _InputBlock(image, min(step, g.batch - image), 0, in_rows, 0, out_rows)
+        return
+    spans, first = [], 0
+    low, high = out_rows, 0  # of the outputs that saw rows first .. row
+    for row, reach in enumerate(scatter(g.rows)):
+        new_low, new_high = min((low, *reach.indices)), max((high, *(i + 1 for i in reach.indices)))
+        if row > first and new_high - new_low > fit:
+            spans.append((first, row - first, low, high))
+            first, low, high = row, out_rows, 0
+            new_low, new_high = min((low, *reach.indices)), max((high, *(i + 1 for i in reach.indices)))
+        low, high = new_low, new_high
+    spans.append((first, in_rows - first, low, high))
+    for image in range(g.batch):
+        for row, rows, low, high in spans:
+            low = min(low, out_rows - 1)  # rows that nobody saw: one output row, of which nothing is taken
+            yield _InputBlock(image, 1, row, rows, low, max(1, high - low))
+
+
+def _product_sizes(job: _Job) -> tuple[int, int, int]:
+    """Rows, columns and repetitions (groups, phases) of the product that a kind of call is."""
+    g = job.g
+    if job.kind == _FORWARD:
+        return job.places, job.out_depth, g.groups
+    if job.kind == _FILTER:
+        return job.depth, job.out_depth, g.groups
+    (row_stride, col_stride), in_depth = g.strides, g.in_channels // g.groups
+    cells = g.batch * -(-g.rows.in_size // row_stride) * -(-g.cols.in_size // col_stride)
+    return cells, in_depth, g.groups * row_stride * col_stride
+
+
+def _tile_sizes(job: _Job, row_sizes: tuple[int, int], col_sizes: tuple[int, int]) -> tuple[int, int, int]:
+    """Return rows and columns of a tile, and the number of tiles: large where there are enough of them."""
+    rows, cols, repeats = _product_sizes(job)
+    for tile_rows, tile_cols in (
+        (row_sizes[1], col_sizes[1]),
+        (row_sizes[1], col_sizes[0]),
+        (row_sizes[0], col_sizes[0]),
+    ):
+        tiles = -(-rows // tile_rows) * -(-cols // tile_cols) * repeats
+        enough = tiles >= _ENOUGH_TILES or (job.kind == _FILTER and rows >= tile_rows)
+        if enough and (cols > tile_cols // 2 or tile_cols == col_sizes[0]):
+            break
+    return tile_rows, tile_cols, tiles
+
+
+def _splits(job: _Job, tiles: int, shortest: int) -> int:
+    """Among how many blocks the places of a filter gradient are shared out."""
+    partial = job.depth * job.g.out_channels * np.dtype(job.sum_dtype).itemsize
+    most = min(-(-job.places // shortest), max(1, _SPLIT_BYTES // partial))
+    return max(1, min(most, -(-2 * _ENOUGH_TILES // tiles)))
+
+
+def _add_splits(job: _Job, partial: str, splits: int) -> None:
+    cells = job.depth * job.g.out_channels
+    job.launch(job.kernel("helpers.cu", "add_splits"), cells, partial, splits, np.int64(cells), "result")
+
+
+def _implicit_gemm(job: _Job) -> None:
+    large = 64 if job.dtype == "float64" else 128  # 8 x 8 sums of 64 bits take all registers there are
+    rows, cols, tiles = _tile_sizes(job, (64, large), (64, large))
+    defines = f"RM={rows // 16}", f"RN={cols // 16}"
+    _tiled(job, "implicit_gemm.cu", "implicit", defines, tiles)
+
+
+def _tensor_gemm(job: _Job) -> None:
+    rows, cols, tiles = _tile_sizes(job, (64, 128), (64, 128))
+    _tiled(job, "tensor_gemm.cu", "tensor", (f"TILE_ROWS={rows}", f"TILE_COLS={cols}"), tiles)
+
+
+def _tiled(job: _Job, file: str, prefix: str, defines: tuple[str, ...], tiles: int) -> None:
+    kernel = job.kernel(file, f"{prefix}_{_SUFFIX[job.kind]}", *defines)
+    arrays = "first", "second"
+    if job.kind == _FILTER:
+        splits = _splits(job, tiles, 256)
+        partial = job.buffer("partial", splits * job.depth * job.g.out_channels)
+        job.launch(kernel, tiles * splits * BLOCK, *problem(job.g), *arrays, splits, partial)
+        _add_splits(job, partial, splits)
+    else:
+        job.launch(kernel, tiles * BLOCK, *problem(job.g), *arrays, *job.last, "result")
+    _redo_where_second_is_not_finite(job)
+
+
+def _depthwise(job: _Job) -> None:
+    g = job.g
+    kernel = job.kernel("depthwise.cu", f"depthwise_{_SUFFIX[job.kind]}")
+    if job.kind != _FILTER:
+        batch, rows, cols, channels = result_shape(job.kind, g)
+        threads = batch * rows * -(-cols // 4) * channels
+        job.launch(kernel, threads, *problem(g), "first", "second", *job.last, "result")
+        return
+    jobs = prod(g.filters_shape[:2]) * -(-g.out_channels // 32)
+    splits = _splits(job, jobs, 64)
+    partial = job.buffer("partial", splits * job.depth * g.out_channels)
+    job.launch(kernel, jobs * splits * BLOCK, *problem(g), "first", "second", splits, partial)
+    _add_splits(job, partial, splits)
+
+
+# ---------------------------------------------------------------------------------------------
+# Winograd
+# ---------------------------------------------------------------------------------------------
+
+
+def _winograd(job: _Job, tile: int) -> None:
+    """F(tile x tile, 3 x 3). The input gradient at stride 1 is the same, with the filter flipped."""
+    g, elements = job.g, (tile + 2) ** 2
+    gather = job.kind == _FORWARD
+    depth, width = (g.in_channels, g.out_channels) if gather else (g.out_channels, g.in_channels)
+    axes = g.rows, g.cols
+    source = [axis.in_size if gather else axis.out_size for axis in axes]
+    result = [axis.out_size if gather else axis.in_size for axis in axes]
+    pads = [axis.pad_before if gather else 2 - axis.pad_before for axis in axes]  # 2: the flipped filter's
+    tiles = [-(-size // tile) for size in result]
+    count, cell = g.batch * prod(tiles), elements * np.dtype(job.sum_dtype).itemsize
+    block = min(count, max(1, _BLOCK_BYTES // (cell * (depth + width))))
+    exponent = 450 if job.sum_dtype == "float64" else 50  # beyond it a transform could overflow, or lose bits
+    limits = job.number(2.0**exponent), job.number(2.0**-exponent)
+    u = job.buffer("u", elements * depth * width)
+    v, m = job.buffer("v", elements * block * depth), job.buffer("m", elements * block * width)
+    data_marks = job.buffer("data_marks", 3 * g.batch, "int32", zero=True)
+    marks = job.buffer("marks", 3, "int32", zero=True)
+    to_u, to_v, from_m = (
+        job.kernel("winograd.cu", f"transform_{name}", f"TILE={tile}")
+        for name in ("filter", "input", "output")
+    )
+    channels = g.in_channels, g.out_channels
+    job.launch(to_u, depth * width, "second", *channels, int(not gather), *limits, u, marks)
+    for first in range(0, count, block):
+        n = min(block, count - first)
+        span: tuple[Argument | int, ...] = (*tiles, np.int64(first), np.int64(n))
+        job.launch(to_v, n * depth, "first", *source, depth, *pads, *span, *limits, v, data_marks)
+        product = Matmul(
+            Matrix(v, (elements, n, depth)),
+            Matrix(u, (elements, depth, width)),
+            Matrix(m, (elements, n, width)),
+        )
+        job.steps.append(product)
+        job.launch(from_m, n * width, m, *result, width, *span, *job.last, "result")
+    _decide_and_redo(job, data_marks, marks)

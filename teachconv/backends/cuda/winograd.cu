@@ -1,0 +1,141 @@
+/* winograd: F(2x2, 3x3) and F(4x4, 3x3), chosen by -DTILE=2 or 4. Fewer multiplications, for some additions.
+
+     SIZE = TILE + 2:  SIZE x SIZE inputs d,  3x3 filter g,  TILE x TILE outputs:    y = A' [ (G g G') * (B' d B) ] A
+
+     transform_filter   thread = one (in_channel, out_channel)      U[e][in_channel][out_channel]
+     transform_input    thread = one (tile, in_channel)             V[e][tile][in_channel]        e = 0 .. SIZE*SIZE-1
+     cuBLAS             SIZE*SIZE products, batched                 M[e] = V[e] U[e]
+     transform_output   thread = one (tile, out_channel)            TILE x TILE cells of y
+
+     multiplications per output and channel pair:   direct 9,   TILE 2: 16/4 = 4,   TILE 4: 36/16 = 2.25
+
+   Tiles overlap by two rows and columns in the input and not at all in the output. Channels are the fastest axis
+   everywhere, so that neighbouring threads read and write neighbouring numbers. A block of tiles at a time, so that V and
+   M stay bounded. At stride 1 the input gradient is this same convolution, of dy with the filter flipped and transposed.
+
+   The transforms mix neighbours: an infinity or NaN would smear, and numbers too large or too small would overflow or
+   lose bits. Both are marked while they are read (marks.cuh) and such images are done again by direct.cu.
+
+   A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016, sections 4.1 and 4.3. */
+
+#include "common.cuh"
+#include "marks.cuh"
+
+#define SIZE (TILE + 2)
+
+/* B', G and A' applied to one line of numbers that lie `step` apart. */
+#if TILE == 2
+DEVICE void input_line(Sum *d, int step) {
+    const Sum d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
+    d[0] = d0 - d2;
+    d[step] = d1 + d2;
+    d[2 * step] = d2 - d1;
+    d[3 * step] = d1 - d3;
+}
+DEVICE void filter_line(const Sum *g, int step, Sum *u, int u_step) {
+    const Sum half = (Sum)0.5;
+    u[0] = g[0];
+    u[u_step] = (g[0] + g[step] + g[2 * step]) * half;
+    u[2 * u_step] = (g[0] - g[step] + g[2 * step]) * half;
+    u[3 * u_step] = g[2 * step];
+}
+DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
+    y[0] = m[0] + m[step] + m[2 * step];
+    y[y_step] = m[step] - m[2 * step] - m[3 * step];
+}
+#elif TILE == 4
+DEVICE void input_line(Sum *d, int step) {
+    const Sum d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
+    d[0] = 4 * d0 - 5 * d2 + d4;
+    d[step] = -4 * d1 - 4 * d2 + d3 + d4;
+    d[2 * step] = 4 * d1 - 4 * d2 - d3 + d4;
+    d[3 * step] = -2 * d1 - d2 + 2 * d3 + d4;
+    d[4 * step] = 2 * d1 - d2 - 2 * d3 + d4;
+    d[5 * step] = 4 * d1 - 5 * d3 + d5;
+}
+DEVICE void filter_line(const Sum *g, int step, Sum *u, int u_step) {
+    const Sum g0 = g[0], g1 = g[step], g2 = g[2 * step];
+    u[0] = g0 * (Sum)0.25;
+    u[u_step] = (g0 + g1 + g2) / -6;
+    u[2 * u_step] = (g0 - g1 + g2) / -6;
+    u[3 * u_step] = (g0 + 2 * g1 + 4 * g2) / 24;
+    u[4 * u_step] = (g0 - 2 * g1 + 4 * g2) / 24;
+    u[5 * u_step] = g2;
+}
+DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
+    const Sum m1 = m[step], m2 = m[2 * step], m3 = m[3 * step], m4 = m[4 * step];
+    y[0] = m[0] + m1 + m2 + m3 + m4;
+    y[y_step] = m1 - m2 + 2 * m3 - 2 * m4;
+    y[2 * y_step] = m1 + m2 + 4 * m3 + 4 * m4;
+    y[3 * y_step] = m1 - m2 + 8 * m3 - 8 * m4 + m[5 * step];
+}
+#else
+#error "define TILE as 2 or 4"
+#endif
+
+/* w is [3, 3, in_channels, out_channels]; with `flip` the filter of the input gradient is taken: turned by half a turn,
+   its channels exchanged. u is [SIZE * SIZE, depth, width]: in- and out_channels, or the other way round. */
+extern "C" __global__ void transform_filter(const Number *w, int in_channels, int out_channels, int flip, Sum largest,
+                                            Sum smallest, Sum *u, int *marks) {
+    const Long pairs = (Long)in_channels * out_channels;
+    for (Long pair = first_cell(); pair < pairs; pair += cell_step()) {
+        Sum g[9], lines[3 * SIZE], all[SIZE * SIZE];
+        Long source = pair; /* u's pairs are [depth, width]; w's [in_channels, out_channels] */
+        if (flip) source = pair % in_channels * out_channels + pair / in_channels;
+        for (int tap = 0; tap < 9; tap++) {
+            g[tap] = widen(w[(flip ? 8 - tap : tap) * pairs + source]);
+            mark(g[tap], largest, smallest, marks);
+        }
+        for (int col = 0; col < 3; col++) filter_line(g + col, 3, lines + col, 3);            /* G g */
+        for (int row = 0; row < SIZE; row++) filter_line(lines + 3 * row, 1, all + SIZE * row, 1); /* (G g) G' */
+        for (int e = 0; e < SIZE * SIZE; e++) u[e * pairs + pair] = all[e];
+    }
+}
+
+/* source is [batch, rows, cols, channels]: x, or dy. v is [SIZE * SIZE, tiles, channels], of the tiles from first_tile on;
+   tiles are numbered through all images, rows and columns of tiles. */
+extern "C" __global__ void transform_input(const Number *source, int rows, int cols, int channels, int pad_top, int pad_left,
+                                           int tile_rows, int tile_cols, Long first_tile, Long tiles, Sum largest,
+                                           Sum smallest, Sum *v, int *marks) {
+    const Long cells = tiles * channels;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int channel = (int)(cell % channels);
+        const Long tile = first_tile + cell / channels;
+        const int left = (int)(tile % tile_cols) * TILE - pad_left;
+        const int top = (int)(tile / tile_cols % tile_rows) * TILE - pad_top;
+        const Long image = tile / tile_cols / tile_rows;
+        Sum d[SIZE * SIZE];
+        for (int i = 0; i < SIZE; i++)
+            for (int j = 0; j < SIZE; j++) {
+                const int row = top + i, col = left + j;
+                Sum value = 0;
+                if (row >= 0 && row < rows && col >= 0 && col < cols) {
+                    value = widen(source[((image * rows + row) * cols + col) * channels + channel]);
+                    mark(value, largest, smallest, marks + image * 3);
+                }
+                d[i * SIZE + j] = value;
+            }
+        for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */
+        for (int row = 0; row < SIZE; row++) input_line(d + SIZE * row, 1); /* (B' d) B */
+        for (int e = 0; e < SIZE * SIZE; e++) v[e * cells + cell] = d[e];
+    }
+}
+
+/* m is [SIZE * SIZE, tiles, channels]; result [batch, rows, cols, channels]: y, or dx. */
+extern "C" __global__ void transform_output(const Sum *m, int rows, int cols, int channels, int tile_rows, int tile_cols,
+                                            Long first_tile, Long tiles, const Number *bias, int relu, Number *result) {
+    const Long cells = tiles * channels;
+    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int channel = (int)(cell % channels);
+        const Long tile = first_tile + cell / channels;
+        const int left = (int)(tile % tile_cols) * TILE, top = (int)(tile / tile_cols % tile_rows) * TILE;
+        const Long image = tile / tile_cols / tile_rows;
+        Sum all[SIZE * SIZE], lines[TILE * SIZE], y[TILE * TILE];
+        for (int e = 0; e < SIZE * SIZE; e++) all[e] = m[e * cells + cell];
+        for (int col = 0; col < SIZE; col++) output_line(all + col, SIZE, lines + col, SIZE);         /* A' m */
+        for (int row = 0; row < TILE; row++) output_line(lines + SIZE * row, 1, y + TILE * row, 1); /* (A' m) A */
+        for (int i = 0; i < TILE && top + i < rows; i++)
+            for (int j = 0; j < TILE && left + j < cols; j++)
+                result[((image * rows + top + i) * cols + left + j) * channels + channel] = finish(y[i * TILE + j], bias, channel, relu);
+    }
+}

@@ -1,0 +1,46 @@
+"""Run the kernels on the host under AddressSanitizer: test_cuda_arithmetic.py starts this, libasan preloaded.
+
+Usage: sanitize.py [SOURCE OLD NEW], the last three a mistake to be made on purpose.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from cuda_host import FLAGS, Host, host_backend
+
+from teachconv.backends.cuda import ladder, sources
+from teachconv.cases import CASES
+from teachconv.nn_ops import resolve, run_canonical
+
+
+def main():
+    """Run every algorithm over some cases; a fault ends the process."""
+    mistake = {}
+    if sys.argv[1:]:
+        file, old, new = sys.argv[1:]
+        text = sources.source_text(file)
+        assert old in text
+        mistake = {file: text.replace(old, new)}
+    names = [a.name for a in ladder.ALGORITHMS if not mistake or a.name == Path(file).stem]
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        host = Host(
+            folder, sources_of=mistake, flags=(*FLAGS, "-fsanitize=address", "-fno-omit-frame-pointer", "-g")
+        )
+        module = host_backend(host)
+        for dtype, cases in (("float32", CASES[1::4]), ("float16", CASES[4::24])):
+            for case in cases if dtype == "float32" or not mistake else ():
+                for problem in case.problems(dtype):
+                    call, _ = resolve(problem.op, problem.args, problem.kwargs)
+                    for algorithm in ladder.ALGORITHMS:
+                        if algorithm.name in names and algorithm.fits(call.kind, dtype, call.geometry):
+                            run_canonical(call, module, algorithm.name)
+                            count += 1
+    print(f"{count} results: no fault")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""CUDA's compilers without a GPU: nvcc where it is installed, else NVRTC from its PyPI package, through ctypes."""
+
+import ctypes
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from teachconv.backends.cuda import sources
+
+NVCC = shutil.which("nvcc")
+
+
+@lru_cache(maxsize=1)
+def find_nvrtc():
+    """Path of libnvrtc, from NVIDIA's package on PyPI or a toolkit, or None."""
+    for place in map(Path, sys.path):
+        for found in sorted(place.glob("nvidia/*/lib/libnvrtc.so.*")):
+            return found
+    found = sorted(Path("/usr/local/cuda/lib64").glob("libnvrtc.so.*"))
+    return found[0] if found else None
+
+
+def headers_beside(library):
+    """The CUDA headers of the same release as an NVRTC, as options; else those that are found at all."""
+    near = library.parent.parent / "include"
+    folders = (str(near),) if (near / "mma.h").is_file() else sources.header_folders()
+    return [f"-I{folder}" for folder in folders]
+
+
+class Nvrtc:
+    """One NVRTC library: compiles a text to PTX and cubin, and returns what it had to say."""
+
+    def __init__(self, path):
+        self.path, self.library = path, ctypes.CDLL(str(path))
+
+    def compile(self, text, name, options):
+        """Return (succeeded, log)."""
+        library, program = self.library, ctypes.c_void_p()
+        made = library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
+        assert made == 0
+        given = [option.encode() for option in [*options, *headers_beside(self.path)]]
+        status = library.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+        size = ctypes.c_size_t()
+        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        cubin = ctypes.c_size_t()
+        library.nvrtcGetCUBINSize(program, ctypes.byref(cubin))
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+        return status == 0 and cubin.value > 0, log.value.decode().strip()
+
+
+def compile_by_nvcc(text, name, options):
+    """Return (succeeded, log), every warning an error."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text)
+        command = [
+            NVCC,
+            "-Werror",
+            "all-warnings",
+            "-cubin",
+            "-o",
+            str(path.with_suffix(".cubin")),
+            *options,
+            str(path),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode == 0, (done.stdout + done.stderr).strip()

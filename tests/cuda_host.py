@@ -1,0 +1,124 @@
+"""Runs the launches of backends/cuda on the host: the same .cu files through a C++ compiler and tests/cuda/shim.h."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from teachconv.backends import result_shape
+from teachconv.backends.cuda import ladder, launches, sources
+
+SHIM = Path(__file__).parent / "cuda" / "shim.h"
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+# hidden: otherwise the static (shared) memory of one library would be that of another dtype's, too
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
+
+
+def host_source(file, text=None):
+    """A kernel source as the host compiler sees it: the shim first, CUDA's own headers left out, exports last."""
+    body = sources.source_text(file) if text is None else text
+    lines = ["" if line.startswith("#include <") else line for line in body.splitlines()]
+    exports = "\n".join(f"EXPORT({name})" for name in sources.kernel_names(file))
+    return f'#include "{SHIM}"\n' + "\n".join(lines) + "\n" + exports + "\n"
+
+
+def build_host(folder, file, options, text=None, flags=FLAGS):
+    """Compile one source with its -D options; return the shared object's path. Kept in ``folder`` by what went in."""
+    source, options = host_source(file, text), (*flags, *options)
+    key = hashlib.sha256("\0".join([source, SHIM.read_text(), *options]).encode()).hexdigest()[:16]
+    target = Path(folder) / f"{Path(file).stem}-{key}.so"
+    if not target.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / f"{Path(file).stem}.cpp"
+            path.write_text(source)
+            made = Path(scratch) / "made.so"
+            done = subprocess.run(
+                [COMPILER, *options, "-o", str(made), str(path)], capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stderr
+            shutil.move(made, target)
+    return target
+
+
+class Host:
+    """A machine of backends.cuda.launches: kernels in a host library, matrix products by NumPy."""
+
+    def __init__(self, folder, reverse=False, sources_of=None, flags=FLAGS):
+        self.folder, self.reverse, self.flags = folder, reverse, flags
+        self.sources_of = sources_of or {}  # file -> text instead of its own
+        self.launched = []
+        self._libraries = {}
+
+    def empty(self, size, dtype, zero):
+        return np.zeros(size, dtype) if zero else np.full(size, poison(dtype), dtype)
+
+    def launch(self, kernel, grid, block, arguments):
+        key = kernel.file, kernel.dtype, kernel.defines
+        if key not in self._libraries:
+            options = sources.defines(kernel.dtype, kernel.defines)
+            path = build_host(
+                self.folder, kernel.file, options, text=self.sources_of.get(kernel.file), flags=self.flags
+            )
+            self._libraries[key] = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        function = getattr(self._libraries[key], f"launch_{kernel.name}")
+        self.launched.append((kernel.name, grid, block))
+        parted = function(grid, block, arguments_of(arguments), int(self.reverse))
+        assert not parted, f"threads of {kernel.name} part at a barrier"
+
+    def matmul(self, left, right, out, accumulate):
+        with np.errstate(all="ignore"):
+            product = left @ right
+            out[...] = out + product if accumulate else product
+
+
+def poison(dtype):
+    """What uninitialised memory may hold: something that shows if it is used."""
+    return 0x5A5A if np.dtype(dtype).kind in "iu" else np.nan
+
+
+def arguments_of(values):
+    """Arguments as cuLaunchKernel takes them: an array of pointers to them. It keeps what it points to."""
+    kept = [_value(value) for value in values]
+    pointers = (ctypes.c_void_p * len(kept))(*(ctypes.addressof(value) for value in kept))
+    pointers.kept = kept
+    return pointers
+
+
+def _value(argument):
+    if argument is None:
+        return ctypes.c_void_p(None)
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return ctypes.c_void_p(argument.ctypes.data)
+    return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
+
+
+def host_backend(machine, algorithms=ladder.ALGORITHMS):
+    """The contract of `teachconv.backends` with nothing between it and the launches but a machine."""
+
+    def run(kind, first, second, geometry, algorithm, precision, bias=None, activation=None, out=None):
+        plan = ladder.schedule(
+            kind, geometry, first.dtype.name, algorithm, precision, bias is not None, activation == "relu"
+        )
+        result = np.full(result_shape(kind, geometry), poison(first.dtype), first.dtype)
+        arrays = {"first": np.ascontiguousarray(first), "second": np.ascontiguousarray(second)}
+        arrays |= {"result": result} | ({} if bias is None else {"bias": np.ascontiguousarray(bias)})
+        launches.execute(plan, arrays, machine)
+        return result
+
+    module = ModuleType("host")
+    module.ALGORITHMS = tuple(algorithms)
+    module.conv2d = lambda x, w, g, **options: run("conv2d", x, w, g, **options)
+    module.conv2d_backprop_input = lambda dy, w, g, **options: run(
+        "conv2d_backprop_input", dy, w, g, **options
+    )
+    module.conv2d_backprop_filter = lambda x, dy, g, **options: run(
+        "conv2d_backprop_filter", x, dy, g, **options
+    )
+    return module
