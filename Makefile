@@ -1,8 +1,10 @@
 # make demo    set up and run the main job          make check   everything CI runs
 # make test    set up and run the tests             make docs    the pages, warnings as errors
 # PYTHON chooses the interpreter that .venv is made with; nothing else has to be installed by hand.
+# GPU chooses CuPy's CUDA for the tests: gpu-cuda13, or gpu-cuda12 for an older driver. Neither needs a GPU.
 
 PYTHON ?= python3
+GPU ?= gpu-cuda13
 VENV := .venv
 BIN := $(VENV)/bin
 # one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension
@@ -36,6 +38,10 @@ $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL) --no-build-isolation -e ".[test,peers]"
 	touch $@
 
+$(VENV)/.gpu: $(EXTENSION)
+	$(INSTALL) --no-build-isolation -e ".[$(GPU)]"
+	touch $@
+
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
 	touch $@
@@ -43,7 +49,7 @@ $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
 
-test: $(EXTENSION) $(VENV)/.system
+test: $(EXTENSION) $(VENV)/.gpu $(VENV)/.system
 	$(BIN)/python -m pytest
 
 test-peers: $(VENV)/.peers

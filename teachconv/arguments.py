@@ -17,9 +17,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .devices import device_array, is_on_device, lies_on_a_gpu
 from .errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["FLOATS", "INTEGERS", "as_array", "check_data_format", "check_memory", "to_nhwc"]
+__all__ = [
+    "FLOATS",
+    "INTEGERS",
+    "as_array",
+    "check_data_format",
+    "check_memory",
+    "to_nhwc",
+]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int32", "int64")
@@ -215,7 +223,7 @@ _KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat
 def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes: str = "") -> np.ndarray:
     """Return ``value`` as a native, aligned NumPy array of ``ndim`` axes and a supported dtype.
 
-    With ``ndim`` None any number of axes will do.
+    With ``ndim`` None any number of axes will do. What lies on a GPU stays there and becomes a CuPy array.
 
     Takes arrays, nested lists, and whatever speaks ``__array__``, ``__dlpack__`` or the array API.
     ``axes`` is what the message of an error calls the axes.
@@ -229,6 +237,8 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in _KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
         raise ArgumentTypeError(_unsupported(array.dtype, name))
+    if is_on_device(array):
+        return array  # always native and aligned there
     flags = array.flags
     if not flags.c_contiguous:
         check_memory(array.shape, array.dtype, name)  # a broadcast view may claim more than there is
@@ -249,11 +259,8 @@ def _foreign_array(value: Any, name: str) -> np.ndarray:
         return np.asarray(value.data)
     if isinstance(value, (list, tuple)):
         return _array_of_lists(value, name)
-    if hasattr(value, "__cuda_array_interface__"):
-        raise ArgumentTypeError(
-            f"{name} must be in the memory of the host: no backend here takes arrays on a GPU; "
-            f"got {type(value).__module__}.{type(value).__qualname__}"
-        )
+    if lies_on_a_gpu(value):
+        return device_array(value, name)
     try:
         if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
             return np.asarray(value)

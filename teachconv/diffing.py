@@ -19,6 +19,7 @@ import numpy as np
 from . import backends as backend_table
 from . import bounds, nn_ops
 from .cases import CASES, Case
+from .devices import call_on_host, to_host
 from .errors import ArgumentTypeError
 from .explaining import Explanation, explain
 from .mistakes import Diagnosis, abs_sum, diagnose, diagnose_shape
@@ -144,6 +145,7 @@ def diff(
     >>> report.passed, report.rows[-1].diagnosis.code
     (False, 'flipped_filter')
     """
+    args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.resolve(op, args, kwargs)
 
     def explain_cell(cell: Cell) -> Explanation:
@@ -211,7 +213,11 @@ class _Truth:
         direct = bounds.direct(self.abs_sum, call.terms, dtype)
         if error == "direct":
             return direct
-        function = bounds.fft if error == "fft" else bounds.winograd2
+        if error == "tensor":
+            return bounds.tensor(self.abs_sum, call.terms, dtype)
+        if error == "tf32":
+            return bounds.tf32(self.abs_sum, call.terms, _largest(call.first) + _largest(call.second))
+        function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
         transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
         transformed = call.cells(call.restore(np.broadcast_to(transformed, call.canonical_shape)))
         # data that a transform cannot hold are summed directly instead; and a bias is added at the end
@@ -293,12 +299,18 @@ def _modules(backends: Iterable[Any] | None) -> list[tuple[str, Any]]:
 
 def _their_array(array: Any, name: Any) -> np.ndarray:
     try:
-        result = np.asarray(array)
+        result = np.asarray(to_host(array))
     except Exception as error:
         raise ArgumentTypeError(f"against[{name!r}] must be an array: {error}") from error
     if result.dtype.kind not in "iuf" and result.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"against[{name!r}] must be an array of numbers; got dtype {result.dtype}")
     return result
+
+
+def _largest(array: np.ndarray) -> float:
+    """The largest finite number, without its sign."""
+    sizes = np.abs(array.astype(np.float64))
+    return float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
 
 
 def _first(where: np.ndarray) -> Cell:

@@ -19,6 +19,7 @@ from typing import Any, overload
 from . import nn_ops, taps
 from .arguments import integer
 from .backends.reference import exact_product, round_sum
+from .devices import call_on_host
 from .errors import ArgumentError, ArgumentTypeError
 from .geometry import Conv2DGeometry
 from .nn_ops import Call
@@ -228,7 +229,7 @@ def explain(
     """
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
-    call, _ = nn_ops.resolve(op, args, kwargs)
+    call, _ = nn_ops.resolve(op, *call_on_host(args, kwargs))
     name = call.title or call.op
     if at is not None:
         cell = _cell(at, "at", "result", call)

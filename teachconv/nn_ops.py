@@ -31,6 +31,7 @@ from .arguments import (
     to_nhwc,
 )
 from .backends import Algorithm, result_shape
+from .devices import array_module, check_same_place, contiguous, is_on_device
 from .errors import ArgumentError, ArgumentTypeError
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 
@@ -97,7 +98,7 @@ class Call:
     def restore(self, result: np.ndarray) -> np.ndarray:
         """Turn a canonical result into the caller's layout."""
         result = result.transpose(axis_order(self.data_format))
-        return np.ascontiguousarray(result).reshape(self.result_shape)
+        return contiguous(result).reshape(self.result_shape)
 
     def canonical(self, result: np.ndarray) -> np.ndarray:
         """Turn an array in the caller's layout into the canonical one: `restore`, read backwards."""
@@ -174,7 +175,8 @@ def conv2d(
         dilations: as strides; 1, or None, means none.
         name: accepted for TensorFlow's sake; nothing here has a name.
         bias: [out_channels], added to every cell.
-        backend: "reference", "numpy", "scipy" or "cython"; None for the default. A module that keeps
+        backend: "reference", "numpy", "scipy", "cython" or "cupy"; None for the default, cupy for arrays
+            on a GPU. A module that keeps
             the contract of `teachconv.backends` will do too.
         algorithm: one of the backend's algorithms; None or "auto" lets it choose.
         precision: None; "strict" for algorithms that keep the element-wise bound only; "fast" gives
@@ -594,7 +596,7 @@ def run(
         return call.restore(run_canonical(call, backend, algorithm, precision))
     _check_out(out, call)
     if call.op == "depthwise_conv2d_backprop_filter":  # its axes split and join: no view does that
-        np.copyto(out, call.restore(run_canonical(call, backend, algorithm, precision)))
+        out[...] = call.restore(run_canonical(call, backend, algorithm, precision))
     else:
         run_canonical(call, backend, algorithm, precision, call.canonical(out))
     return out
@@ -613,20 +615,22 @@ def run_canonical(
     ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
     """
     with record.stage("dispatch") as stage:
-        name, module = find_backend(backend)
+        name, module = find_backend(backend, call.first)
         dtype, shape = call.first.dtype, call.canonical_shape
         found = check_algorithm(name, module, call.kind, dtype, algorithm, precision)
         algorithm = None if found is None else found.name
         if found is not None and (reason := found.refuses(call.kind, call.geometry)):
             raise ArgumentError(f"algorithm {algorithm!r} needs {reason}")
-        check_memory(shape, dtype, "the result")
+        if not is_on_device(call.first):
+            check_memory(shape, dtype, "the result")
         stage.know(backend=name, algorithm=algorithm or "auto")
         stage.say("backend {}, function {}, algorithm {}", name, call.kind, algorithm or "auto")
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"):
-            result = np.zeros(shape, dtype) if out is None else out
+            xp = array_module(call.first)
+            result = xp.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
-            return np.maximum(result, 0, out=result) if activation == "relu" else result
+            return xp.maximum(result, 0, out=result) if activation == "relu" else result
     options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
     if call.bias is not None:
         options["bias"] = call.bias
@@ -639,8 +643,23 @@ def run_canonical(
     return result
 
 
-def find_backend(backend: Any = None) -> tuple[str, ModuleType]:
-    """Return name and module: of the backend asked for, else the default that was set, else cython."""
+def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
+    """Return name and module: of the backend asked for, else the default that was set, else cython.
+
+    An ``array`` on a GPU selects cupy by itself; with a backend that works on the host it is refused.
+    """
+    if array is None or not is_on_device(array):
+        return _named_backend(backend)
+    name, module = _named_backend("cupy" if backend is None else backend)
+    if not getattr(module, "TAKES_DEVICE_ARRAYS", False):
+        raise ArgumentError(
+            f"backend {name!r} works in the memory of the host, and the arrays are on a GPU: use "
+            f"backend='cupy', or copy them with cupy.asnumpy"
+        )
+    return name, module
+
+
+def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if backend is None:
         backend = settings.default_backend() or _best_backend()
     if isinstance(backend, str):
@@ -668,10 +687,12 @@ def check_algorithm(
     name: str, module: ModuleType, kind: str, dtype: np.dtype[Any], algorithm: Any, precision: Any
 ) -> Algorithm | None:
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
-    if precision not in (None, "strict", "fast"):
-        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else ""
-        raise ArgumentError(f'precision must be None, "strict" or "fast"; got {precision!r}{hint}')
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
+    has_tf32 = any(a.precision == "tf32" for a in algorithms)
+    if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
+        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else ""
+        legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
+        raise ArgumentError(f"precision must be {legal}; got {precision!r}{hint}")
     if algorithm is None or algorithm == "auto":
         fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]
         if not fitting:
@@ -742,6 +763,7 @@ RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
 
 
 def _same_dtype(first: np.ndarray, first_name: str, second: np.ndarray, second_name: str) -> None:
+    check_same_place(first, first_name, second, second_name)
     if first.dtype != second.dtype:
         raise ArgumentTypeError(
             f"{second_name} must have the dtype of {first_name}, {first.dtype}; got {second.dtype}: "
@@ -806,13 +828,22 @@ def _check_out_backprop(dy: np.ndarray, geometry: Conv2DGeometry, data_format: s
 
 def _check_out(out: Any, call: Call) -> None:
     dtype = call.first.dtype
-    if not isinstance(out, np.ndarray):
+    if is_on_device(call.first):
+        if type(out) is not type(call.first):
+            raise ArgumentTypeError(f"out must be a CuPy array, as the input; got {type(out).__qualname__}")
+        check_same_place(call.first, "input", out, "out")
+    elif not isinstance(out, np.ndarray):
         raise ArgumentTypeError(f"out must be a NumPy array; got {type(out).__qualname__}")
     if out.shape != tuple(call.result_shape) or out.dtype != dtype:
         raise ArgumentError(
             f"out must have shape {list(call.result_shape)} and dtype {dtype}; "
             f"got {list(out.shape)} and {out.dtype}"
         )
+    if is_on_device(call.first):
+        shares = array_module(out).may_share_memory
+        if shares(out, call.first) or shares(out, call.second):
+            raise ArgumentError("out must not overlap the memory of the inputs, which are still read")
+        return
     if not out.flags.writeable:
         raise ArgumentError("out must be writeable; got a read-only array")
     if np.may_share_memory(out, call.first) or np.may_share_memory(out, call.second):

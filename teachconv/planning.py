@@ -13,6 +13,7 @@ import numpy as np
 
 from . import nn_ops, record
 from .arguments import as_array, normalize_shape
+from .devices import array_module, check_same_place, is_on_device
 from .errors import ArgumentError, ArgumentTypeError
 from .nn_ops import Call
 
@@ -30,7 +31,7 @@ class Plan:
     """
 
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
-        self._name, self._module = nn_ops.find_backend(backend)
+        self._name, self._module = nn_ops.find_backend(backend, call.second)
         self._call, self._precision = call, precision
         nn_ops.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
         self.geometry = call.geometry
@@ -50,9 +51,10 @@ class Plan:
         """Return what the op gives for this input; its shape may differ from the planned one in the batch."""
         x = as_array(input, "input")
         expected = self._call.first
+        check_same_place(x, "input", self._call.second, "filters")
         x = x.transpose(0, 2, 3, 1) if self._call.data_format == "NCHW" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
-            theirs = f"{list(np.asarray(input).shape)} {x.dtype}"
+            theirs = f"{list(input.shape if is_on_device(x) else np.asarray(input).shape)} {x.dtype}"
             raise ArgumentError(
                 f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
                 f"{expected.dtype}; got {theirs}"
@@ -117,20 +119,21 @@ def plan(
     shape = normalize_shape(input_shape, "input_shape")
     if op in _INPUT_GRADIENTS:
         shape_of_dy = _output_shape(op, shape, w, kwargs)
-        call, _ = nn_ops.resolve(op, (shape, w, _blank(shape_of_dy, w.dtype)), kwargs)
+        call, _ = nn_ops.resolve(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
     else:
-        call, _ = nn_ops.resolve(op, (_blank(shape, w.dtype), w), kwargs)
+        call, _ = nn_ops.resolve(op, (_blank(shape, w), w), kwargs)
     return Plan(call, backend, algorithm, precision)
 
 
-def _blank(shape: Sequence[int], dtype: Any) -> np.ndarray:
-    """An array of any shape that takes no memory."""
-    return np.broadcast_to(np.zeros((), dtype), tuple(shape))
+def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:
+    """An array of any shape that takes no memory, of the dtype of w and where w is."""
+    xp = array_module(w)
+    return xp.broadcast_to(xp.zeros((), w.dtype), tuple(shape))
 
 
 def _output_shape(
     op: Any, input_shape: Sequence[int], w: np.ndarray, kwargs: dict[str, Any]
 ) -> Sequence[int]:
     forward = nn_ops.conv2d if op is nn_ops.conv2d_backprop_input else nn_ops.depthwise_conv2d
-    call, _ = nn_ops.resolve(forward, (_blank(input_shape, w.dtype), w), kwargs)
+    call, _ = nn_ops.resolve(forward, (_blank(input_shape, w), w), kwargs)
     return call.result_shape

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import bounds, nn_ops, taps
+from .devices import call_on_host, to_host
 from .errors import ArgumentError, ArgumentTypeError
 from .explaining import Explanation, explain
 from .geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
@@ -113,8 +114,9 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     >>> tc.plot.diff_heatmap(tc.conv2d, x, w, against=tc.conv2d(x, w)).get_title()
     'conv2d against the reference: 0 of 9 cells outside the bound'
     """
+    args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.resolve(op, args, kwargs)
-    theirs = np.asarray(against)
+    theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(
             f"against must have the shape of the result, {list(call.result_shape)}; got {list(theirs.shape)}"
@@ -186,6 +188,7 @@ def animate(
     """
     if Path(path).suffix != ".gif":
         raise ArgumentError(f"path must end in .gif; got {str(path)!r}")
+    args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.resolve(op, args, kwargs)
     if call.kind == "conv2d_backprop_filter":
         raise ArgumentError("animate draws an output plane, which a filter gradient does not have")

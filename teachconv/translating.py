@@ -18,6 +18,7 @@ import numpy as np
 from . import nn_ops
 from .arguments import as_array, integer
 from .cases import make_array
+from .devices import contiguous
 from .dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
 from .dialects.source_text import filter_permutation, here, write
 from .dialects.targets import TARGETS, TargetCall, is_transposed, target_call
@@ -368,12 +369,12 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
         if third != 1:
             raise ArgumentError(f"a depthwise filter has one input channel in each group; got {third}")
         channels = groups if groups > 1 else fourth
-        return np.ascontiguousarray(filters.reshape(rows, cols, channels, fourth // channels))
+        return contiguous(filters.reshape(rows, cols, channels, fourth // channels))
     if transposed and to == "jax":
         filters = filters.reshape(rows, cols, third, groups, fourth // groups)
         filters = filters.transpose(0, 1, 3, 2, 4).reshape(rows, cols, groups * third, fourth // groups)
         filters = filters[::-1, ::-1]
-    return np.ascontiguousarray(filters.transpose([law.index(letter) for letter in letters]))
+    return contiguous(filters.transpose([law.index(letter) for letter in letters]))
 
 
 def _check_divides(groups: int, channels: int) -> None:

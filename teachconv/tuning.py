@@ -10,6 +10,7 @@ from typing import Any
 
 from . import backends as backend_table
 from . import nn_ops
+from .devices import array_module, is_on_device
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
 
@@ -68,14 +69,15 @@ def autotune(
     """
     call, _ = nn_ops.resolve(op, args, kwargs)
     names = [name for name in backend_table.TABLE if name != "reference" and not backend_table.why_not(name)]
+    names = ["cupy"] if is_on_device(call.first) else names
     candidates = []
     for backend in names if backends is None else backends:
-        name, module = nn_ops.find_backend(backend)
+        name, module = nn_ops.find_backend(backend, call.first)
         for algorithm in module.ALGORITHMS:
             if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
                 candidates.append((name, module, algorithm.name))
     for _, module, algorithm_name in candidates:
-        nn_ops.run(call, module, algorithm_name)  # imports, caches, page faults
+        _run(call, module, algorithm_name)  # imports, caches, page faults
     times: dict[tuple[str, str], list[float]] = {(name, algorithm): [] for name, _, algorithm in candidates}
     deadline = time.perf_counter() + seconds
     for number in range(max(1, rounds)):
@@ -83,7 +85,7 @@ def autotune(
             break
         for name, module, algorithm_name in candidates:
             start = time.perf_counter()
-            nn_ops.run(call, module, algorithm_name)
+            _run(call, module, algorithm_name)
             times[name, algorithm_name].append(time.perf_counter() - start)
     flops = 2 * call.geometry.macs
     measured = [
@@ -91,3 +93,10 @@ def autotune(
         for (name, algorithm), found in times.items()
     ]
     return TuningReport(sorted(measured, key=lambda item: item.median))
+
+
+def _run(call: nn_ops.Call, module: Any, algorithm: str) -> None:
+    """Run, and wait for a GPU: its launches return before the work is done."""
+    result = nn_ops.run(call, module, algorithm)
+    if is_on_device(result):
+        array_module(result).cuda.get_current_stream().synchronize()

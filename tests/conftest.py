@@ -27,6 +27,12 @@ def rng():
     return np.random.default_rng(20261121)
 
 
+@pytest.fixture(scope="session")
+def kernel_folder(tmp_path_factory):
+    """Where the GPU's kernels, compiled for the host, are kept for the length of the run."""
+    return tmp_path_factory.mktemp("kernels")
+
+
 @pytest.fixture(autouse=True)
 def _same_settings_after():
     threads = tc.get_num_threads()

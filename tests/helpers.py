@@ -29,12 +29,12 @@ def backend_algorithms(dtypes=None):
 def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None):
     """A random legal forward convolution: its shapes and arguments, such as ``algorithm`` can do."""
     name = None if algorithm is None else algorithm.name
-    groups = draw(st.integers(1, 3)) if name not in ("winograd2", "col2im") else 1
+    groups = draw(st.integers(1, 3)) if name not in ("winograd2", "winograd4", "col2im") else 1
     depth, outs = draw(st.integers(1, max_channels)), draw(st.integers(1, max_channels))
     filter_size = [draw(st.integers(1, max_filter)) for _ in range(2)]
     strides = tuple(draw(st.integers(1, 3)) for _ in range(2))
     dilations = tuple(draw(st.integers(1, 3)) for _ in range(2))
-    if name == "winograd2":
+    if name in ("winograd2", "winograd4"):
         filter_size, strides, dilations = [3, 3], (1, 1), (1, 1)
     if name == "depthwise":
         depth = 1

@@ -11,8 +11,9 @@ x is [batch, in_rows, in_cols, in_channels], w [filter_rows, filter_cols, in_cha
 out_channels], dy [batch, out_rows, out_cols, out_channels]; ``geometry`` is a `Conv2DGeometry`, whose
 integers say everything else. Arrays may have any strides and are never empty; both have the result's
 dtype. ``algorithm`` is a name from `ALGORITHMS` that fits the call, or None: the backend chooses.
-``precision`` is None, "strict" or "fast"; ``activation`` None or "relu". Each returns a new array, or
-``out``. conv2d_transpose *is* conv2d_backprop_input; depthwise is groups = in_channels.
+``precision`` is None, "strict", "fast", or "tf32" where an algorithm has that; ``activation`` None or "relu".
+Each returns a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input; depthwise is groups =
+in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is given CuPy arrays, too.
 
 A new backend is one file and one line in `TABLE`; `teachconv.check_backend(module)` runs the common
 cases on it before that line is there.
@@ -49,6 +50,7 @@ TABLE = {
     "numpy": "teachconv.backends.numpy_backend",
     "scipy": "teachconv.backends.scipy_backend",
     "cython": "teachconv.backends.cython_backend",
+    "cupy": "teachconv.backends.cupy_backend",
 }
 
 
@@ -57,9 +59,10 @@ class Algorithm:
     """What one algorithm of a backend can do.
 
     ``precision`` says under which ``precision=`` it may be chosen: "strict" keeps the element-wise
-    bound of `bounds.direct`, "default" the weaker one of section "accuracy", "fast" has to be asked
-    for. ``error`` names the bound in `bounds` that judges it. ``refuses`` says what an algorithm needs that
-    a convolution does not have, or "": asked for by name it is refused with that, and it is never chosen.
+    bound of `bounds.direct`, "default" the weaker one of section "accuracy", "fast" and "tf32" have to be
+    asked for. ``error`` names the bound in `bounds` that judges it. ``refuses`` says what an algorithm
+    needs that a convolution does not have, or "": asked for by name it is refused with that, and it is
+    never chosen.
     """
 
     name: str
@@ -102,7 +105,7 @@ class BackendReport(list[BackendInfo]):
 
     def __str__(self) -> str:
         rows = [("backend", "available", "dtypes, or why not", "algorithms"), *self._cells()]
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        widths = [max(len(row[i]) for row in rows if row[3]) for i in range(4)]  # reasons run on to the right
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
@@ -125,7 +128,7 @@ def report() -> BackendReport:
 
     >>> import teachconv as tc
     >>> [info.name for info in tc.backends()]
-    ['reference', 'numpy', 'scipy', 'cython']
+    ['reference', 'numpy', 'scipy', 'cython', 'cupy']
     """
     infos = []
     for name in TABLE:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import nn_ops, record
 from ..arguments import Pair, Shape, as_array, integer
+from ..devices import array_module, contiguous
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..nn_ops import Call
@@ -141,8 +142,8 @@ class ConvCall:
             x = x.transpose(1, 2, 3, 0, 4).reshape(n // self.batch_groups, rows, cols, -1)
         if self.stuffing != (1, 1):
             up, left = self.stuffing
-            stuffed = np.zeros((len(x), self.geometry.rows.in_size, self.geometry.cols.in_size, x.shape[3]))
-            stuffed = stuffed.astype(x.dtype)
+            shape = len(x), self.geometry.rows.in_size, self.geometry.cols.in_size, x.shape[3]
+            stuffed = array_module(x).zeros(shape, x.dtype)
             stuffed[:, ::up, ::left] = x
             return stuffed
         return x
@@ -154,7 +155,7 @@ class ConvCall:
             return w.reshape(self.geometry.filters_shape)
         if self.regroup:
             w = groups_to_last(w, self.groups)
-        return np.ascontiguousarray(w[::-1, ::-1] if self.flip else w)
+        return contiguous(w[::-1, ::-1] if self.flip else w)
 
     @property
     def _part_channels(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
+from ..devices import array_module
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from .calls import (
@@ -424,4 +425,4 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
     )
     widths = [(max(0, before), max(0, after)) for before, after in sides]
     options = {"constant_values": value} if mode == "constant" else {}
-    return np.pad(x[inside], widths, _MODES[mode], **options)  # type: ignore[call-overload]
+    return array_module(x).pad(x[inside], widths, _MODES[mode], **options)

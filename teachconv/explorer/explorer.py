@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import bounds, nn_ops
 from ..arguments import axis_order
+from ..devices import call_on_host, to_host
 from ..diffing import diff
 from ..errors import ArgumentError, ArgumentTypeError
 from ..explaining import explain
@@ -39,8 +40,9 @@ class Explorer:
         at: Sequence[int] | None = None,
         budget: int = BUDGET,
     ) -> None:
-        self.op, self.args, self.kwargs, self.at, self.budget = op, args, kwargs, at, budget
-        self._document = Document(op, args, kwargs, at)
+        self.op, self.at, self.budget = op, at, budget
+        self.args, self.kwargs = call_on_host(args, kwargs)
+        self._document = Document(op, self.args, self.kwargs, at)
         self._other: tuple[str, Any] | None = None
 
     @property
@@ -71,7 +73,7 @@ class Explorer:
         elif isinstance(other, Explorer):
             label = name or other.op.__name__
         else:
-            label, other = name or "other array", np.asarray(other)
+            label, other = name or "other array", np.asarray(to_host(other))
             if other.ndim != 4 or other.dtype.kind not in "iufV":
                 raise ArgumentError(
                     "the array beside must have 4 axes, of numbers; "

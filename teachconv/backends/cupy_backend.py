@@ -1,0 +1,347 @@
+"""The GPU backend: CuPy allocates, copies and launches; the kernels are `cuda/*.cu`.
+
+A ladder like the CPU's: `cuda.ladder` chooses the rung and lays out its launches, this module carries them
+out on a device. CuPy arrays stay where they are; NumPy arrays are copied to the device and the result
+back, both as stages of the trace. CuPy is imported at the first use. Nothing is added atomically: the same
+call on the same card with the same library versions gives the same bits.
+
+A kernel is compiled for the dtype at hand by NVRTC, through CuPy's compiler module, and loaded as a
+RawModule from a file. RawModule's own compilation is not used for one reason: it adds -ftz=true, which
+would flush subnormals to zero.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import record
+from ..errors import ArgumentError, BackendUnavailable
+from ..geometry import Conv2DGeometry
+from . import KINDS, result_shape
+from .cuda import sources
+from .cuda.ladder import ALGORITHMS, schedule
+from .cuda.launches import Kernel, Matmul, Schedule, execute
+
+__all__ = [
+    "ALGORITHMS",
+    "TAKES_DEVICE_ARRAYS",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "unavailable",
+]
+
+TAKES_DEVICE_ARRAYS = True  # the ops ask for this before they hand over a CuPy array
+
+_FORWARD, _INPUT, _FILTER = KINDS
+_OPERANDS = {_FORWARD: ("x", "w"), _INPUT: ("dy", "w"), _FILTER: ("x", "dy")}
+_INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA version in `nvidia-smi` says"
+
+
+def unavailable() -> str:
+    """Return which of CuPy, a driver and a GPU is missing, or ""."""
+    try:
+        cupy = import_module("cupy")
+    except ImportError as error:
+        return f"CuPy is not installed or cannot be loaded: {error} ({_INSTALL})"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()  # CuPy itself imports without a driver; this raises
+    except Exception as error:
+        text = str(error)
+        if "InsufficientDriver" in text:
+            return f"CuPy is there, but no NVIDIA driver that is new enough for it: {text}"
+        if "NoDevice" in text:
+            return f"CuPy and a driver are there, but no NVIDIA GPU: {text}"
+        return f"CuPy is there, but CUDA cannot be started: {text}"
+    return "" if count else "CuPy and a driver are there, but no NVIDIA GPU"
+
+
+def conv2d(
+    x: Any,
+    w: Any,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: Any = None,
+    activation: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Gather."""
+    return _run(_FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
+
+
+def conv2d_backprop_input(
+    dy: Any,
+    w: Any,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    bias: Any = None,
+    activation: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Scatter along the same taps, done as a gather: no two threads add to one cell."""
+    return _run(_INPUT, dy, w, geometry, algorithm, precision, bias, activation, out)
+
+
+def conv2d_backprop_filter(
+    x: Any,
+    dy: Any,
+    geometry: Conv2DGeometry,
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: Any = None,
+) -> Any:
+    """Sum over the same taps."""
+    return _run(_FILTER, x, dy, geometry, algorithm, precision, None, None, out)
+
+
+# ---------------------------------------------------------------------------------------------
+# One call
+# ---------------------------------------------------------------------------------------------
+
+
+def _run(
+    kind: str,
+    first: Any,
+    second: Any,
+    geometry: Conv2DGeometry,
+    algorithm: str | None,
+    precision: str | None,
+    bias: Any,
+    activation: str | None,
+    out: Any,
+) -> Any:
+    """Choose, then work on the device that the arrays are on; running out of its memory is explained."""
+    cupy = import_module("cupy")
+    dtype, relu = first.dtype, activation == "relu"
+    with record.stage("choose algorithm") as stage:
+        plan = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu)
+        stage.know(algorithm=plan.algorithm)
+        stage.say("{}: {}", plan.algorithm, plan.why)
+    _check_tf32(plan, dtype)
+    shape = result_shape(kind, geometry)
+    arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
+    names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
+    device = cupy.cuda.Device() if isinstance(first, np.ndarray) else first.device
+    with device:
+        try:
+            return _work(cupy, plan, arrays, names, shape, dtype, out)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            traceback.clear_frames(error.__traceback__)  # they hold what was allocated so far
+        cupy.get_default_memory_pool().free_all_blocks()
+        free, whole = cupy.cuda.runtime.memGetInfo()
+    asked = _bytes_asked(plan, arrays, shape, dtype, out)
+    raise MemoryError(
+        f"algorithm {plan.algorithm!r} asked for {_mib(asked)} on the GPU, {_mib(plan.scratch_bytes)} of it "
+        f"scratch; {_mib(free)} of {_mib(whole)} are free. A smaller batch needs less, and "
+        f"algorithm='direct' no scratch at all"
+    )
+
+
+def _work(
+    cupy: Any,
+    plan: Schedule,
+    arrays: Mapping[str, Any],
+    names: Mapping[str, str],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    out: Any,
+) -> Any:
+    """Copy what is on the host, run the schedule, and bring the result to where the input came from."""
+    from_host = isinstance(arrays["first"], np.ndarray)
+    given = {name: _on_device(cupy, names[name], array) for name, array in arrays.items()}
+    bits = _bits_dtype(dtype)
+    fits = out is not None and not from_host and out.flags.c_contiguous
+    given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
+    machine = _Device(cupy)
+    with record.stage("run the schedule") as stage:
+        stage.say("{} steps, {:,} bytes of scratch", len(plan.steps), plan.scratch_bytes)
+        scratch = execute(plan, given, machine)
+    machine.report(stage)
+    if plan.redo and isinstance(stage, record.Stage):
+        _report_redo(plan, scratch[plan.redo].get())
+    result = given["result"]
+    if from_host:
+        with record.stage("copy to the host") as stage:
+            result = result.get()
+            stage.arrays(result=result)
+    if out is None:
+        return result.view(dtype)
+    if not fits:
+        out[...] = result.view(dtype)
+    return out
+
+
+def _on_device(cupy: Any, name: str, array: Any) -> Any:
+    """The array on the device, C-contiguous; bfloat16 as its 16 bits."""
+    bits = array.view(_bits_dtype(array.dtype))
+    if isinstance(array, np.ndarray):
+        with record.stage("copy to the device") as stage:
+            bits = cupy.asarray(np.ascontiguousarray(bits))
+            stage.arrays(**{name: bits})
+    elif not bits.flags.c_contiguous:
+        with record.stage("arrange in memory") as stage:
+            bits = cupy.ascontiguousarray(bits)
+            stage.arrays(**{name: bits})
+    return bits
+
+
+def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """bfloat16 travels as uint16: NumPy knows it by an extension, and not every CuPy does."""
+    return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype
+
+
+def _check_tf32(plan: Schedule, dtype: np.dtype[Any]) -> None:
+    forced = os.environ.get("CUPY_TF32", "0") not in ("", "0")
+    if forced and dtype.name != "float64" and any(isinstance(step, Matmul) for step in plan.steps):
+        raise ArgumentError(
+            f"algorithm {plan.algorithm!r} multiplies by cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
+            f"lets CuPy round its factors to TF32: unset it, or use algorithm='implicit_gemm'; "
+            f"precision='tf32' asks for TF32"
+        )
+
+
+def _report_redo(plan: Schedule, flags: np.ndarray) -> None:
+    if not flags.any():
+        return
+    with record.stage("choose algorithm again") as stage:
+        stage.know(algorithm=f"{plan.algorithm}, direct")
+        stage.say(
+            "{} of {} done again by direct: infinity, NaN, or numbers out of the range of the transform",
+            int(flags.sum()),
+            flags.size,
+        )
+
+
+def _bytes_asked(
+    plan: Schedule, arrays: Mapping[str, Any], shape: Sequence[int], dtype: np.dtype[Any], out: Any
+) -> int:
+    from_host = isinstance(arrays["first"], np.ndarray)
+    copied = sum(int(array.nbytes) for array in arrays.values()) if from_host else 0
+    result = 0 if out is not None and not from_host else int(np.prod(shape, dtype=object)) * dtype.itemsize
+    return plan.scratch_bytes + copied + result
+
+
+def _mib(nbytes: int) -> str:
+    return f"{nbytes / 2**20:,.1f} MiB"
+
+
+# ---------------------------------------------------------------------------------------------
+# The device as a machine of `cuda.launches`
+# ---------------------------------------------------------------------------------------------
+
+
+class _Device:
+    """Allocates, launches and multiplies on the current device and stream; times it where a trace listens."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+        self._timed: list[tuple[record.Stage, Any, Any]] = []
+
+    def empty(self, size: int, dtype: str, zero: bool) -> Any:
+        return (self._cupy.zeros if zero else self._cupy.empty)(size, dtype)
+
+    def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
+        function = _function(kernel, self._cupy.cuda.Device().id)
+        values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
+        with record.stage(f"launch {kernel.name}") as stage:
+            stage.say("grid {}, block {}", grid, block)
+            start = self._start(stage)
+            function((grid,), (block,), values)
+            self._stop(stage, start)
+
+    def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
+        with record.stage("cupy.matmul") as stage:
+            stage.arrays(left=left, right=right, product=out)
+            start = self._start(stage)
+            if accumulate:
+                out += self._cupy.matmul(left, right)
+            else:
+                self._cupy.matmul(left, right, out=out)
+            self._stop(stage, start)
+
+    def _start(self, stage: Any) -> Any:
+        if not isinstance(stage, record.Stage):
+            return None
+        event = self._cupy.cuda.Event()
+        event.record()
+        return event
+
+    def _stop(self, stage: Any, start: Any) -> None:
+        if start is not None:
+            event = self._cupy.cuda.Event()
+            event.record()
+            self._timed.append((stage, start, event))
+
+    def report(self, whole: Any) -> None:
+        """Wait for the device and put its own times, by CUDA events, into the notes."""
+        if not self._timed:
+            return
+        self._timed[-1][2].synchronize()
+        elapsed = self._cupy.cuda.get_elapsed_time  # in milliseconds
+        for stage, start, stop in self._timed:
+            stage.say("{:,.1f} µs on the device", 1e3 * elapsed(start, stop))
+        whole.say("{:,.1f} µs on the device", 1e3 * elapsed(self._timed[0][1], self._timed[-1][2]))
+
+
+@lru_cache(maxsize=512)
+def _function(kernel: Kernel, device: int) -> Any:
+    """A kernel of this device, compiled and loaded at its first use."""
+    return _module(kernel.file, kernel.dtype, kernel.defines, device).get_function(kernel.name)
+
+
+@lru_cache(maxsize=128)
+def _module(file: str, dtype: str, defines: tuple[str, ...], device: int) -> Any:
+    cupy = import_module("cupy")
+    options = (*sources.defines(dtype, defines), "-std=c++17", *_include_options(file, dtype))
+    arch = str(cupy.cuda.Device(device).compute_capability)
+    with record.stage(f"compile {file}") as stage:
+        path = _cubin_path(cupy, file, options, arch)
+        if path.is_file():
+            stage.say("{} for {}, compiled before: {}", " ".join(options), arch, path)
+        else:
+            stage.say("{} for {}, the first use on this machine", " ".join(options), arch)
+            _compile(file, options, arch, path)
+        return cupy.RawModule(path=str(path))
+
+
+def _include_options(file: str, dtype: str) -> tuple[str, ...]:
+    if not sources.needs_headers(file, dtype):
+        return ()
+    folders = sources.header_folders()
+    if not folders:
+        raise BackendUnavailable(
+            f"{file} for {dtype} needs CUDA's headers (cuda_fp16.h, mma.h), and they were not found: set "
+            f"CUDA_PATH, or pip install teachconv[gpu-cuda13], or [gpu-cuda12], which bring them"
+        )
+    return tuple(f"-I{folder}" for folder in folders)
+
+
+def _cubin_path(cupy: Any, file: str, options: Sequence[str], arch: str) -> Path:
+    """Where the compiled source is kept; the name says from what, how and for what it was made."""
+    version = str(cupy.cuda.nvrtc.getVersion())
+    made_of = "\0".join([sources.source_text(file), *options, arch, version])
+    folder = Path(os.environ.get("CUPY_CACHE_DIR") or "~/.cupy/kernel_cache").expanduser()
+    return folder / f"teachconv-{Path(file).stem}-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}.cubin"
+
+
+def _compile(file: str, options: Sequence[str], arch: str, path: Path) -> None:
+    compiler = import_module("cupy.cuda.compiler")
+    binary, _ = compiler.compile_using_nvrtc(sources.source_text(file), tuple(options), arch, file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")  # another process may compile the same; rename is atomic
+    partial.write_bytes(binary if isinstance(binary, bytes) else binary.encode())
+    partial.replace(path)
