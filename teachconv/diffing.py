@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from . import backends as backend_table
-from . import bounds, nn_ops
+from . import bounds, dispatch, nn_ops
 from .cases import CASES, Case
 from .devices import call_on_host, to_host
+from .dispatch import Call
 from .errors import ArgumentTypeError
 from .explaining import Explanation, explain
 from .mistakes import Diagnosis, abs_sum, diagnose, diagnose_shape
-from .nn_ops import Call
 
 __all__ = ["DiffReport", "DiffRow", "check_backend", "diff"]
 
@@ -152,7 +152,7 @@ def diff(
         return explain(op, *args, at=cell, **kwargs)
 
     start = time.perf_counter()
-    want = nn_ops.run_canonical(call, "reference")
+    want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
     truth = _Truth(call, call.cells(call.restore(want)), explain_cell)
     rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
@@ -173,7 +173,7 @@ def check_backend(module: ModuleType, dtypes: Iterable[str] = ("float32", "int32
     >>> tc.check_backend(numpy_backend, ["float32"]).passed
     True
     """
-    nn_ops.find_backend(module)  # raises, and says what is missing
+    dispatch.find_backend(module)  # raises, and says what is missing
     rows = []
     known = backend_table.dtypes_of(module.ALGORITHMS)
     for dtype in (dtype for dtype in dtypes if dtype in known):
@@ -271,11 +271,11 @@ def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
     for algorithm in fitting:
         try:
             start = time.perf_counter()
-            result = nn_ops.run_canonical(call, module, algorithm.name)
+            result = dispatch.run_canonical(call, module, algorithm.name)
             seconds = time.perf_counter() - start
             if seconds < 1:  # the first run pays for imports and caches
                 start = time.perf_counter()
-                nn_ops.run_canonical(call, module, algorithm.name)
+                dispatch.run_canonical(call, module, algorithm.name)
                 seconds = time.perf_counter() - start
             result = np.asarray(result)
         except Exception as error:  # a backend under test may do anything; a diff reports it
@@ -293,7 +293,7 @@ def _modules(backends: Iterable[Any] | None) -> list[tuple[str, Any]]:
         return [(name, backend_table.get(name)) for name in names if not backend_table.why_not(name)]
     if isinstance(backends, (str, ModuleType)):
         backends = [backends]
-    found = [nn_ops.find_backend(backend) for backend in backends]
+    found = [dispatch.find_backend(backend) for backend in backends]
     return [(name.rpartition(".")[2], module) for name, module in found]
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from . import bounds
 from .arguments import axis_order
 from .backends import numpy_backend
+from .dispatch import Call
 from .geometry import AxisGeometry, Conv2DGeometry
-from .nn_ops import Call
 
 __all__ = ["Diagnosis", "abs_sum", "diagnose", "diagnose_shape"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bounds, nn_ops
+from . import bounds, dispatch, nn_ops
 from .cases import make_array
 from .dialects import onnx as dialect
 from .dialects.calls import ConvCall
@@ -277,13 +277,13 @@ def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> On
     wide, _ = nn_ops.resolve(
         function, tuple(None if array is None else array.astype(np.float64) for array in arrays), attributes
     )
-    want = wide.cells(nn_ops.run(wide)).astype(call.first.dtype)
+    want = wide.cells(dispatch.run(wide)).astype(call.first.dtype)
     sums = abs_sum(call)
     # the truth here is a float64 sum, with an error of its own beside that of the float32 sums
     allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
     verdicts = [
         bounds.judge(call.cells(result), want, allowed, sums)
-        for result in (nn_ops.run(call), values[node.output[0]])
+        for result in (dispatch.run(call), values[node.output[0]])
     ]
     ours, theirs = (float(verdict.fraction.max(initial=0.0)) for verdict in verdicts)
     passed = all(verdict.passed for verdict in verdicts)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import nn_ops, record
+from . import dispatch, nn_ops, record
 from .arguments import as_array, normalize_shape
 from .devices import array_module, check_same_place, is_on_device
+from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
-from .nn_ops import Call
 
 __all__ = ["Plan", "plan"]
 
@@ -31,9 +31,9 @@ class Plan:
     """
 
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
-        self._name, self._module = nn_ops.find_backend(backend, call.second)
+        self._name, self._module = dispatch.find_backend(backend, call.second)
         self._call, self._precision = call, precision
-        nn_ops.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
+        dispatch.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
         self.geometry = call.geometry
         self.algorithm = algorithm
         self._packed: Any = None
@@ -65,7 +65,7 @@ class Plan:
             geometry = replace(self.geometry, batch=batch)
             call = replace(call, geometry=geometry, result_shape=(batch, *call.result_shape[1:]))
         algorithm = self.algorithm if self._packed is None else None  # packed filters know theirs
-        return nn_ops.run(call, self._module, algorithm, self._precision, out)
+        return dispatch.run(call, self._module, algorithm, self._precision, out)
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import bounds, nn_ops, taps
+from . import bounds, dispatch, nn_ops, taps
 from .devices import call_on_host, to_host
 from .errors import ArgumentError, ArgumentTypeError
 from .explaining import Explanation, explain
@@ -121,7 +121,7 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
         raise ArgumentError(
             f"against must have the shape of the result, {list(call.result_shape)}; got {list(theirs.shape)}"
         )
-    want = call.cells(call.restore(nn_ops.run_canonical(call, "reference")))
+    want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
     got = call.cells(theirs)
     sums = np.zeros(()) if want.dtype.kind == "i" else abs_sum(call)
     bound = np.zeros(()) if want.dtype.kind == "i" else bounds.direct(sums, call.terms, want.dtype)
@@ -218,7 +218,7 @@ def animate(
 def _output_of(explained: Explanation) -> np.ndarray:
     """The whole plane of the result that the cell lies in, as the reference has it."""
     call, cell = explained.call, explained.cell
-    result = call.cells(call.restore(nn_ops.run_canonical(call)))
+    result = call.cells(call.restore(dispatch.run_canonical(call)))
     if call.kind == "conv2d_backprop_filter":
         return np.asarray(result[:, :, cell[2], cell[3]], np.float64)
     return np.asarray(result[cell[0], :, :, cell[3]], np.float64)

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from . import backends as backend_table
-from . import nn_ops
+from . import dispatch, nn_ops
 from .devices import array_module, is_on_device
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
@@ -72,7 +72,7 @@ def autotune(
     names = ["cupy"] if is_on_device(call.first) else names
     candidates = []
     for backend in names if backends is None else backends:
-        name, module = nn_ops.find_backend(backend, call.first)
+        name, module = dispatch.find_backend(backend, call.first)
         for algorithm in module.ALGORITHMS:
             if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
                 candidates.append((name, module, algorithm.name))
@@ -95,8 +95,8 @@ def autotune(
     return TuningReport(sorted(measured, key=lambda item: item.median))
 
 
-def _run(call: nn_ops.Call, module: Any, algorithm: str) -> None:
+def _run(call: dispatch.Call, module: Any, algorithm: str) -> None:
     """Run, and wait for a GPU: its launches return before the work is done."""
-    result = nn_ops.run(call, module, algorithm)
+    result = dispatch.run(call, module, algorithm)
     if is_on_device(result):
         array_module(result).cuda.get_current_stream().synchronize()

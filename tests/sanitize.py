@@ -82,10 +82,10 @@ def main():
             (tc.conv2d_backprop_filter, (x, w_shape, dy)),
         ):
             call, _ = tc.nn_ops.resolve(op, args, {"strides": s, "padding": padding, "dilations": d})
-            want = tc.nn_ops.run(call, "numpy")
+            want = tc.dispatch.run(call, "numpy")
             for algorithm in tc.backends.get("cython").ALGORITHMS:
                 if algorithm.fits(call.kind, "float32", g):
-                    got = tc.nn_ops.run(call, "cython", algorithm.name)
+                    got = tc.dispatch.run(call, "cython", algorithm.name)
                     assert (got == want).all(), (algorithm.name, x_shape, w_shape, s, padding, d)
                     count += 1
     print(f"{count} results on {', '.join(levels)}: no fault, no difference")

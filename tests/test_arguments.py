@@ -58,6 +58,8 @@ def test_bad_arrays(array, kind, message):
         ({"backend": 3}, ValueError, "or a module with conv2d, conv2d_backprop_input"),
         ({"backend": "numpy", "algorithm": "winograd9"}, ValueError, "must be one of auto, im2col, taps; got"),
         ({"backend": "numpy", "algorithm": 3}, ValueError, "must be one of auto, im2col, taps; got 3"),
+        ({"backend": "numpy", "algorithm": ["taps"]}, ValueError, r"must be one of auto, .*; got \['taps'\]"),
+        ({"precision": ["strict"]}, ValueError, r"precision must be None, .*; got \['strict'\]"),
         ({"precision": "double"}, ValueError, 'precision must be None, "strict" or "fast"; got \'double\''),
         ({"precision": "tf32"}, ValueError, "is for a GPU"),
         ({"backend": "scipy", "algorithm": "fft", "precision": "strict"}, ValueError, "does not keep the element-wise"),

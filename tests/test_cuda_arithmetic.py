@@ -172,10 +172,10 @@ def test_relu_and_bias(kernel_folder):
     )
     bias, module = make_array((6,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
     call, _ = tc.nn_ops.resolve(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
-    want = tc.nn_ops.run_canonical(call, "reference", activation="relu")
+    want = tc.dispatch.run_canonical(call, "reference", activation="relu")
     for algorithm in ladder.ALGORITHMS:
         if algorithm.fits("conv2d", "float32", call.geometry) and algorithm.name != "winograd4":
-            got = tc.nn_ops.run_canonical(call, module, algorithm.name, activation="relu")
+            got = tc.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
             assert np.array_equal(got, want), algorithm.name
 
 

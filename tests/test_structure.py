@@ -48,6 +48,7 @@ ORDER = [
         "backends.cython_backend",
         "backends.cupy_backend",
     ],
+    ["dispatch"],
     ["nn_ops"],
     ["planning", "tuning"],
     ["dialects.calls"],

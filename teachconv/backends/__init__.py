@@ -191,7 +191,8 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     """
     if array.dtype.kind == "i":
         return array.view(array.dtype.str.replace("i", "u"))
-    return array.astype(accumulator(array.dtype), copy=False)
+    wide = accumulator(array.dtype)
+    return array if wide is array.dtype else array.astype(wide, copy=False)
 
 
 def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import nn_ops, record
+from .. import dispatch, nn_ops, record
 from ..arguments import Pair, Shape, as_array, integer
 from ..devices import array_module, contiguous
+from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry
-from ..nn_ops import Call
 
 __all__ = [
     "FUNCTIONS",
@@ -338,7 +338,7 @@ def dialect_function(
 
 def run(function: Callable[..., Any], backend: Any, **arguments: Any) -> np.ndarray:
     """Run a function of a dialect: plan it, prepare the arrays, and hand them to `nn_ops`."""
-    return nn_ops.run(to_call(FUNCTIONS[function], arguments), backend)
+    return dispatch.run(to_call(FUNCTIONS[function], arguments), backend)
 
 
 def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:

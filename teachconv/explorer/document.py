@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from .. import bounds, nn_ops
+from ..dispatch import Call
 from ..explaining import explain
 from ..geometry import AxisGeometry, Conv2DTransposeGeometry
-from ..nn_ops import Call
 from ..pictures import png
 from ..tracing import Trace, arrays_of, place_of, trace
 from .tables import Part, axis_table, part_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import bounds, nn_ops
+from .. import bounds, dispatch
 from ..arguments import axis_order
 from ..devices import call_on_host, to_host
 from ..diffing import diff
@@ -169,7 +169,7 @@ class Explorer:
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
         """Which cells of another result, in cell order, lie outside the bound around the reference's."""
         call = self._document.call
-        want = call.cells(call.restore(nn_ops.run_canonical(call, "reference")))
+        want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
         if want.dtype.kind == "i" or self._document.empty:
             return np.asarray(theirs != want)
         sums = abs_sum(call)

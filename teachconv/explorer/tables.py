@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import taps
+from ..dispatch import Call
 from ..geometry import AxisGeometry
-from ..nn_ops import Call
 
 __all__ = ["Part", "axis_table", "part_of"]
 

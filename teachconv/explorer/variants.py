@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
+from .. import dispatch, nn_ops
 from ..arguments import as_array, to_nhwc
-from ..nn_ops import Call
+from ..dispatch import Call
 from .document import SIDES, Document, nbytes, variant
 from .tables import Part, part_of
 
@@ -106,7 +106,7 @@ class Variants:
         made = variant(call, part, self.document.tables, numbers, note)
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
-            result = nn_ops.run_canonical(call, **options)
+            result = dispatch.run_canonical(call, **options)
             side = SIDES[call.kind][2]
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made

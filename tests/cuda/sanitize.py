@@ -13,7 +13,8 @@ from cuda_host import FLAGS, Host, host_backend
 
 from teachconv.backends.cuda import ladder, sources
 from teachconv.cases import CASES
-from teachconv.nn_ops import resolve, run_canonical
+from teachconv.dispatch import run_canonical
+from teachconv.nn_ops import resolve
 
 
 def main():

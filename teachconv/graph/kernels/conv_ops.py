@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import backends, nn_ops
+from ... import backends, dispatch, nn_ops
 from ...arguments import normalize_padding, normalize_pair
 from ..common_shape_fns import padding_argument
 from ..node_def import NodeDef
@@ -54,7 +54,7 @@ class _WindowKernel(OpKernel):
             dilations=dilations,
             **more,
         )
-        result = nn_ops.run_canonical(call, self.label or None, activation=self.activation)
+        result = dispatch.run_canonical(call, self.label or None, activation=self.activation)
         return call.restore(result)
 
     argument_names: tuple[str, ...] = ()
