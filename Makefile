@@ -1,10 +1,11 @@
 # make demo    set up and run the main job          make check   everything CI runs
 # make test    set up and run the tests             make docs    the pages, warnings as errors
 # PYTHON chooses the interpreter that .venv is made with; nothing else has to be installed by hand.
-# GPU chooses CuPy's CUDA for the tests: gpu-cuda13, or gpu-cuda12 for an older driver. Neither needs a GPU.
+# GPU chooses what the tests install of CUDA, from PyPI: gpu-cuda13 where there is a driver (gpu-cuda12 for an
+# older one), else cuda-compiler, which needs no GPU.
 
 PYTHON ?= python3
-GPU ?= gpu-cuda13
+GPU ?= $(if $(shell command -v nvidia-smi 2>/dev/null),gpu-cuda13,cuda-compiler)
 VENV := .venv
 BIN := $(VENV)/bin
 # one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import machine
 import plot
 import report
-from layers import LAYERS, OPS, QUICK_LAYERS, Problem, expand, fits, parse_shape
+from layers import LAYERS, OPS, QUICK_LAYERS, Layer, Problem, expand, fits, parse_shape
 from peers import PEERS
 from racing import Budget, Measurement, Race, validate_small
 
@@ -38,23 +38,23 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     peers = [name for name in PEERS if name not in ("teachconv", "plan")]
-    parser.add_argument("--threads", type=_counts, default=[1], help="such as 1,2 (default: 1)")
-    parser.add_argument("--batch", type=_counts, help="default: 1,8")
-    parser.add_argument("--ops", type=_names(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
+    parser.add_argument("--threads", type=whole_numbers, default=[1], help="such as 1,2 (default: 1)")
+    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8")
+    parser.add_argument("--ops", type=some_of(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
     dtypes = ("float32", "float64")
-    parser.add_argument("--dtypes", type=_names(dtypes), default=list(dtypes), help="default: both")
+    parser.add_argument("--dtypes", type=some_of(dtypes), default=list(dtypes), help="default: both")
     parser.add_argument("--precision", choices=("default", "strict", "fast"), default="default")
     parser.add_argument("--plan", action="store_true", help="race a plan too: packed ahead, as ORT does")
     parser.add_argument(
         "--shape",
-        type=_shape,
+        type=shape_argument,
         action="append",
         default=[],
         help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS] in place of the table, repeatable; "
         "for transposed ROWSxCOLSxIN is what goes in",
     )
     parser.add_argument("--layers", metavar="TEXT", help="of the table, those with TEXT in their name")
-    parser.add_argument("--peers", type=_names(peers), help=f"of {','.join(peers)} (default: installed)")
+    parser.add_argument("--peers", type=some_of(peers), help=f"of {','.join(peers)} (default: installed)")
     parser.add_argument(
         "--peer-python", default=sys.executable, metavar="PATH", help="interpreter that has the peers"
     )
@@ -82,7 +82,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return arguments
 
 
-def _counts(text: str) -> list[int]:
+def whole_numbers(text: str) -> list[int]:
     numbers = [int(part) for part in text.split(",")]
     if min(numbers) < 1:
         raise argparse.ArgumentTypeError(f"expected numbers from 1; got {text}")
@@ -93,7 +93,7 @@ def _cores(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def _names(known: Sequence[str]) -> Any:
+def some_of(known: Sequence[str]) -> Any:
     def names(text: str) -> list[str]:
         unknown = [name for name in text.split(",") if name not in known]
         if unknown:
@@ -103,7 +103,7 @@ def _names(known: Sequence[str]) -> Any:
     return names
 
 
-def _shape(text: str) -> Any:
+def shape_argument(text: str) -> Any:
     try:
         return parse_shape(text)
     except ValueError as error:
@@ -118,10 +118,7 @@ def _allowed_cores() -> list[int]:
 
 def problems(arguments: argparse.Namespace) -> list[Problem]:
     """Every problem of this run; the dtypes of one problem stand together and share its truth."""
-    table = QUICK_LAYERS if arguments.quick else LAYERS
-    layers = list(arguments.shape)
-    if arguments.layers or not layers:
-        layers = [layer for layer in table if (arguments.layers or "") in layer.name] + layers
+    layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
     return [
         Problem(layer, op, batch, dtype)
         for asked in arguments.ops
@@ -131,6 +128,14 @@ def problems(arguments: argparse.Namespace) -> list[Problem]:
         for batch in arguments.batch
         for dtype in arguments.dtypes
     ]
+
+
+def layer_list(arguments: argparse.Namespace, table: Sequence[Layer]) -> list[Layer]:
+    """The layers of --shape, and of the table those that --layers names; all of it where neither is given."""
+    own = list(arguments.shape)
+    if own and not arguments.layers:
+        return own
+    return [layer for layer in table if (arguments.layers or "") in layer.name] + own
 
 
 class Say(Protocol):

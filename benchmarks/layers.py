@@ -133,7 +133,7 @@ def parse_shape(text: str) -> Layer:
 
 @dataclass(frozen=True)
 class Problem:
-    """One call to be timed."""
+    """One call to be timed; ``dtype`` is NumPy's name, or "tf32": float32 computed in TF32."""
 
     layer: Layer
     op: str
@@ -192,7 +192,7 @@ class Problem:
     def intensity(self) -> float:
         """Operations for each byte of the three arrays, were each moved once."""
         cells = sum(int(np.prod(shape)) for shape in self.shapes.values())
-        return self.flops / (cells * np.dtype(self.dtype).itemsize)
+        return self.flops / (cells * np.dtype(self.dtype.replace("tf32", "float32")).itemsize)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The operands, seeded; float32 whatever the dtype, so that both dtypes have the same truth."""

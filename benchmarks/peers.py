@@ -43,6 +43,7 @@ class Torch:
     """PyTorch: NCHW in memory order, or channels_last, which is NHWC underneath."""
 
     channels_last = False
+    device = "cpu"
 
     def __init__(self, threads: int) -> None:
         import torch
@@ -70,7 +71,7 @@ class Torch:
             return lambda: backward(dy, x, w, *fixed, [True, False, False])[0], self._images
         return (
             lambda: backward(dy, x, w, *fixed, [False, True, False])[1],
-            lambda dw: dw.numpy().transpose(OIHW_TO_HWIO),
+            lambda dw: dw.cpu().numpy().transpose(OIHW_TO_HWIO),
         )
 
     def _tensor(self, facts: Facts, arrays: Arrays, name: str) -> Any:
@@ -80,10 +81,10 @@ class Torch:
         else:  # the gradient's own shape and layout are read off the array that it is the gradient in
             shape = [facts["shapes"][name][axis] for axis in order]
             tensor = self.torch.empty(shape, dtype=getattr(self.torch, facts["dtype"]))
-        return tensor.contiguous(memory_format=self.format)
+        return tensor.contiguous(memory_format=self.format).to(self.device)
 
     def _images(self, y: Any) -> np.ndarray:
-        return y.numpy().transpose(NCHW_TO_NHWC)
+        return y.cpu().numpy().transpose(NCHW_TO_NHWC)
 
 
 class TorchChannelsLast(Torch):

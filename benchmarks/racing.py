@@ -124,7 +124,7 @@ class Timing:
 
 @dataclass
 class Measurement:
-    """All competitors on one problem with one number of threads."""
+    """All competitors on one problem with one number of threads; 0 on a GPU."""
 
     problem: Problem
     threads: int
@@ -184,11 +184,15 @@ class Truth:
 
     def judge(self, got: np.ndarray, algorithm: str = "") -> tuple[float, str]:
         """The largest error as a fraction of its bound, and what is wrong or ""."""
+        ours = {entry.name: entry for entry in get("cython").ALGORITHMS}.get(algorithm)
+        by_largest = ours is not None and ours.precision == "default"
+        return self.judge_by(bounds.direct(self.abs_sum, self.terms, got.dtype), got, by_largest)
+
+    def judge_by(self, allowed: np.ndarray, got: np.ndarray, by_largest: bool) -> tuple[float, str]:
+        """Judge by any bound; ``by_largest`` where the promise is about the largest sum, not each cell's."""
         if got.shape != self.want.shape:
             return np.inf, f"shape {list(got.shape)}, not {list(self.want.shape)}"
-        allowed = bounds.direct(self.abs_sum, self.terms, got.dtype)
-        ours = {entry.name: entry for entry in get("cython").ALGORITHMS}.get(algorithm)
-        if ours is not None and ours.precision == "default":  # its promise is about the largest sum
+        if by_largest:
             allowed = np.full_like(allowed, allowed.max())
         allowed = allowed + bounds.direct(self.abs_sum, self.terms, "float64")  # the truth's own error
         verdict = bounds.judge(got, self.want.astype(got.dtype), allowed, self.abs_sum)

@@ -14,7 +14,9 @@ from layers import DEPTHWISE, Layer
 from racing import Measurement
 
 FRAMEWORKS = ("torch", "torch_channels_last", "onnxruntime", "tensorflow", "jax")
+CUDNN = ("cudnn", "cudnn_channels_last")
 TITLES = {
+    "cudnn_channels_last": "cudnn NHWC",
     "teachconv": "ours",
     "plan": "our plan",
     "torch_channels_last": "torch NHWC",
@@ -169,14 +171,17 @@ def _batches(group: Sequence[Measurement]) -> list[int]:
 
 def _title(op: str, dtype: str, threads: int, group: Sequence[Measurement]) -> str:
     batches = " | ".join(f"batch {batch}" for batch in _batches(group))
-    return f"{op.replace('_', ' ')}, {dtype}, {threads} thread{'s' * (threads > 1)}: GFLOP/s at {batches}"
+    count = f", {threads} thread{'s' * (threads > 1)}" if threads else ""  # 0: on a GPU
+    return f"{op.replace('_', ' ')}, {dtype}{count}: GFLOP/s at {batches}"
 
 
 def _table(group: Sequence[Measurement]) -> Table:
     batches = _batches(group)
     names = list(dict.fromkeys(name for m in group for name in m.timings))
-    frameworks = [name for name in FRAMEWORKS if name in names]
-    rivals, against = (frameworks, "best peer") if frameworks else (["numpy"], "numpy")
+    frameworks = [name for name in (*FRAMEWORKS, *CUDNN) if name in names]
+    rivals, against = (
+        (frameworks, "best peer") if frameworks or "numpy" not in names else (["numpy"], "numpy")
+    )
     layers = list(dict.fromkeys(m.problem.layer for m in group))
     by_key = {(m.problem.layer, m.problem.batch): m for m in group}
     head = ["layer", "algorithm", *(TITLES.get(name, name) for name in names)]

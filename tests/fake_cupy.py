@@ -147,7 +147,9 @@ def fake_cupy(folder, limit=1 << 28):
         pool.limit = size or limit
 
     cupy.ndarray = Array
+    cupy.__version__ = "stand-in"
     cupy.empty = lambda shape, dtype: Array(np.full(fits(shape, dtype), poison(dtype), dtype))
+    cupy.ones = lambda shape, dtype: Array(np.ones(fits(shape, dtype), dtype))
     cupy.zeros = lambda shape, dtype: Array(np.zeros(fits(shape, dtype), dtype))
     cupy.asarray = asarray
     cupy.asnumpy = lambda array: array.get()
@@ -167,7 +169,17 @@ def fake_cupy(folder, limit=1 << 28):
         get_current_stream=lambda: Event(),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
-        runtime=SimpleNamespace(getDeviceCount=lambda: 2, memGetInfo=lambda: (pool.limit, 1 << 30)),
+        runtime=SimpleNamespace(
+            getDeviceCount=lambda: 2,
+            memGetInfo=lambda: (pool.limit, 1 << 30),
+            getDeviceProperties=lambda device: {
+                "name": b"no GPU",
+                "totalGlobalMem": 1 << 30,
+                "multiProcessorCount": 1,
+            },
+            driverGetVersion=lambda: 0,
+            runtimeGetVersion=lambda: 0,
+        ),
     )
     compiler = ModuleType("cupy.cuda.compiler")
     compiler.compile_using_nvrtc = compile_using_nvrtc

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_cupy import fake_cupy
 
-from teachconv.backends import why_not
+from teachconv import backends
+from teachconv.backends import cupy_backend, why_not
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
@@ -168,3 +170,67 @@ def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):
     facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     module("plot").draw(facts, tmp_path / "roofline.svg")
     assert (tmp_path / "roofline.svg").read_text(encoding="utf-8").count("<path") > 20
+
+
+# ---------------------------------------------------------------------------------------------
+# benchmarks/gpu.py, on a stand-in for CuPy
+# ---------------------------------------------------------------------------------------------
+
+
+def test_gpu_says_why_nothing_was_measured(module, capsys):
+    if not (why := why_not("cupy")):
+        pytest.skip("there is a GPU")
+    assert module("gpu").main(["--quick"]) == 2
+    assert capsys.readouterr().err.strip() == f"nothing was measured: {why}"
+
+
+def test_gpu_validates_times_and_writes_a_page(module, capsys, monkeypatch, kernel_folder, tmp_path):
+    for name, made in fake_cupy(kernel_folder).items():
+        monkeypatch.setitem(sys.modules, name, made)
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delitem(backends._ready, "cupy", raising=False)
+    gpu = module("gpu")
+    monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")
+    arguments = [
+        "--quick",
+        "--algorithms",
+        "--layers",
+        "lesson",
+        "--output",
+        tmp_path,
+        "--markdown",
+        tmp_path / "p.md",
+    ]
+    try:
+        assert gpu.main([*map(str, arguments)]) == 0
+    finally:
+        cupy_backend._function.cache_clear()
+        cupy_backend._module.cache_clear()
+    said = capsys.readouterr().out
+    assert "not here: cuDNN by PyTorch: no PyTorch here" in said
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["status"] for line in lines} == {"ok"}
+    assert {line["dtype"] for line in lines} == {"float32", "tf32", "float16"}
+    assert {"teachconv", "direct", "im2col", "implicit_gemm", "tensor_gemm"} <= {
+        line["competitor"] for line in lines
+    }
+    assert all(float(line["bound_fraction"]) <= 1 for line in lines)
+    assert {line["algorithm"] for line in lines if line["dtype"] == "tf32"} >= {"tensor_gemm_tf32"}
+    assert "GPU: no GPU" in (tmp_path / "p.md").read_text(encoding="utf-8")
+
+
+def test_gpu_finds_wrong_results(module, monkeypatch, kernel_folder):
+    for name, made in fake_cupy(kernel_folder).items():
+        monkeypatch.setitem(sys.modules, name, made)
+    gpu, layers = module("gpu"), module("layers")
+
+    class Wrong:
+        def prepare(self, problem, arrays):
+            return lambda: np.ones(problem.shapes["dy"], "float32"), lambda y: y, ""
+
+    monkeypatch.setattr(gpu, "competitors", lambda *given: {"teachconv": Wrong()})
+    problem = layers.Problem(layers.QUICK_LAYERS[0], "forward", 2, "float32")
+    measured = gpu.measure(sys.modules["cupy"], None, gpu.MODES[0], problem, 2, False)
+    assert measured.timings["teachconv"].status == "wrong"
+    assert "times its bound" in measured.timings["teachconv"].note

@@ -1,0 +1,353 @@
+"""Times the cupy backend beside PyTorch's cuDNN on the same card, in the same run.
+
+    python benchmarks/gpu.py                                the whole table at batch 1, 8 and 64
+    python benchmarks/gpu.py --layers VGG --modes float16 --algorithms
+    python benchmarks/gpu.py --shape mine:28x28x64:3x3x128:s2
+
+Validates first: every result is held to the bound of its arithmetic around a float64 result. Then times by
+CUDA events, competitors interleaved. Before each call the L2 cache is filled with something else; while
+the card does that, Python runs ahead, so that the time is the kernels' and not the interpreter's. A mode
+is a dtype with its leave: tf32 rows allow TF32 on both sides, float32 rows forbid it on both.
+Exit status 1 where a result of ours is wrong, 2 where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import machine
+import numpy as np
+import report
+from cpu import layer_list, progress, shape_argument, some_of, whole_numbers
+from layers import LAYERS, QUICK_LAYERS, Layer, Problem, expand, fits
+from peers import Torch
+from racing import Measurement, Timing, Truth
+from report import CUDNN
+
+import teachconv as tc
+from teachconv import bounds
+from teachconv.backends import get, why_not
+
+OPS = ("forward", "input_gradient", "filter_gradient")
+BALLAST = 1 << 30  # bytes written between two calls: more than any L2, and time for Python to run ahead
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A dtype, what it may be computed in, and the bound that its results keep."""
+
+    name: str
+    dtype: str
+    precision: str | None
+    bound: Callable[[Truth, float], np.ndarray]
+    aim: Callable[[Layer], float]
+
+
+def _is_winograd(layer: Layer) -> bool:
+    return (layer.filter_rows, layer.filter_cols, layer.stride, layer.groups) == (3, 3, 1, 1)
+
+
+MODES = (
+    Mode(
+        "float32",
+        "float32",
+        None,
+        lambda truth, _: bounds.direct(truth.abs_sum, truth.terms, "float32"),
+        lambda layer: 1.0 if _is_winograd(layer) else 0.8,
+    ),
+    Mode(
+        "tf32",
+        "float32",
+        "tf32",
+        lambda truth, largest: bounds.tf32(truth.abs_sum, truth.terms, largest),
+        lambda layer: 0.5,
+    ),
+    Mode(
+        "float16",
+        "float16",
+        None,
+        lambda truth, _: bounds.tensor(truth.abs_sum, truth.terms, "float16"),
+        lambda layer: 0.5,
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------
+# Competitors: prepare(problem, arrays) returns what is called, and what turns its result into NumPy's
+# ---------------------------------------------------------------------------------------------
+
+
+class Ours:
+    """The cupy backend, choosing for itself or told which algorithm."""
+
+    def __init__(self, cupy: Any, mode: Mode, algorithm: str | None = None) -> None:
+        self.cupy, self.mode, self.algorithm = cupy, mode, algorithm
+
+    def prepare(self, problem: Problem, arrays: dict[str, np.ndarray]) -> tuple[Any, Any, str]:
+        here = {name: self.cupy.asarray(array) for name, array in arrays.items()}
+        op, args, options = problem.call(here)
+        options |= {"algorithm": self.algorithm, "precision": self.mode.precision}
+        chosen = tc.trace(op, *args, **options).algorithm
+        return lambda: op(*args, **options), lambda y: y.get(), chosen
+
+
+class Cudnn(Torch):
+    """PyTorch on the card: cuDNN, which measures its own algorithms first (cudnn.benchmark)."""
+
+    device = "cuda"
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(1)
+        backends = self.torch.backends
+        backends.cudnn.benchmark = True
+        backends.cudnn.allow_tf32 = backends.cuda.matmul.allow_tf32 = mode.name == "tf32"
+
+    def prepare(self, problem: Problem, arrays: dict[str, np.ndarray]) -> tuple[Any, Any, str]:  # type: ignore[override]
+        return *super().prepare(problem.facts(), arrays), ""
+
+
+class CudnnChannelsLast(Cudnn):
+    channels_last = True
+
+
+def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) -> dict[str, Any]:
+    """Everyone who is there, by name; with ``every_algorithm`` each rung that fits, too."""
+    found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
+    if every_algorithm and mode.precision is None:
+        for entry in get("cupy").ALGORITHMS:
+            if entry.fits(problem.kind, mode.dtype, problem.geometry) and entry.precision != "tf32":
+                found[entry.name] = Ours(cupy, mode, entry.name)
+    if not cudnn_missing():
+        found |= {"cudnn": Cudnn(mode), "cudnn_channels_last": CudnnChannelsLast(mode)}
+    return found
+
+
+def cudnn_missing() -> str:
+    """Why PyTorch's cuDNN is not among the competitors, or ""."""
+    try:
+        import torch
+    except ImportError as error:
+        return str(error)
+    return "" if torch.cuda.is_available() else "PyTorch sees no GPU"
+
+
+# ---------------------------------------------------------------------------------------------
+# Measuring
+# ---------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Times one call on the card, after the L2 cache was filled with something else."""
+
+    def __init__(self, cupy: Any, ballast: int = BALLAST) -> None:
+        self._cuda, self._ballast = cupy.cuda, cupy.zeros(ballast // 4, "float32")
+
+    def seconds(self, run: Callable[[], Any]) -> float:
+        start, stop = self._cuda.Event(), self._cuda.Event()
+        self._ballast[...] = 0
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        return float(self._cuda.get_elapsed_time(start, stop)) / 1e3
+
+
+def measure(
+    cupy: Any, clock: Clock, mode: Mode, problem: Problem, rounds: int, every_algorithm: bool
+) -> Measurement:
+    """Validate every competitor on one problem, then time those that are right, interleaved."""
+    arrays = {name: array.astype(mode.dtype) for name, array in problem.arrays().items()}
+    truth = Truth(problem, {name: array.astype(np.float64) for name, array in arrays.items()})
+    largest = sum(float(np.abs(array.astype(np.float64)).max()) for array in arrays.values())
+    timings: dict[str, Timing] = {}
+    racing: dict[str, Callable[[], Any]] = {}
+    for name, competitor in competitors(cupy, mode, problem, every_algorithm).items():
+        try:
+            run, restore, algorithm = competitor.prepare(problem, arrays)
+            got = restore(run()).reshape(problem.shapes[({"x", "w", "dy"} - set(problem.operands)).pop()])
+        except Exception as error:  # a framework may raise anything; the table says what
+            timings[name] = Timing("refused", f"{type(error).__name__}: {error}")
+            continue
+        if problem.kind != "conv2d_backprop_filter":
+            got = got[problem.images]
+        allowed = mode.bound(truth, largest)
+        if algorithm == "winograd4":
+            allowed = allowed + _winograd4_bound(problem, arrays)
+        fraction, wrong = truth.judge_by(allowed, got, by_largest=True)
+        timings[name] = Timing("wrong" if wrong else "ok", wrong, algorithm, [], fraction)
+        if not wrong:
+            racing[name] = run
+            run()  # once more: compiled, loaded, tuned, its memory in the pool
+    for _ in range(rounds):
+        for name, run in racing.items():
+            timings[name].seconds.append(clock.seconds(run))
+    return Measurement(replace(problem, dtype=mode.name), 0, timings)
+
+
+def _winograd4_bound(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """What F(4x4, 3x3) may be off by, on the images that are judged."""
+    data = arrays["x" if problem.kind == "conv2d" else "dy"][problem.images]
+    geometry = replace(problem, batch=len(data)).geometry
+    return bounds.winograd4(problem.kind, data, arrays["w"], geometry, problem.dtype)
+
+
+def aims(measured: Sequence[Measurement]) -> report.Table:
+    """A line for each op, mode and batch: mean and worst ratio to cuDNN, and how many layers are there."""
+    lines = [["op", "mode", "batch", "geometric mean", "worst layer", "layers at their aim"]]
+    groups: dict[tuple[str, str, int], list[Measurement]] = {}
+    for m in measured:
+        groups.setdefault((m.problem.op, m.problem.dtype, m.problem.batch), []).append(m)
+    for (op, name, batch), group in groups.items():
+        mode = next(mode for mode in MODES if mode.name == name)
+        ratios = [(m.ratio(CUDNN, "median"), m.problem.layer) for m in group]
+        known = [(ratio, layer) for ratio, layer in ratios if ratio is not None]
+        if known:
+            worst, where = min(known, key=lambda item: item[0])
+            reached = sum(ratio >= mode.aim(layer) for ratio, layer in known)
+            mean = report.geometric_mean([ratio for ratio, _ in known])
+            row = [op.replace("_", " "), name, str(batch), f"{mean:.2f}", f"{worst:.2f} ({where.name})"]
+            lines.append([*row, f"{reached} of {len(known)}"])
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    modes = [mode.name for mode in MODES]
+    every_op = (*OPS, "transposed", "depthwise")
+    parser.add_argument("--ops", type=some_of(every_op), default=list(OPS), help=f"of {','.join(every_op)}")
+    parser.add_argument("--modes", type=some_of(modes), default=modes, help=f"of {','.join(modes)}")
+    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8,64")
+    parser.add_argument("--layers", metavar="TEXT", help="of the table, those with TEXT in their name")
+    parser.add_argument("--shape", type=shape_argument, action="append", default=[], help="as in cpu.py")
+    parser.add_argument("--algorithms", action="store_true", help="race every rung of the ladder, too")
+    parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
+    parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a page for the documentation")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, few rounds")
+    arguments = parser.parse_args(argv)
+    arguments.batch = arguments.batch or ([2] if arguments.quick else [1, 8, 64])
+    arguments.rounds = arguments.rounds or (2 if arguments.quick else 30)
+    return arguments
+
+
+def problems(arguments: argparse.Namespace) -> list[tuple[Mode, Problem]]:
+    """Every problem of this run with its mode."""
+    layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
+    return [
+        (mode, Problem(layer, op, batch, mode.dtype))
+        for mode in MODES
+        if mode.name in arguments.modes
+        for asked in arguments.ops
+        for op in expand(asked)
+        for layer in layers
+        if fits(layer, op)
+        for batch in arguments.batch
+    ]
+
+
+def describe(cupy: Any) -> dict[str, str]:
+    """The card, the driver and the versions."""
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    facts = {
+        "GPU": properties["name"].decode(),
+        "memory": f"{properties['totalGlobalMem'] / 2**30:.0f} GiB",
+        "multiprocessors": str(properties["multiProcessorCount"]),
+        "driver's CUDA": str(cupy.cuda.runtime.driverGetVersion()),
+        "CUDA runtime": str(cupy.cuda.runtime.runtimeGetVersion()),
+        "cupy": cupy.__version__,
+        "teachconv": tc.__version__,
+    }
+    if not cudnn_missing():
+        import torch
+
+        facts |= {"torch": torch.__version__, "cuDNN": str(torch.backends.cudnn.version())}
+    return facts | {"host": machine.describe()["processor"]}
+
+
+def call_seconds(cupy: Any) -> float:
+    """What a conv2d call on an 8x8x1 image takes Python until it returns, the card not waited for."""
+    x, w = cupy.ones((1, 8, 8, 1), "float32"), cupy.ones((3, 3, 1, 1), "float32")
+    times = []
+    for _ in range(50):
+        start = time.perf_counter()
+        tc.conv2d(x, w)
+        times.append(time.perf_counter() - start)
+        cupy.cuda.get_current_stream().synchronize()
+    return sorted(times)[len(times) // 2]
+
+
+def page(command: str, facts: dict[str, str], measured: Sequence[Measurement]) -> str:
+    """The page for the documentation, made by the run that it shows."""
+    parts = [
+        "# Speed on the GPU",
+        f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d}; do not edit. Times are of CUDA events, with "
+        "the L2 cache filled with something else before each call, in interleaved rounds; GFLOP/s count the "
+        "operations of direct summation. The ratio is to the faster of PyTorch's cuDNN in NCHW and in "
+        "channels_last, which chose its algorithm by measuring. TF32 was forbidden in the float32 rows and "
+        "allowed in the tf32 rows, for both sides.",
+        "## Aims",
+        report.as_markdown(aims(measured)),
+    ]
+    for title, table in report.sections(measured):
+        parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", report.as_markdown(table)]
+    remarks = report.notes(measured)
+    if remarks:
+        parts += ["## Without a number", "\n".join(f"- `{remark}`" for remark in remarks)]
+    parts += ["## Device and versions", "\n".join(f"- {key}: {value}" for key, value in facts.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parse(argv)
+    if problem := why_not("cupy"):
+        print(f"nothing was measured: {problem}", file=sys.stderr)
+        return 2
+    import cupy
+
+    work = problems(arguments)
+    facts = describe(cupy)
+    clock = Clock(cupy, 1 << 20 if arguments.quick else BALLAST)
+    measured, wrong = [], []
+    with progress(len(work)) as say:
+        for number, (mode, problem) in enumerate(work):
+            name = f"{problem.op} {problem.layer.name} batch {problem.batch} {mode.name}"
+            say(name, number)
+            measured.append(measure(cupy, clock, mode, problem, arguments.rounds, arguments.algorithms))
+            ours = measured[-1].timings["teachconv"]
+            if ours.status != "ok":
+                wrong.append(f"{name}: {ours.note}")
+    facts["a call on an 8x8x1 image"] = f"{call_seconds(cupy) * 1e6:.1f} µs of Python"
+    for title, table in report.sections(measured):
+        print(f"\n{title}\n{report.as_text(table)}")
+    if len(judged := aims(measured)) > 1:
+        print(f"\n{report.as_text(judged)}")
+    if missing := cudnn_missing():
+        print(f"not here: cuDNN by PyTorch: {missing}")
+    for remark in report.notes(measured):
+        print(f"no number: {remark}")
+    report.write_files(arguments.output, {"machine": facts}, measured)
+    if arguments.markdown:
+        command = shlex.join(["python", "benchmarks/gpu.py", *(sys.argv[1:] if argv is None else argv)])
+        arguments.markdown.write_text(page(command, facts, measured), encoding="utf-8")
+    for failure in wrong:
+        print(f"WRONG: {failure}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
