@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython"
 @pytest.fixture
 def module(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delitem(sys.modules, "peers", raising=False)  # tests/peers, where it was imported before
     return importlib.import_module
 
 
