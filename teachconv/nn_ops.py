@@ -76,16 +76,16 @@ def conv2d(
         dilations: as strides; 1, or None, means none.
         name: accepted for TensorFlow's sake; nothing here has a name.
         bias: [out_channels], added to every cell.
-        backend: "reference", "numpy", "scipy", "cython" or "cupy"; None for the default, cupy for arrays
-            on a GPU. A module that keeps
-            the contract of `teachconv.backends` will do too.
+        backend: "reference", "numpy", "scipy", "cython" or "cupy"; None for the default, which is cupy for
+            arrays on a GPU. A module that keeps the contract of `teachconv.backends` will do too.
         algorithm: one of the backend's algorithms; None or "auto" lets it choose.
         precision: None; "strict" for algorithms that keep the element-wise bound only; "fast" gives
-            leave for less.
+            leave for less, and on a GPU "tf32" for float32 factors rounded to 11 bits.
         out: an array to write the result to.
 
     Returns:
-        [batch, out_rows, out_cols, out_channels] in ``data_format`` order and the inputs' dtype.
+        [batch, out_rows, out_cols, out_channels] in ``data_format`` order and the inputs' dtype: a NumPy
+        array, or a CuPy array where the inputs lie on a GPU.
 
     Raises:
         ValueError, TypeError: for what no convolution can have; the message says what would be legal.
