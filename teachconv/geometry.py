@@ -365,6 +365,21 @@ class Conv2DGeometry(_Shared):
         """Whether any tap of any output lies outside the input."""
         return self.rows.has_padding or self.cols.has_padding
 
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """The 16 integers that say everything, in the order in which compiled kernels take them.
+
+        >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4), 2, "SAME").integers
+        (1, 5, 6, 2, 3, 3, 4, 1, 3, 2, 2, 2, 1, 1, 1, 0)
+        """
+        axes = self.rows, self.cols
+        return (
+            *(self.batch, *(axis.in_size for axis in axes), self.in_channels),
+            *(*(axis.out_size for axis in axes), self.out_channels, self.groups),
+            *(*(axis.filter_size for axis in axes), *(axis.stride for axis in axes)),
+            *(*(axis.dilation for axis in axes), *(axis.pad_before for axis in axes)),
+        )
+
     @cached_property
     def _hash(self) -> int:
         sizes = self.batch, self.in_channels, self.out_channels, self.groups, self.data_format

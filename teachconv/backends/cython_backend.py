@@ -247,25 +247,7 @@ def _prepare(
     kind: str, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
 ) -> _Job:
     """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
-    rows, cols = geometry.rows, geometry.cols
-    problem = _kernels.Problem(
-        geometry.batch,
-        rows.in_size,
-        cols.in_size,
-        geometry.in_channels,
-        rows.out_size,
-        cols.out_size,
-        geometry.out_channels,
-        geometry.groups,
-        rows.filter_size,
-        cols.filter_size,
-        rows.stride,
-        cols.stride,
-        rows.dilation,
-        cols.dilation,
-        rows.pad_before,
-        cols.pad_before,
-    )
+    problem = _kernels.Problem(*geometry.integers)
     if algorithm:
         chosen, why = algorithm, "asked for"
     elif dtype.kind == "i":

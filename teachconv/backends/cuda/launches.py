@@ -145,24 +145,5 @@ def launch(kernel: Kernel, threads: int, *arguments: Argument | int, most: int |
 
 
 def problem(g: Conv2DGeometry) -> tuple[np.int32, ...]:
-    """Return the geometry as the 16 integers of ``Problem`` in common.cuh, in its order."""
-    rows, cols = g.rows, g.cols
-    numbers = (
-        g.batch,
-        rows.in_size,
-        cols.in_size,
-        g.in_channels,
-        rows.out_size,
-        cols.out_size,
-        g.out_channels,
-        g.groups,
-        rows.filter_size,
-        cols.filter_size,
-        rows.stride,
-        cols.stride,
-        rows.dilation,
-        cols.dilation,
-        rows.pad_before,
-        cols.pad_before,
-    )
-    return tuple(map(np.int32, numbers))
+    """Return the geometry as the arguments that ``Problem`` in common.cuh is made of."""
+    return tuple(map(np.int32, g.integers))
