@@ -63,7 +63,7 @@ KERNEL void NAME(exchanged_tile)(const exchanged *e, ptrdiff_t row, ptrdiff_t ro
             tap + 1 < e->taps ? w + e->tap_starts[tap + 1] : w + e->tap_starts[0] + rows * channels;
         for (ptrdiff_t first = 0; first < e->pixels; first += 2 * LANES) {
             const ptrdiff_t width = smaller(2 * LANES, e->padded - first);
-            const tile_ending ending = {NULL, width, tap > 0, 0, next, first == 0 ? line : 0};
+            const tile_ending ending = {NULL, width, tap > 0, 0, next, first == 0 ? line : 0, NULL};
             const NAME(tile_function) multiply = NAME(tiles)[rows][width > LANES];
             multiply(w + e->tap_starts[tap], channels, &zero, 1, channels,
                      packed + first * depth + tap * channels * width, width, sums + first, sum_starts,

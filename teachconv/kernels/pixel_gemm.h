@@ -11,7 +11,7 @@
                         +----------------------------+
 
      for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
-       copy x into tiles and dy into panels, so that a step is short    (where enough taps and panels use it)
+       copy x into tiles and dy into panels, so that a step is short    (where it is used often enough)
        for each panel, tile, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 
@@ -147,10 +147,11 @@ INLINE pixel_layout NAME(pixel_shape)(const conv_problem *p, int may_merge) {
     l.columns = p->out_channels / p->groups;
     l.panels = divide_up(l.columns, 2 * LANES);
     /* a copy pays where several taps use it, or where a step from pixel to pixel is longer than the
-       prefetchers like */
-    const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real);
-    l.copy_x = l.merged || l.taps > 1 || p->in_channels * p->stride_cols > long_step;
-    l.copy_dy = p->out_channels > 2 * LANES ? l.taps > 1 || p->out_channels > long_step : 0;
+       prefetchers like, if it is used often: x by every panel, dy by every tile */
+    const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real), often = 6;
+    l.copy_x = l.merged || l.taps > 1 || (l.panels > often && p->in_channels * p->stride_cols > long_step);
+    l.copy_dy =
+        p->out_channels > 2 * LANES && (l.taps > 1 || (l.tiles > often && p->out_channels > long_step));
     if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy adds the zeros that a panel lacks */
     l.x_cols = l.merged    ? (p->out_cols - 1) * p->stride_cols + p->filter_cols
                : l.one_tap ? p->out_cols

@@ -27,7 +27,11 @@ typedef struct {
     int relu;
     const void *ahead;    /* what a later tile will want: a line per k is asked for; or any address */
     ptrdiff_t ahead_step; /* bytes from one k to the next */
+    void *copy;           /* COPYING: where the rows of b go */
 } tile_ending;
+
+/* Columns of the table of tiles: one vector wide, two, or two and copying the rows of b as it reads them. */
+enum { ONE_VECTOR = 0, TWO_VECTORS = 1, COPYING = 2 };
 #endif
 
 typedef void (*NAME(tile_function))(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
@@ -80,12 +84,14 @@ INLINE void NAME(tile_end)(const int pixels, const int vectors, vec (*sum)[TILE_
 
 /* pixels and vectors are constants where this is called, so every loop over them unrolls and `sum` lives in
    registers. */
-INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdiff_t pixel_step,
-                       const ptrdiff_t *run_starts, ptrdiff_t runs, ptrdiff_t run_length, const real *b,
-                       ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts, const tile_ending *ending) {
+INLINE void NAME(tile)(const int pixels, const int vectors, const int copying, const real *a,
+                       ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
+                       ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
+                       const ptrdiff_t *y_starts, const tile_ending *ending) {
     vec sum[TILE_PIXELS][TILE_VECTORS];
     const char *ahead = (const char *)ending->ahead;
     const ptrdiff_t ahead_step = ending->ahead_step;
+    real *copy = (real *)ending->copy;
     NAME(tile_begin)(pixels, vectors, sum, y, y_starts, ending);
     for (ptrdiff_t run = 0; run < runs; run++) {
         /* every third pixel has a pointer, its neighbours lie one and two steps on: five pointers serve 14
@@ -97,6 +103,11 @@ INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdi
             PREFETCH(ahead, 3);
             ahead += ahead_step;
             const vec b0 = NAME(load)(b), b1 = vectors > 1 ? NAME(load)(b + LANES) : b0;
+            if (copying) {
+                NAME(store)(copy, b0);
+                NAME(store)(copy + LANES, b1);
+                copy += 2 * LANES;
+            }
             UNROLL(14)
             for (int p = 0; p < pixels; p++) {
                 const real *at = p < 3    ? a0 + p * pixel_step
@@ -115,16 +126,17 @@ INLINE void NAME(tile)(const int pixels, const int vectors, const real *a, ptrdi
     NAME(tile_end)(pixels, vectors, sum, y, y_starts, ending);
 }
 
-#define TILE_OF(pixels, vectors)                                                                         \
-    KERNEL void NAME(tile_##pixels##_##vectors)(                                                         \
-        const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,                \
-        ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts,       \
-        const tile_ending *ending) {                                                                     \
-        NAME(tile)(pixels, vectors, a, pixel_step, run_starts, runs, run_length, b, b_step, y, y_starts, \
-                   ending);                                                                              \
+#define TILE_OF(name, pixels, vectors, copying)                                                              \
+    KERNEL void NAME(tile_##pixels##_##name)(const real *a, ptrdiff_t pixel_step,                            \
+                                             const ptrdiff_t *run_starts, ptrdiff_t runs,                    \
+                                             ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, \
+                                             const ptrdiff_t *y_starts, const tile_ending *ending) {         \
+        NAME(tile)(pixels, vectors, copying, a, pixel_step, run_starts, runs, run_length, b, b_step, y,      \
+                   y_starts, ending);                                                                        \
     }
-#define TILES_OF(pixels) TILE_OF(pixels, 1) TILE_OF(pixels, 2)
 /* clang-format off */
+#define TILES_OF(pixels) \
+    TILE_OF(one, pixels, 1, 0) TILE_OF(two, pixels, 2, 0) TILE_OF(copying, pixels, 2, 1)
 TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
 #if TILE_PIXELS > 6
 TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
@@ -132,12 +144,12 @@ TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES
 #undef TILES_OF
 #undef TILE_OF
 
-#define BOTH(pixels) {NAME(tile_##pixels##_1), NAME(tile_##pixels##_2)}
-static const NAME(tile_function) NAME(tiles)[TILE_PIXELS + 1][TILE_VECTORS] = {
-    {0, 0}, BOTH(1), BOTH(2), BOTH(3), BOTH(4), BOTH(5), BOTH(6),
+#define ALL(pixels) {NAME(tile_##pixels##_one), NAME(tile_##pixels##_two), NAME(tile_##pixels##_copying)}
+static const NAME(tile_function) NAME(tiles)[TILE_PIXELS + 1][COPYING + 1] = {
+    {0, 0, 0}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
 #if TILE_PIXELS > 6
-    BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12), BOTH(13), BOTH(14),
+    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
 #endif
 };
-#undef BOTH
+#undef ALL
 /* clang-format on */

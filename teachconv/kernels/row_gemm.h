@@ -88,7 +88,18 @@ typedef struct {
     int relu;
 } filter_feed;
 
-#define PIECE_BYTES (512 * 1024)
+/* One piece of one panel: some rows of the filter. */
+typedef struct {
+    const void *b;
+    ptrdiff_t b_step;  /* from row to row: the panel's width, or out_channels where w itself is read */
+    void *copy;        /* where the first tile that reads all of it leaves a copy for the others, or NULL */
+    const char *ahead; /* the next piece, whose cache lines the tiles ask for, one per k ... */
+    ptrdiff_t lines;   /* ... as long as there are any */
+} filter_piece;
+
+#define PIECE_BYTES (128 * 1024) /* of the packed filter */
+#define COPIED_BYTES (32 * 1024) /* of w: the copy stays in the first-level cache */
+#define LINE_BYTES 64
 #endif
 
 KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index,
@@ -144,25 +155,28 @@ INLINE void NAME(visible_runs)(const gather *g, const gather_layout *l, ptrdiff_
 /* Runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, over all tiles of a line. */
 INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const pixel_block *block,
                                 ptrdiff_t line, ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0,
-                                ptrdiff_t length, ptrdiff_t group, const real *b, ptrdiff_t b_step,
-                                int vectors, real *y, tile_ending ending, ptrdiff_t *ahead_left) {
+                                ptrdiff_t length, ptrdiff_t group, filter_piece *piece, int shape, real *y,
+                                tile_ending ending) {
     ptrdiff_t first, past;
     NAME(visible_runs)(g, l, block->first_out_row + line, &first, &past);
     first = larger(first, first_run), past = larger(first, smaller(past, past_run));
     const real *a = (const real *)block->a + line * block->line_step
                     + group * (g->shape.in_channels / g->shape.groups) + k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-    const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS);
-    if (first < past) b += (first - first_run) * length * b_step;
+    const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS), rows = (past - first) * length;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
         /* 28 pixels: 14 + 14; 16: 8 + 8 */
         const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
-        const NAME(tile_function) multiply = NAME(tiles)[pixels][vectors - 1];
+        const int copying = piece->copy && past - first == past_run - first_run;
+        const real *b =
+            (const real *)piece->b + (first < past ? first - first_run : 0) * length * piece->b_step;
+        const NAME(tile_function) multiply = NAME(tiles)[pixels][copying ? COPYING : shape];
+        ending.ahead = piece->ahead, ending.ahead_step = piece->lines > 0 ? LINE_BYTES : 0;
+        ending.copy = piece->copy;
         multiply(a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first, past - first, length, b,
-                 b_step, y, y_starts + pixel, &ending);
-        /* the next tile asks for the panel's next cache line */
-        if (--*ahead_left > 0) ending.ahead = (const char *)ending.ahead + 64;
-        else ending.ahead_step = 0;
+                 piece->b_step, y, y_starts + pixel, &ending);
+        if (copying) piece->b = piece->copy, piece->b_step = 2 * LANES, piece->copy = NULL;
+        if (piece->lines > 0) piece->ahead += rows * LINE_BYTES, piece->lines -= rows;
         pixel += pixels;
     }
 }
@@ -182,12 +196,11 @@ static inline piece_shape shape_pieces(const gather_layout *l, ptrdiff_t rows_th
 }
 #endif
 
-/* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), b its packed filter, over all
-   lines of the block. */
+/* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), over all lines of the block. */
 INLINE void NAME(multiply_piece)(const gather *g, const gather_layout *l, const pixel_block *block,
                                  const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
-                                 ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, const real *b,
-                                 const real *ahead, real *y) {
+                                 ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, filter_piece piece,
+                                 real *y) {
     ptrdiff_t columns, width;
     (void)NAME(find_panel)(l, group, panel, &columns, &width);
     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
@@ -196,21 +209,14 @@ INLINE void NAME(multiply_piece)(const gather *g, const gather_layout *l, const 
     const tile_ending ending = {.bias = last && bias ? bias + first_column : NULL,
                                 .columns = columns,
                                 .resume = run * l->run_length + k0 > 0,
-                                .relu = last && feed->relu,
-                                .ahead = ahead ? ahead : b,
-                                .ahead_step = ahead ? g->shape.out_channels * (ptrdiff_t)sizeof(real) : 0};
-    ptrdiff_t ahead_left = ahead ? divide_up(width * (ptrdiff_t)sizeof(real), 64) : 0;
-    for (ptrdiff_t line = 0; line < block->lines; line++) {
-        tile_ending now = ending;
-        if (line > 0 && block->lines > 1)
-            now.ahead = (const char *)ending.ahead + 64 * smaller(line, 1),
-            now.ahead_step = ahead_left > 0 ? ending.ahead_step : 0;
-        NAME(multiply_line)(g, l, block, line, run, past_run, k0, length, group, b, width,
-                            width > LANES ? 2 : 1, y + first_column, now, &ahead_left);
-    }
+                                .relu = last && feed->relu};
+    for (ptrdiff_t line = 0; line < block->lines; line++)
+        NAME(multiply_line)(g, l, block, line, run, past_run, k0, length, group, &piece,
+                            width > LANES ? TWO_VECTORS : ONE_VECTOR, y + first_column, ending);
 }
 
-/* Panel by panel: the packed filter is read from front to back, or packed piece by piece. */
+/* Panel by panel: the packed filter is read from front to back, or packed piece by piece. While one piece is
+   multiplied the next is asked for: the caches do not ask in time for what comes from far. */
 KERNEL void NAME(multiply_panel)(const gather *g, const gather_layout *l, const pixel_block *block,
                                  const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
     ptrdiff_t columns, width;
@@ -220,47 +226,53 @@ KERNEL void NAME(multiply_panel)(const gather *g, const gather_layout *l, const 
         for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
             const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
                             length = smaller(shape.rows, l->run_length - k0),
-                            first_k = run * l->run_length + k0;
+                            first_k = run * l->run_length + k0, rows = (past_run - run) * length;
             const real *b = (const real *)feed->packed + start + first_k * width;
             if (!feed->packed) {
                 NAME(pack_panel)(g, (const real *)feed->w, group, panel * l->panel_columns, columns, width,
-                                 first_k, first_k + (past_run - run) * length, (real *)feed->piece);
+                                 first_k, first_k + rows, (real *)feed->piece);
                 b = (const real *)feed->piece;
             }
-            NAME(multiply_piece)(g, l, block, feed, group, panel, run, past_run, k0, length, b, NULL, y);
+            const filter_piece piece = {b, width, NULL, (const char *)(b + rows * width),
+                                        feed->packed ? rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES
+                                                     : 0};
+            NAME(multiply_piece)(g, l, block, feed, group, panel, run, past_run, k0, length, piece, y);
         }
 }
 
-/* Few pixels, much filter: reading w is what takes time. Some rows of all panels at a time, so that w is read
-   from front to back, and the rows of the next piece are asked for, a cache line per k, while this one is
-   multiplied. */
+/* Few pixels, much filter: reading w is what takes time. So it is read once, from front to back, some rows of
+   all panels at a time, and never written: the first tile of pixels reads a panel's rows where they are and
+   leaves a copy in the first-level cache for the others.
+
+     w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
+         ..   |         |         |        the others multiply the copy; then panel 1, ...
+         255  |         |         |
+         256  |         |         |        asked for meanwhile, from front to back, a cache line per k */
 KERNEL void NAME(multiply_streaming)(const gather *g, const gather_layout *l, const pixel_block *block,
                                      const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
                                      real *y) {
-    const real *w = (const real *)feed->w;
-    const piece_shape shape = shape_pieces(
-        l, PIECE_BYTES / (larger(1, past_panel - first_panel) * l->panel_columns * (ptrdiff_t)sizeof(real)));
+    const ptrdiff_t row_numbers = g->shape.out_channels;
+    const piece_shape shape = shape_pieces(l, COPIED_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
     for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
         for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
             const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
                             length = smaller(shape.rows, l->run_length - k0),
-                            first_k = run * l->run_length + k0;
-            const ptrdiff_t rows = (past_run - run) * length;
-            real *piece = (real *)feed->piece;
+                            first_k = run * l->run_length + k0, rows = (past_run - run) * length;
+            const real *w = (const real *)feed->w + first_k * row_numbers, *next = w + rows * row_numbers;
             for (ptrdiff_t panel = first_panel; panel < past_panel; panel++) {
+                const ptrdiff_t first_column = panel * l->panel_columns;
                 ptrdiff_t columns, width;
                 (void)NAME(find_panel)(l, 0, panel, &columns, &width);
-                NAME(pack_panel)(g, w, 0, panel * l->panel_columns, columns, width, first_k, first_k + rows,
-                                 piece + (panel - first_panel) * rows * l->panel_columns);
+                filter_piece piece = {w + first_column, row_numbers, feed->piece,
+                                      (const char *)(next + (panel - first_panel) * rows * l->panel_columns),
+                                      rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES};
+                if (columns < l->panel_columns) {
+                    NAME(pack_panel)(g, (const real *)feed->w, 0, first_column, columns, width, first_k,
+                                     first_k + rows, (real *)feed->piece);
+                    piece.b = feed->piece, piece.b_step = width, piece.copy = NULL;
+                }
+                NAME(multiply_piece)(g, l, block, feed, 0, panel, run, past_run, k0, length, piece, y);
             }
-            for (ptrdiff_t panel = first_panel; panel < past_panel; panel++)
-                NAME(multiply_piece)(g, l, block, feed, 0, panel, run, past_run, k0, length,
-                                     piece + (panel - first_panel) * rows * l->panel_columns,
-                                     first_k + 2 * rows <= l->depth
-                                         ? w + (first_k + rows) * g->shape.out_channels
-                                               + panel * l->panel_columns
-                                         : NULL,
-                                     y);
         }
 }
 
@@ -289,7 +301,7 @@ KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l,
                                                   : y + y_starts[pixel] + pixels * g->y_col_step;
                     const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
                     const tile_ending ending = {
-                        bias ? bias + first_column : NULL, columns, 0, feed->relu, ahead, 64};
+                        bias ? bias + first_column : NULL, columns, 0, feed->relu, ahead, LINE_BYTES, NULL};
                     const real *b = (const real *)feed->packed + start + first * l->run_length * width;
                     const NAME(tile_function) multiply = NAME(tiles)[pixels][width > LANES];
                     multiply(a, l->pixel_step, block->run_starts + first, past - first, l->run_length, b,
@@ -385,8 +397,7 @@ KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const
         packed = own_packed;
     }
     if (threads > 1 && l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(panels, threads);
-    r.streaming = !packed && !g->swapped && s->groups == 1
-                  && panels <= PIECE_BYTES / (32 * l.panel_columns * (ptrdiff_t)sizeof(real));
+    r.streaming = !packed && !g->swapped && s->groups == 1;
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
 #pragma omp parallel num_threads(threads) reduction(| : status) if (threads > 1)

@@ -48,7 +48,7 @@ static inline int winograd2_can(const conv_problem *p) {
 }
 #endif
 
-INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int threads) {
+INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int packed, int threads) {
     const conv_problem *s = &g->shape;
     winograd2_layout l;
     l.tile_rows = divide_up(s->out_rows, 2);
@@ -62,6 +62,8 @@ INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int threads) {
     const ptrdiff_t most =
         (SCRATCH_BYTES - WINOGRAD2_PANEL_BYTES - 4096) / (16 * l.depth_step * (ptrdiff_t)sizeof(real));
     l.block_tiles = smaller(l.tiles, larger(1, smaller(most, larger(2 * TILE_PIXELS, fit))));
+    /* each block would transform the filter anew: one large block is better than two */
+    if (!packed && l.tiles <= most) l.block_tiles = l.tiles;
     if (threads > 1)
         l.block_tiles =
             smaller(l.block_tiles,
@@ -139,38 +141,52 @@ KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winogr
     }
 }
 
+/* Numbers from U[e] to U[e+1] of one panel; + LANES for the reason that V has. */
+INLINE ptrdiff_t NAME(winograd2_u_step)(const gather *g) { return g->shape.in_channels * 2 * LANES + LANES; }
+
 /* U of one panel: [16][in_channels][width], from the 3x3 taps. Returns what was seen of the filter. */
 KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrdiff_t panel, real *u) {
     const ptrdiff_t depth = g->shape.in_channels, first_column = panel * 2 * LANES;
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column),
                     width = columns > LANES ? 2 * LANES : LANES;
+    const ptrdiff_t u_step = NAME(winograd2_u_step)(g), out_channels = g->shape.out_channels;
     const vec half = (vec){0} + (real)0.5;
-    /* [tap][16 channels][width]: a few channels at a time, so that they stay in the first-level cache */
-    real taps[9 * 16 * 2 * 16];
+    /* where w lies as it is wanted, it is read in place; else 16 channels at a time are packed first,
+       [tap][16 channels][width], so that they stay in the first-level cache */
+    const int in_place = !g->swapped && columns == width;
+    _Alignas(64) real taps[9 * 16 * 2 * 16];
+    const ptrdiff_t row_step = in_place ? out_channels : width,
+                    tap_step = in_place ? depth * out_channels : 16 * width;
     NAME(range) range = {0};
     for (ptrdiff_t first = 0; first < depth; first += 16) {
         const ptrdiff_t count = smaller(16, depth - first);
-        for (ptrdiff_t tap = 0; tap < 9; tap++)
+        const real *from = in_place ? w + first * out_channels + first_column : taps;
+        for (ptrdiff_t tap = 0; tap < (in_place ? 0 : 9); tap++)
             NAME(pack_panel)(g, w, 0, first_column, columns, width, tap * depth + first,
                              tap * depth + first + count, taps + tap * 16 * width);
         for (ptrdiff_t i = 0; i < count * width; i += LANES) {
-            vec t[4][3], o[4];
+            const real *at = from + i / width * row_step + i % width;
+            real *to = u + first * width + i;
+            vec t[4][3];
             UNROLL(3)
             for (int j = 0; j < 3; j++) {
-                const vec g0 = NAME(load)(taps + j * 16 * width + i),
-                          g1 = NAME(load)(taps + (3 + j) * 16 * width + i);
-                const vec g2 = NAME(load)(taps + (6 + j) * 16 * width + i), outer = g0 + g2;
+                const vec g0 = NAME(load)(at + j * tap_step), g1 = NAME(load)(at + (3 + j) * tap_step),
+                          g2 = NAME(load)(at + (6 + j) * tap_step), outer = g0 + g2;
+                if (in_place) {
+                    PREFETCH(at + j * tap_step + 16 * row_step, 3);
+                    PREFETCH(at + (3 + j) * tap_step + 16 * row_step, 3);
+                    PREFETCH(at + (6 + j) * tap_step + 16 * row_step, 3);
+                }
                 NAME(look_at)(&range, g0), NAME(look_at)(&range, g1), NAME(look_at)(&range, g2);
                 t[0][j] = g0, t[1][j] = half * (outer + g1), t[2][j] = half * (outer - g1), t[3][j] = g2;
             }
             UNROLL(4)
-            for (int e = 0; e < 4; e++) {
+            for (int e = 0; e < 4; e++, to += 4 * u_step) {
                 const vec outer = t[e][0] + t[e][2];
-                o[0] = t[e][0], o[1] = half * (outer + t[e][1]), o[2] = half * (outer - t[e][1]),
-                o[3] = t[e][2];
-                UNROLL(4)
-                for (int f = 0; f < 4; f++)
-                    NAME(store)(u + (4 * e + f) * depth * width + first * width + i, o[f]);
+                NAME(store)(to, t[e][0]);
+                NAME(store)(to + u_step, half * (outer + t[e][1]));
+                NAME(store)(to + 2 * u_step, half * (outer - t[e][1]));
+                NAME(store)(to + 3 * u_step, t[e][2]);
             }
         }
     }
@@ -219,7 +235,7 @@ KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l,
     _Alignas(64) real m[16 * TILE_PIXELS * 2 * VECTOR_BYTES / sizeof(real)];
     ptrdiff_t m_starts[TILE_PIXELS];
     const ptrdiff_t run_start = 0, groups = divide_up(past - first, TILE_PIXELS);
-    const tile_ending ending = {NULL, width, 0, 0, u, 0};
+    const tile_ending ending = {NULL, width, 0, 0, u, 0, NULL};
     for (ptrdiff_t i = 0; i < TILE_PIXELS; i++) m_starts[i] = i * width;
     if (bias) bias += panel * 2 * LANES;
     for (ptrdiff_t group = 0, tile = first; group < groups; group++) {
@@ -228,14 +244,15 @@ KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l,
         const real *a = v + (tile - first) * l->depth_step;
         for (int e = 0; e < 16; e++)
             multiply(a + e * l->element_step, l->depth_step, &run_start, 1, l->depth,
-                     u + e * l->depth * width, width, m + e * TILE_PIXELS * width, m_starts, &ending);
+                     u + e * NAME(winograd2_u_step)(g), width, m + e * TILE_PIXELS * width, m_starts,
+                     &ending);
         NAME(winograd2_outputs)(g, l, m, tile, tiles, width, columns, bias, relu, y + panel * 2 * LANES);
         tile += tiles;
     }
 }
 
 INLINE ptrdiff_t NAME(winograd2_panel_start)(const gather *g, ptrdiff_t panel) {
-    return 16 * g->shape.in_channels * panel * 2 * LANES;
+    return 16 * NAME(winograd2_u_step)(g) * panel;
 }
 
 KERNEL int NAME(winograd2_transform_filters)(const gather *g, const real *w, real *u, int threads) {
@@ -250,7 +267,7 @@ KERNEL int NAME(winograd2_transform_filters)(const gather *g, const real *w, rea
 
 INLINE ptrdiff_t NAME(winograd2_filter_bytes)(const gather *g) {
     return checked_times(
-        checked_times(16 * g->shape.in_channels, divide_up(g->shape.out_channels, LANES) * LANES),
+        checked_times(16 * NAME(winograd2_u_step)(g), divide_up(g->shape.out_channels, 2 * LANES)),
         sizeof(real));
 }
 
@@ -259,8 +276,8 @@ INLINE ptrdiff_t NAME(winograd2_filter_bytes)(const gather *g) {
 KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, const real *u, const real *bias,
                                int relu, real *y, int threads, int *image_flags, int *filter_flags) {
     const conv_problem *s = &g->shape;
-    const winograd2_layout l = NAME(winograd2_lay_out)(g, threads);
-    const ptrdiff_t panel_numbers = 16 * l.depth * 2 * LANES;
+    const winograd2_layout l = NAME(winograd2_lay_out)(g, u != NULL, threads);
+    const ptrdiff_t panel_numbers = 16 * NAME(winograd2_u_step)(g);
     real *own_u = NULL;
     int seen = 0, failed = 0;
     if (!u && (l.blocks > 2 * threads || panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD2_PANEL_BYTES)) {
