@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -223,7 +224,7 @@ def pack(
     numbers = None
     if size:
         check_memory((size,), filters.dtype, "the packed filter")
-        numbers = _new_array((size,), filters.dtype)
+        numbers = _aligned((size,), filters.dtype)
         threads = job.problem.threads(settings.get_num_threads())
         if _kernels.pack(job.name, job.problem, filters, numbers, threads):
             numbers = None  # out of the transform's range: each call sees to that itself
@@ -241,6 +242,7 @@ class _Job:
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
+    allocate: Callable[..., np.ndarray]  # of the result
     multiplies_padding: bool
 
 
@@ -261,7 +263,9 @@ def _prepare(
     edges = geometry.has_padding or kind == _INPUT
     multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
     shape = result_shape(kind, geometry)
-    return _Job(kind, chosen, why, f"{chosen}_{kind}", problem, geometry, shape, multiplies_padding)
+    allocate = _aligned if prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING else np.empty
+    name = f"{chosen}_{kind}"
+    return _Job(kind, chosen, why, name, problem, geometry, shape, allocate, multiplies_padding)
 
 
 def _run(
@@ -287,7 +291,7 @@ def _run(
         a = np.ascontiguousarray(to_accumulator(first))
         b = np.ascontiguousarray(to_accumulator(second))
         fits = out is not None and out.dtype == a.dtype and out.flags.carray
-        sums = out if fits and out is not None else _new_array(job.result_shape, a.dtype)
+        sums = out if fits and out is not None else job.allocate(job.result_shape, a.dtype)
         stage.arrays(first=a, second=b, result=sums)
     threads = settings.get_num_threads()
     if job.chosen in ("direct", "im2col"):
@@ -303,16 +307,13 @@ def _run(
     return finish(sums, first.dtype, bias, activation, out)
 
 
-def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Allocate an array that begins with a cache line, which NumPy does not promise.
 
     A vector store of AVX-512 is a whole line; in an array that begins elsewhere each one writes to two.
     Depthwise, which does little else than load and store, gains an eighth.
     """
-    nbytes = prod(shape) * dtype.itemsize
-    if nbytes < _WORTH_ALIGNING:
-        return np.empty(shape, dtype)
-    block = np.empty(nbytes + _LINE, np.uint8)
+    block = np.empty(prod(shape) * dtype.itemsize + _LINE, np.uint8)
     return np.ndarray(shape, dtype, block, -block.__array_interface__["data"][0] % _LINE)
 
 
