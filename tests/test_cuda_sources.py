@@ -121,6 +121,26 @@ def test_schedules_use_what_is_compiled():
     }
 
 
+@pytest.mark.parametrize(
+    "folders",
+    [("cu13",), ("cuda_runtime", "cuda_nvcc")],
+    ids=["as-CUDA-13-packs-them", "as-CUDA-12-packs-them"],
+)
+def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
+    for name in sources._HEADERS:
+        folder = folders[-1] if "crt" in name else folders[0]
+        path = tmp_path / "nvidia" / folder / "include" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for name in ("CUDA_PATH", "CUDA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    want = tuple(str(tmp_path / "nvidia" / folder / "include") for folder in folders)
+    assert sources.header_folders.__wrapped__() == want
+    (tmp_path / "nvidia" / folders[-1] / "include" / "crt" / "mma.h").unlink()
+    assert sources.header_folders.__wrapped__() != want
+
+
 def test_nothing_is_added_atomically_and_no_assembly():
     """What makes results repeatable, and what keeps the sources readable and portable."""
     for path in sources.FOLDER.glob("*.cu*"):

@@ -64,21 +64,27 @@ def needs_headers(file: str, dtype: str) -> bool:
     return dtype in HALF_TYPES or "#include <mma.h>" in source_text(file)
 
 
+_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h")
+
+
 @lru_cache(maxsize=1)
 def header_folders() -> tuple[str, ...]:
-    """Return the folder with cuda_fp16.h and mma.h as a tuple, or () where none is found.
+    """Return the folders that together hold CUDA's own headers, or () where they are not found.
 
-    Looked for in order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI; the CUDA toolkit that
-    ``nvcc`` belongs to; /usr/local/cuda.
+    Looked for in order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI (one folder for CUDA 13,
+    two for CUDA 12); the CUDA toolkit that ``nvcc`` belongs to; /usr/local/cuda.
     """
-    roots = [Path(os.environ[name]) / "include" for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ]
-    for place in map(Path, sys.path):
-        roots += sorted(place.glob("nvidia/*/include"), reverse=True)
+    places = [
+        [Path(os.environ[name]) / "include"] for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ
+    ]
+    for site in (Path(entry) / "nvidia" for entry in sys.path):
+        places += [[folder] for folder in sorted(site.glob("cu[0-9]*/include"), reverse=True)]
+        places.append([site / "cuda_runtime" / "include", site / "cuda_nvcc" / "include"])
     compiler = shutil.which("nvcc")
     if compiler:
-        roots.append(Path(compiler).resolve().parent.parent / "include")
-    roots.append(Path("/usr/local/cuda/include"))
-    for folder in roots:
-        if all((folder / name).is_file() for name in ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h")):
-            return (str(folder),)
+        places.append([Path(compiler).resolve().parent.parent / "include"])
+    places.append([Path("/usr/local/cuda/include")])
+    for folders in places:
+        if all(any((folder / name).is_file() for folder in folders) for name in _HEADERS):
+            return tuple(map(str, folders))
     return ()
