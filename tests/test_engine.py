@@ -164,13 +164,13 @@ def test_denormals_are_not_flushed():
 
 WIDE = (  # shapes whose whole rows would take more than the 4 MB of scratch, with every width of vectors
     ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 1), 1, (450, 2)),  # copied rows: 901 of them
-    ("depthwise", (1, 1000, 107, 1), (3, 3, 1, 3), 1, (450, 2)),  # the same with a multiplier
+    ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 3), 1, (450, 2)),  # the same with a multiplier
     ("depthwise", (1, 2, 2100, 256), (1, 3, 256, 2), (1, 2), 1),  # a row of dx before it is summed
     ("pixel_gemm", (1, 2, 27000, 2), (1, 3, 2, 33), 1, 1),  # a row of dy, in panels
 )
 
 
-@pytest.mark.parametrize("name, image, filters, strides, dilations", WIDE)
+@pytest.mark.parametrize(("name", "image", "filters", "strides", "dilations"), WIDE)
 def test_rows_too_large_for_scratch_are_done_in_parts(isa, name, image, filters, strides, dilations):
     options = {"strides": strides, "padding": "SAME", "dilations": dilations}
     g = conv2d_geometry(image, filters, **options)
