@@ -162,6 +162,43 @@ def test_denormals_are_not_flushed():
             assert (tc.conv2d(x, w, backend="cython", algorithm=algorithm.name) == tiny).all()
 
 
+WIDE = (  # shapes whose whole rows would take more than the 4 MB of scratch, with every width of vectors
+    ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 1), 1, (450, 2)),  # copied rows: 901 of them
+    ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 3), 1, (450, 2)),  # the same with a multiplier
+    ("depthwise", (1, 2, 2100, 256), (1, 3, 256, 2), (1, 2), 1),  # a row of dx before it is summed
+    ("pixel_gemm", (1, 2, 27000, 2), (1, 3, 2, 33), 1, 1),  # a row of dy, in panels
+)
+
+
+@pytest.mark.parametrize(("name", "image", "filters", "strides", "dilations"), WIDE)
+def test_rows_too_large_for_scratch_are_done_in_parts(isa, name, image, filters, strides, dilations):
+    options = {"strides": strides, "padding": "SAME", "dilations": dilations}
+    g = conv2d_geometry(image, filters, **options)
+    shapes = (("x", image), ("w", filters), ("dy", g.output_shape))
+    x, w, dy = (make_array(shape, "float32", "normal", key) for key, shape in shapes)
+    algorithm = next(a for a in ALGORITHMS if a.name == name)
+    sums_of = {"conv2d": filters[0] * filters[1] * filters[2], "conv2d_backprop_filter": dy[..., 0].size}
+    sums_of["conv2d_backprop_input"] = filters[0] * filters[1] * filters[3]
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        kind = op.__name__
+        if not algorithm.fits(kind, "float32", g):
+            continue
+        wide = [a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in args]
+        sizes = [abs(a) if isinstance(a, np.ndarray) else a for a in wide]
+        want, abs_sum = (op(*a, **options, backend="cython", algorithm="direct") for a in (wide, sizes))
+        bound = bounds.direct(abs_sum, sums_of[kind], "float32")
+        results = []
+        for threads in (1, 2, 3):
+            tc.set_num_threads(threads)
+            results.append(op(*args, **options, backend="cython", algorithm=name))
+        assert bounds.judge(results[0], want.astype(np.float32), bound, abs_sum).passed, kind
+        assert all(got.tobytes() == results[0].tobytes() for got in results), kind
+
+
 def observed(data, dtype):
     """The largest error of each algorithm over the cases, as a fraction of its bound."""
     worst = {}

@@ -25,8 +25,9 @@
    any number of threads.
    Non-finite data: anything anywhere. No padding is multiplied: pixels at the left and right border have the
    taps they can see.
-   Scratch: copied rows only (64 KB), at least one vector's worth of the rows that the taps reach. A filter of
-   more than 64 rows: CONV_UNSUPPORTED. */
+   Scratch: copied rows only (64 KB), at least one vector's worth of the rows that the taps reach. Where those
+   take more than 4 MB, some out columns at a time, at least one. A filter of more than 64 rows:
+   CONV_UNSUPPORTED. */
 #ifndef TEACHCONV_DEPTHWISE_H
 #define TEACHCONV_DEPTHWISE_H
 #define DEPTHWISE_STRETCH_BYTES (24 * 1024)
@@ -390,29 +391,39 @@ KERNEL int NAME(depthwise_run)(const conv_problem *p, const real *x, const real 
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
-    const gather g = forward_gather(p);
+    const gather whole = forward_gather(p);
     const ptrdiff_t multiplier = p->out_channels / p->in_channels,
-                    slots = (p->filter_rows - 1) * p->dilation_rows + 1;
+                    slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
     const ptrdiff_t group_lanes = NAME(lanes_at_a_time)(p->out_channels, multiplier, slots * p->in_cols);
     const ptrdiff_t groups = divide_up(p->out_channels, group_lanes),
                     strips = divide_up(p->out_rows, DEPTHWISE_STRIP);
     const int in_place = multiplier == 1 && p->out_channels >= LANES;
+    const ptrdiff_t row_lanes = in_place ? 0 : slots * group_lanes, reach = reach_cols(p);
+    const ptrdiff_t cols = columns_that_fit(p->out_cols, row_lanes * p->in_cols,
+                                            row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
+                                            NAME(scratch_numbers)(slots)),
+                    cols_held = held_columns(p, cols), parts = divide_up(p->out_cols, cols);
     real *packed = NAME(depthwise_packed)(p, w, in_place);
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache cache;
-        const int ready = NAME(open_row_cache)(&cache, x, p->batch * p->in_rows, p->in_cols, p->in_channels,
-                                               multiplier, group_lanes, slots, 1);
+        const int ready = NAME(open_row_cache)(&cache, x, p->batch * p->in_rows, p->in_cols, cols_held,
+                                               p->in_channels, multiplier, group_lanes, slots, 1);
         if (!ready) failed = 1;
 #pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * groups * strips; i++) {
-            const ptrdiff_t image = i / strips / groups, group = i / strips % groups,
-                            row = i % strips * DEPTHWISE_STRIP;
-            if (ready && packed)
-                NAME(depthwise_rows)(&g, &cache, image, group, packed, bias, relu, row,
-                                     smaller(p->out_rows, row + DEPTHWISE_STRIP), y + image * g.y_image_step);
+        for (ptrdiff_t i = 0; i < p->batch * groups * parts * strips; i++) {
+            const ptrdiff_t image = i / strips / parts / groups, group = i / strips / parts % groups,
+                            part = i / strips % parts, row = i % strips * DEPTHWISE_STRIP;
+            if (!ready || !packed) continue;
+            const column_range range = forward_columns(p, part * cols, cols);
+            gather g = whole;
+            g.shape = in_columns(p, &range);
+            show_columns(&cache, range.first_in, range.past_in);
+            NAME(depthwise_rows)(&g, &cache, image, group, packed, bias, relu, row,
+                                 smaller(p->out_rows, row + DEPTHWISE_STRIP),
+                                 y + image * g.y_image_step + range.first_out * g.y_col_step);
         }
         free_scratch(cache.rows);
     }

@@ -18,11 +18,12 @@
    Gained over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
    Order of every cell's sum: input gradient: from the last tap of the phase to the first, then m; filter
-   gradient: image, out_row, out_col.
+   gradient: image, out_row, out_col, in each part of the columns (one, unless scratch says more).
    Same bits for any number of threads.
    Non-finite data: anything anywhere; taps in the padding are left out.
    Scratch as in depthwise.h; the filter gradient's sums (1 MB, at least one vector's worth); with a
-   multiplier, the input gradient's row of dx before it is summed. */
+   multiplier, the input gradient's row of dx before it is summed, or so many of its columns as keep to 4 MB,
+   at least one per column phase. */
 #ifndef TEACHCONV_DEPTHWISE_GRADIENTS_H
 #define TEACHCONV_DEPTHWISE_GRADIENTS_H
 
@@ -34,6 +35,19 @@ typedef struct {
     ptrdiff_t x_pixel, x_block, dy_pixel, dy_block, blocks;
     ptrdiff_t last_back; /* how far the last block steps back */
 } depthwise_taps_walk;
+
+/* Columns of dx first_dx.., `steps` times all phases or as many as there are, and those of dy that taps reach
+   from them. */
+static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_dx, ptrdiff_t steps) {
+    const ptrdiff_t stride = p->stride_cols, past_dx = smaller(p->in_cols, first_dx + steps * stride);
+    column_range c = {first_dx, past_dx, 0, p->out_cols};
+    if (first_dx == 0 && past_dx == p->in_cols) return c;
+    const ptrdiff_t first = first_dx + p->pad_left - (p->filter_cols - 1) * p->dilation_cols,
+                    last = past_dx - 1 + p->pad_left;
+    c.first_in = smaller(p->out_cols, first <= 0 ? 0 : divide_up(first, stride));
+    c.past_in = larger(c.first_in, last < 0 ? 0 : smaller(p->out_cols, last / stride + 1));
+    return c;
+}
 #endif
 
 /* The multiplier's outputs of one row of dx, summed into their channel. */
@@ -47,15 +61,22 @@ INLINE void NAME(sum_multiplier)(const real *spread, ptrdiff_t cells, ptrdiff_t 
     }
 }
 
-/* One row of dx: it belongs to one row phase and is written by its column phases in turn. spread: room for
-   the row's multiplier, or NULL. */
-INLINE void NAME(depthwise_input_row)(const conv_problem *p, const row_cache *dy, ptrdiff_t image,
-                                      ptrdiff_t in_row, const real *packed, const real *bias, int relu,
-                                      real *spread, real *row) {
-    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels;
-    for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, p->in_cols); residue++) {
+/* These columns of one row of dx: it belongs to one row phase and is written by its column phases in turn.
+   spread: room for their multiplier, or NULL. */
+INLINE void NAME(depthwise_input_row)(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                      ptrdiff_t image, ptrdiff_t in_row, const real *packed, const real *bias,
+                                      int relu, real *spread, real *row) {
+    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels,
+                    cols = range->past_out - range->first_out;
+    row += range->first_out * p->in_channels;
+    for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
         ptrdiff_t offset;
         gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
+        const column_range phase = {range->first_out / p->stride_cols,
+                                    range->first_out / p->stride_cols
+                                        + divide_up(cols - residue, p->stride_cols),
+                                    range->first_in, range->past_in};
+        g.shape = in_columns(&g.shape, &phase);
         if (g.shape.in_channels == 0)
             g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap: zeros and bias */
         NAME(depthwise_row)(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
@@ -63,17 +84,17 @@ INLINE void NAME(depthwise_input_row)(const conv_problem *p, const row_cache *dy
                             (spread ? spread : row) + residue * lanes);
     }
     if (spread)
-        NAME(sum_multiplier)(spread, p->in_cols * p->in_channels, p->in_channels, multiplier, bias, relu,
-                             row);
+        NAME(sum_multiplier)(spread, cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
 }
 
 /* Rows of dx of one image, from row first_row on: at stride 1 one phase, and strips, as forward; else row by
    row. */
-INLINE void NAME(depthwise_input_rows)(const conv_problem *p, const row_cache *dy, ptrdiff_t image,
-                                       ptrdiff_t first_row, const real *packed, const real *bias, int relu,
-                                       real *spread, real *dx) {
+INLINE void NAME(depthwise_input_rows)(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                       ptrdiff_t image, ptrdiff_t first_row, const real *packed,
+                                       const real *bias, int relu, real *spread, real *dx) {
     const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
-    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread) {
+    const int all_columns = range->past_out - range->first_out == p->in_cols;
+    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread && all_columns) {
         ptrdiff_t offset;
         const gather g = phase_gather(p, 0, 0, &offset);
         if (g.shape.in_channels > 0) {
@@ -82,7 +103,7 @@ INLINE void NAME(depthwise_input_rows)(const conv_problem *p, const row_cache *d
         }
     }
     for (ptrdiff_t row = first_row; row < past_row; row++)
-        NAME(depthwise_input_row)(p, dy, image, row, packed, bias, relu, spread,
+        NAME(depthwise_input_row)(p, dy, range, image, row, packed, bias, relu, spread,
                                   dx + row * p->in_cols * p->in_channels);
 }
 
@@ -91,29 +112,41 @@ KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, cons
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
-    const ptrdiff_t lanes = p->out_channels,
-                    slots = (p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2;
+    const ptrdiff_t lanes = p->out_channels, stride = p->stride_cols,
+                    slots =
+                        slots_for((p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2, p->out_rows);
     const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
     const int spread_out = lanes != p->in_channels;
     const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
+    /* per column of dy, and of dx; steps: how many columns of each phase at a time */
+    const ptrdiff_t row_lanes = lanes >= LANES ? 0 : slots * group_lanes,
+                    spread_lanes = spread_out ? lanes : 0;
+    const ptrdiff_t reach = smaller(p->out_cols, (p->filter_cols - 1) * p->dilation_cols / stride + 1);
+    const ptrdiff_t steps =
+        columns_that_fit(divide_up(p->in_cols, stride), row_lanes * p->out_cols + spread_lanes * p->in_cols,
+                         row_lanes * reach, row_lanes + spread_lanes * stride, NAME(scratch_numbers)(slots));
+    const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
+                    dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
     real *packed = NAME(depthwise_packed)(p, w, lanes >= LANES);
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache cache;
-        int ready = NAME(open_row_cache)(&cache, dy, p->batch * p->out_rows, p->out_cols, lanes, 1,
+        int ready = NAME(open_row_cache)(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
                                          group_lanes, slots, 1);
-        real *spread =
-            spread_out ? (real *)new_scratch(checked_times(p->in_cols * lanes, sizeof(real))) : NULL;
+        real *spread = spread_out ? (real *)new_scratch(checked_times(cols * lanes, sizeof(real))) : NULL;
         if (!packed || (spread_out && !spread)) ready = 0;
         if (!ready) failed = 1;
 #pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * strips; i++)
-            if (ready)
-                NAME(depthwise_input_rows)(p, &cache, i / strips, i % strips * DEPTHWISE_STRIP, packed, bias,
-                                           relu, spread,
-                                           dx + i / strips * p->in_rows * p->in_cols * p->in_channels);
+        for (ptrdiff_t i = 0; i < p->batch * parts * strips; i++) {
+            const ptrdiff_t image = i / strips / parts, row = i % strips * DEPTHWISE_STRIP;
+            if (!ready) continue;
+            const column_range range = input_columns(p, i / strips % parts * cols, steps);
+            show_columns(&cache, range.first_in, range.past_in);
+            NAME(depthwise_input_rows)(p, &cache, &range, image, row, packed, bias, relu, spread,
+                                       dx + image * p->in_rows * p->in_cols * p->in_channels);
+        }
         free_scratch(spread);
         free_scratch(cache.rows);
     }
@@ -254,7 +287,8 @@ INLINE void NAME(depthwise_filter_row)(const conv_problem *p, const depthwise_ta
     }
 }
 
-/* One group of lanes, all images and rows. sums [block][tap col][tap row][LANES]. */
+/* One group of lanes, all images and rows; p: what the caches show of the convolution.
+   sums [block][tap col][tap row][LANES]. */
 INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache *x, const row_cache *dy,
                                          const real **tap_starts, ptrdiff_t group, real *sums) {
     const ptrdiff_t lanes = NAME(past_lane)(x, group) - group * x->group_lanes,
@@ -308,7 +342,8 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
     const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
     if (lanes == 0 || taps == 0) return CONV_OK;
     int failed = 0;
-    const ptrdiff_t multiplier = lanes / p->in_channels, slots = (p->filter_rows - 1) * p->dilation_rows + 1;
+    const ptrdiff_t multiplier = lanes / p->in_channels,
+                    slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
     threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), divide_up(lanes, LANES));
     /* in place a group is a thread's share, else what the cache of copied rows holds */
     const ptrdiff_t share = divide_up(divide_up(lanes, LANES), threads) * LANES;
@@ -317,13 +352,22 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
     const ptrdiff_t group_lanes = smaller(
         smaller(share, sums_fit), NAME(lanes_at_a_time)(lanes, multiplier, slots * p->in_cols + p->out_cols));
     const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = whole_lines(group_lanes * taps);
+    const ptrdiff_t copied_lanes = multiplier == 1 && lanes >= LANES ? 0 : group_lanes,
+                    row_lanes = slots * copied_lanes, reach = reach_cols(p);
+    /* copied rows too large for scratch have groups of LANES: the parts do not depend on threads either */
+    const ptrdiff_t sums_take = smaller(sum_numbers + 2 * taps, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real));
+    const ptrdiff_t cols =
+        columns_that_fit(p->out_cols, row_lanes * p->in_cols + copied_lanes * p->out_cols,
+                         row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols + copied_lanes,
+                         NAME(scratch_numbers)(slots) - sums_take);
+    const ptrdiff_t x_cols = held_columns(p, cols);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache x_rows, dy_rows; /* both in place, or both copied */
-        const int x_ready = NAME(open_row_cache)(&x_rows, x, p->batch * p->in_rows, p->in_cols,
+        const int x_ready = NAME(open_row_cache)(&x_rows, x, p->batch * p->in_rows, p->in_cols, x_cols,
                                                  p->in_channels, multiplier, group_lanes, slots, 1);
-        const int dy_ready = NAME(open_row_cache)(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, lanes, 1,
-                                                  group_lanes, 1, x_rows.in_place);
+        const int dy_ready = NAME(open_row_cache)(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, cols,
+                                                  lanes, 1, group_lanes, 1, x_rows.in_place);
         real *sums =
             (real *)new_scratch(sum_numbers * (ptrdiff_t)sizeof(real) + taps * (ptrdiff_t)sizeof(real *));
         const int ready = sums && x_ready && dy_ready;
@@ -332,8 +376,14 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
         for (ptrdiff_t group = 0; group < groups; group++) { /* its one thread sees every pixel */
             if (!ready) continue;
             memset(sums, 0, sizeof(real) * (size_t)sum_numbers);
-            NAME(depthwise_filter_group)(p, &x_rows, &dy_rows, (const real **)(sums + sum_numbers), group,
-                                         sums);
+            for (ptrdiff_t col = 0; col < p->out_cols; col += cols) {
+                const column_range range = forward_columns(p, col, cols);
+                const conv_problem part = in_columns(p, &range);
+                show_columns(&x_rows, range.first_in, range.past_in);
+                show_columns(&dy_rows, range.first_out, range.past_out);
+                NAME(depthwise_filter_group)(&part, &x_rows, &dy_rows, (const real **)(sums + sum_numbers),
+                                             group, sums);
+            }
             NAME(depthwise_filter_store)(p, &x_rows, group, sums, dw);
         }
         free_scratch(sums);

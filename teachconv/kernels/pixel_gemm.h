@@ -23,7 +23,7 @@
    zero. (Where in_channels are so few that a filter row makes one tile, x is copied with zeros for its
    padding; dy is then looked at first, and if it is not finite the taps are taken one by one.)
    Scratch: one block's copies for all threads together; of a ragged dy (out_channels no multiple of 2
-   vectors) at least one row. */
+   vectors) at least one pixel. Where not even one row of it fits, blocks are parts of a row. */
 #ifndef TEACHCONV_PIXEL_GEMM_H
 #define TEACHCONV_PIXEL_GEMM_H
 #define SMALL_PIXEL_BLOCK (600 * 1024)  /* x and dy of a block stay in the second-level cache */
@@ -45,7 +45,8 @@ typedef struct {
     ptrdiff_t taps;             /* how many (tap_row, tap_col), or tap_rows where merged */
     ptrdiff_t columns, panels;  /* of dw per group */
     ptrdiff_t block_images, block_rows, row_blocks, image_blocks;
-    ptrdiff_t x_rows, x_cols; /* of the copied x, per image */
+    ptrdiff_t block_cols, col_blocks; /* out_cols and 1, but where one row's copy would be too much */
+    ptrdiff_t x_rows, x_cols;         /* of the copied x, per image */
     ptrdiff_t x_numbers, dy_numbers;
 } pixel_layout;
 #endif
@@ -178,12 +179,14 @@ INLINE ptrdiff_t NAME(pixel_blocks)(const conv_problem *p, pixel_layout *l, ptrd
                           ? 1
                           : larger(1, smaller(p->batch, budget / (l->x_rows * x_row + p->out_rows * dy_row)));
     l->image_blocks = divide_up(p->batch, l->block_images);
+    l->block_cols = p->out_cols, l->col_blocks = 1;
     l->x_numbers = l->copy_x ? l->block_images * l->x_rows * x_row : 0;
     l->dy_numbers = l->copy_dy ? l->block_images * l->block_rows * dy_row : 0;
     return (l->x_numbers + l->dy_numbers) * (ptrdiff_t)sizeof(real);
 }
 
-/* The layout within the scratch bound: smaller blocks, then x in place, then dy too unless it is ragged. */
+/* The layout within the scratch bound: smaller blocks, then x in place, then dy too unless it is ragged, then
+   parts of its rows. */
 KERNEL void NAME(pixel_lay_out)(const conv_problem *p, int may_merge, pixel_layout *l) {
     const ptrdiff_t dw_bytes = p->filter_rows * p->filter_cols * (p->in_channels / p->groups)
                                * p->out_channels * (ptrdiff_t)sizeof(real);
@@ -196,14 +199,19 @@ KERNEL void NAME(pixel_lay_out)(const conv_problem *p, int may_merge, pixel_layo
     l->copy_x = 0;
     if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
     l->copy_dy = l->columns % (2 * LANES) != 0;
-    (void)NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK);
+    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    const ptrdiff_t dy_pixel = p->groups * l->panels * 2 * LANES; /* the block is one row of one image */
+    l->block_cols = larger(1, SMALL_PIXEL_BLOCK / (ptrdiff_t)sizeof(real) / dy_pixel);
+    l->col_blocks = divide_up(p->out_cols, l->block_cols);
+    l->dy_numbers = l->block_cols * dy_pixel;
 }
 
-/* One block of pixels: images first_image.., out rows first_row.., and where the copies lie. */
+/* One block of pixels: images first_image.., out rows first_row.., out columns first_col.., and where the
+   copies lie. */
 #ifndef TEACHCONV_PIXEL_BLOCK
 #define TEACHCONV_PIXEL_BLOCK
 typedef struct {
-    ptrdiff_t first_image, images, first_row, rows;
+    ptrdiff_t first_image, images, first_row, rows, first_col, cols;
     /* the input rows that any tap of the block can see, inside the image (merged: with padding) */
     ptrdiff_t first_in_row, in_rows;
     ptrdiff_t copied_rows; /* those; with one tap, the one that each out row sees */
@@ -212,6 +220,9 @@ typedef struct {
 
 INLINE pixel_range NAME(pixel_block_range)(const conv_problem *p, const pixel_layout *l, ptrdiff_t index) {
     pixel_range r;
+    r.first_col = index % l->col_blocks * l->block_cols;
+    r.cols = smaller(l->block_cols, p->out_cols - r.first_col);
+    index /= l->col_blocks;
     const ptrdiff_t first_image = index / l->row_blocks * l->block_images;
     r.first_image = first_image;
     r.images = smaller(l->block_images, p->batch - first_image);
@@ -268,11 +279,11 @@ KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const
    columns. */
 KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r,
                               const real *dy, ptrdiff_t image, ptrdiff_t row, real *to) {
-    const real *from =
-        dy + ((r->first_image + image) * p->out_rows + r->first_row + row) * p->out_cols * p->out_channels;
-    const ptrdiff_t panel_numbers = r->images * r->rows * p->out_cols * 2 * LANES;
-    to += (image * r->rows + row) * p->out_cols * 2 * LANES;
-    for (ptrdiff_t col = 0; col < p->out_cols; col++, from += p->out_channels, to += 2 * LANES)
+    const ptrdiff_t dy_row = (r->first_image + image) * p->out_rows + r->first_row + row;
+    const real *from = dy + (dy_row * p->out_cols + r->first_col) * p->out_channels;
+    const ptrdiff_t panel_numbers = r->images * r->rows * r->cols * 2 * LANES;
+    to += (image * r->rows + row) * r->cols * 2 * LANES;
+    for (ptrdiff_t col = 0; col < r->cols; col++, from += p->out_channels, to += 2 * LANES)
         for (ptrdiff_t group = 0; group < p->groups; group++)
             for (ptrdiff_t panel = 0; panel < l->panels; panel++) {
                 const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
@@ -298,11 +309,11 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
     const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows,
                     rows = smaller(l->tile_rows, l->rows - first);
     const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
-    ptrdiff_t first_row, past_row, first_col = 0, past_col = p->out_cols;
+    ptrdiff_t first_row, past_row, first_col = 0, past_col = r->cols;
     const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
-    const ptrdiff_t col_start = tap_col * p->dilation_cols - p->pad_left;
+    const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
     indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
-    if (!l->merged) indices_inside(p->out_cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
+    if (!l->merged) indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
     pixel_walk walk = {r->images, past_row - first_row, past_col - first_col, 0, 0, 0, 0, 0, 0, ahead};
     const ptrdiff_t in_row = row_start + first_row * p->stride_rows,
                     in_col = col_start + first_col * p->stride_cols;
@@ -326,10 +337,11 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
                  + first;
         const ptrdiff_t dy_rows = l->copy_dy ? r->rows : p->out_rows;
         walk.dy_pixel = l->copy_dy ? 2 * LANES : p->out_channels;
-        walk.dy_line = p->out_cols * walk.dy_pixel, walk.dy_image = dy_rows * walk.dy_line;
+        walk.dy_line = (l->copy_dy ? r->cols : p->out_cols) * walk.dy_pixel,
+        walk.dy_image = dy_rows * walk.dy_line;
         dy = l->copy_dy ? dy_copy + (group * l->panels + panel) * r->images * walk.dy_image
                         : dy + (r->first_image * p->out_rows + r->first_row) * walk.dy_line
-                              + group * l->columns + panel * 2 * LANES;
+                              + r->first_col * walk.dy_pixel + group * l->columns + panel * 2 * LANES;
         dy += first_row * walk.dy_line + first_col * walk.dy_pixel;
     }
     dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels + group * l->columns
@@ -340,7 +352,7 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
 /* Job after job asks for the cache lines that follow the block in x, then in dy: those of the next block. */
 INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_range *r, const real *x,
                                          const real *dy, ptrdiff_t job) {
-    const ptrdiff_t lines = r->images * r->rows * p->out_cols; /* one per pixel */
+    const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
     const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
     const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * 64;
     const char *x_next =
@@ -375,7 +387,7 @@ KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real
     real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
     const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    for (ptrdiff_t block = 0; block < l.row_blocks * l.image_blocks; block++) {
+    for (ptrdiff_t block = 0; block < l.image_blocks * l.row_blocks * l.col_blocks; block++) {
         const pixel_range r = NAME(pixel_block_range)(p, &l, block);
 #pragma omp for schedule(static) nowait
         for (ptrdiff_t i = 0; i < (l.copy_x ? r.images * r.copied_rows : 0); i++)

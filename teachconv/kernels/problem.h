@@ -101,7 +101,7 @@ static inline int useful_threads(double macs, int threads) {
 
 /* No thread asks for more scratch than this, besides the filter in its packed or transformed form: kernels
    work in blocks that fit. Only where the smallest block does not, it is taken all the same (each header says
-   what that is: one patch, or some rows of an enormous image). */
+   what that is: one patch, or one pixel of a row). */
 #define SCRATCH_BYTES ((ptrdiff_t)4 * 1024 * 1024)
 
 /* Several arrays in one block of scratch: each takes whole cache lines, so that the next one, of any type, is

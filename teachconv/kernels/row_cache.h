@@ -5,16 +5,24 @@
 
      slots:     | row 3 | row 4 | row 2 |  row r is copied into slot r mod slots when it is first asked for
 
+   Where the slots of whole rows would be too much scratch, they hold some columns at a time.
+
    Gained over packing the whole image: what is written comes back from the first-level cache. */
 #ifndef TEACHCONV_ROW_CACHE_H
 #define TEACHCONV_ROW_CACHE_H
 #define DEPTHWISE_CACHE_BYTES (64 * 1024) /* of copied rows */
 
+/* Columns that are worked on together: the outputs and the inputs that their taps reach. */
+typedef struct {
+    ptrdiff_t first_out, past_out, first_in, past_in;
+} column_range;
+
 /* Rows of x as the taps see them: in place, or copied into blocks of channels, each until another row needs
    its slot. */
 typedef struct {
     const void *image, *end;
-    ptrdiff_t cols, channels, multiplier, lanes; /* lanes = channels * multiplier */
+    ptrdiff_t image_cols, channels, multiplier, lanes; /* lanes = channels * multiplier */
+    ptrdiff_t first_col, cols;                         /* the columns looked at; all, where all fit */
     ptrdiff_t group_lanes, groups;    /* how many lanes are copied at a time; how many times that is */
     ptrdiff_t pixel_step, block_step; /* numbers from pixel to pixel, from block to block */
     ptrdiff_t slots, row_numbers;
@@ -23,7 +31,65 @@ typedef struct {
     ptrdiff_t *tags; /* which row of which image and group a slot holds; -1 none */
 } row_cache;
 
+/* From now on the cache shows columns first..past-1, as many as it was opened for or fewer. */
+static inline void show_columns(row_cache *c, ptrdiff_t first, ptrdiff_t past) {
+    if (c->first_col == first && c->cols == past - first) return;
+    c->first_col = first, c->cols = past - first;
+    if (!c->in_place) c->block_step = c->cols * c->pixel_step;
+    for (ptrdiff_t i = 0; i < c->slots; i++) c->tags[i] = -1;
+}
+
+/* The same convolution as seen by a cache that shows only these columns. */
+static inline conv_problem in_columns(const conv_problem *p, const column_range *c) {
+    conv_problem part = *p;
+    part.out_cols = c->past_out - c->first_out;
+    part.in_cols = c->past_in - c->first_in;
+    part.pad_left += c->first_in - c->first_out * p->stride_cols;
+    return part;
+}
+
+/* Input columns from the first tap of an out column to its last. */
+static inline ptrdiff_t reach_cols(const conv_problem *p) {
+    return smaller(p->in_cols, (p->filter_cols - 1) * p->dilation_cols + 1);
+}
+
+/* What out columns first_out.. of a row reach, `count` of them or as many as there are. All of them: all
+   inputs. */
+static inline column_range forward_columns(const conv_problem *p, ptrdiff_t first_out, ptrdiff_t count) {
+    column_range c = {first_out, smaller(p->out_cols, first_out + count), 0, p->in_cols};
+    if (count >= p->out_cols) return c;
+    const ptrdiff_t first = first_out * p->stride_cols - p->pad_left,
+                    past = first + (c.past_out - 1 - first_out) * p->stride_cols
+                           + (p->filter_cols - 1) * p->dilation_cols + 1;
+    c.first_in = smaller(p->in_cols, larger(0, first));
+    c.past_in = larger(c.first_in, smaller(p->in_cols, past));
+    return c;
+}
+
+/* How many inputs that is at most. */
+static inline ptrdiff_t held_columns(const conv_problem *p, ptrdiff_t count) {
+    if (count >= p->out_cols) return p->in_cols;
+    return larger(1, smaller(p->in_cols, (count - 1) * p->stride_cols + reach_cols(p)));
+}
+
+/* Cached rows that taps `reach` apart need at once. No more than the image has. */
+static inline ptrdiff_t slots_for(ptrdiff_t reach, ptrdiff_t image_rows) {
+    return larger(1, smaller(reach, image_rows));
+}
+
+/* As many columns of `columns` at a time as keep to `numbers` of scratch, where all take `all`, and some
+   `fixed` and `each`; at least 1. */
+static inline ptrdiff_t columns_that_fit(ptrdiff_t columns, ptrdiff_t all, ptrdiff_t fixed, ptrdiff_t each,
+                                         ptrdiff_t numbers) {
+    if (all <= larger(0, numbers)) return columns;
+    return smaller(columns, larger(1, (numbers - fixed) / larger(1, each)));
+}
 #endif
+
+/* Numbers of scratch, less what rounding to cache lines and the slots' tags may take. */
+INLINE ptrdiff_t NAME(scratch_numbers)(ptrdiff_t slots) {
+    return SCRATCH_BYTES / (ptrdiff_t)sizeof(real) - 64 - 32 * (slots + 1);
+}
 
 /* Lanes first..past-1 of one row, [col][channel], into [block][col][LANES]. Lanes beyond the channels hold
    anything: none is stored. */
@@ -52,7 +118,8 @@ static inline ptrdiff_t NAME(past_lane)(const row_cache *cache, ptrdiff_t group)
 INLINE const real *NAME(cached_row)(const row_cache *cache, ptrdiff_t image_rows, ptrdiff_t image,
                                     ptrdiff_t group, ptrdiff_t row) {
     const real *original =
-        (const real *)cache->image + (image * image_rows + row) * cache->cols * cache->channels;
+        (const real *)cache->image
+        + ((image * image_rows + row) * cache->image_cols + cache->first_col) * cache->channels;
     if (cache->in_place) return original + group * cache->group_lanes;
     const ptrdiff_t tag = (image * cache->groups + group) * image_rows + row, slot = row % cache->slots;
     real *copy = (real *)cache->rows + slot * cache->row_numbers;
@@ -64,12 +131,14 @@ INLINE const real *NAME(cached_row)(const row_cache *cache, ptrdiff_t image_rows
     return copy;
 }
 
-/* x [all_rows, cols, channels], `slots` rows of which are looked at together. 0 where there is no memory. */
-INLINE int NAME(open_row_cache)(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdiff_t cols,
-                                ptrdiff_t channels, ptrdiff_t multiplier, ptrdiff_t group_lanes,
-                                ptrdiff_t slots, int may_stay) {
+/* x [all_rows, image_cols, channels], `slots` rows of which are looked at together, `cols` columns. 0 where
+   there is no memory. */
+INLINE int NAME(open_row_cache)(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdiff_t image_cols,
+                                ptrdiff_t cols, ptrdiff_t channels, ptrdiff_t multiplier,
+                                ptrdiff_t group_lanes, ptrdiff_t slots, int may_stay) {
     const row_cache in_place = {.image = x,
-                                .end = x + all_rows * cols * channels,
+                                .end = x + all_rows * image_cols * channels,
+                                .image_cols = image_cols,
                                 .cols = cols,
                                 .channels = channels,
                                 .multiplier = multiplier,
