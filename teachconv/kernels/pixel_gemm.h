@@ -15,13 +15,22 @@
        for each panel, tile, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 
+   Few in_channels make low tiles, with too few sums in flight, and each reads all of dy again. There the
+   tiles are merged: the rows of all taps are one long matrix. Each row of a tile has a pointer of its own
+   into x, of which a copy with zeros for its padding is made, so that all taps have the same pixels:
+
+      x: tap 0,0  in_channel 0   |  sum 0,0   sum 0,1  |   3x3 taps of 1 in_channel: one tile of 9 rows,
+         tap 0,1  in_channel 0   |  sum 1,0   sum 1,1  |   dy is read once; 3x3 of 3: 2 tiles of 14 and 13
+            ...                  |    ...       ...    |
+         tap 2,2  in_channel 0   |  sum 8,0   sum 8,1  |
+
    Gained over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
 
    Order of every cell's sum: image, out_row, out_col; blocks depend on the shape only, so the bits do not
    depend on threads.
    Non-finite data: both may hold anything. Taps in the padding are left out by range, never multiplied by
-   zero. (Where in_channels are so few that a filter row makes one tile, x is copied with zeros for its
-   padding; dy is then looked at first, and if it is not finite the taps are taken one by one.)
+   zero. Merged they are multiplied: if dw then is not finite, and neither is dy, the taps are taken one by
+   one.
    Scratch: one block's copies for all threads together; of a ragged dy (out_channels no multiple of 2
    vectors) at least one pixel. Where not even one row of it fits, blocks are parts of a row. */
 #ifndef TEACHCONV_PIXEL_GEMM_H
@@ -33,16 +42,17 @@
 typedef struct {
     ptrdiff_t images, lines, pixels;
     ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
-    const void *ahead; /* part of the next block, one cache line of which is asked for per pixel */
+    const void *ahead;    /* part of the next block, one cache line of which is asked for per pixel */
+    ptrdiff_t x_rows[14]; /* merged: where each row of the tile finds its x; else they lie side by side */
 } pixel_walk;
 
 typedef struct {
-    int merged;  /* a whole filter row, filter_cols * in_channels, is one row of dw tiles */
+    int merged;  /* the rows of all taps, filter_rows * filter_cols * in_channels, make the tiles */
     int one_tap; /* 1x1: of x only the pixels that the outputs see are copied */
     int copy_x, copy_dy;
-    ptrdiff_t rows;             /* of dw per tap (or filter row) and group */
+    ptrdiff_t rows;             /* of dw per tap (merged: of all taps) and group */
     ptrdiff_t tiles, tile_rows; /* rows = tiles of at most tile_rows */
-    ptrdiff_t taps;             /* how many (tap_row, tap_col), or tap_rows where merged */
+    ptrdiff_t taps;             /* how many (tap_row, tap_col); merged: 1 */
     ptrdiff_t columns, panels;  /* of dw per group */
     ptrdiff_t block_images, block_rows, row_blocks, image_blocks;
     ptrdiff_t block_cols, col_blocks; /* out_cols and 1, but where one row's copy would be too much */
@@ -77,26 +87,30 @@ INLINE void NAME(pixel_begin)(const int rows, const int vectors, vec (*sum)[TILE
     }
 }
 
-INLINE void NAME(pixel_tile)(const int rows, const int vectors, const pixel_walk *walk, const real *x,
-                             const real *dy, real *dw, ptrdiff_t dw_step, ptrdiff_t columns, int resume) {
+INLINE void NAME(pixel_tile)(const int rows, const int vectors, const int merged, const pixel_walk *walk,
+                             const real *x, const real *dy, real *dw, ptrdiff_t dw_step, ptrdiff_t columns,
+                             int resume) {
     vec sum[TILE_PIXELS][TILE_VECTORS];
+    const real *x_rows[TILE_PIXELS];
+    UNROLL(14)
+    for (int r = 0; r < rows; r++) x_rows[r] = x + (merged ? walk->x_rows[r] : r);
     NAME(pixel_begin)(rows, vectors, sum, dw, dw_step, columns, resume);
     const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel;
     const char *ahead = (const char *)walk->ahead;
     for (ptrdiff_t image = 0; image < walk->images; image++)
         for (ptrdiff_t line = 0; line < walk->lines; line++) {
-            const real *a = x + image * walk->x_image + line * walk->x_line,
-                       *b = dy + image * walk->dy_image + line * walk->dy_line;
+            const real *b = dy + image * walk->dy_image + line * walk->dy_line;
+            ptrdiff_t a = image * walk->x_image + line * walk->x_line;
             for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
                 /* where a step skips cache lines, the hardware does not guess them */
-                PREFETCH(a + 12 * x_step, 3);
+                if (!merged) PREFETCH(x + a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
                 ahead += 64;
                 const vec b0 = NAME(load)(b), b1 = vectors > 1 ? NAME(load)(b + LANES) : b0;
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {
-                    const real value = a[r];
+                    const real value = merged ? x_rows[r][a] : x[a + r];
                     sum[r][0] += value * b0;
                     if (vectors > 1) sum[r][1] += value * b1;
                 }
@@ -110,49 +124,54 @@ INLINE void NAME(pixel_tile)(const int rows, const int vectors, const pixel_walk
     }
 }
 
-#define TILE_OF(rows, vectors)                                                                             \
-    KERNEL void NAME(pixel_tile_##rows##_##vectors)(const pixel_walk *walk, const real *x, const real *dy, \
-                                                    real *dw, ptrdiff_t dw_step, ptrdiff_t columns,        \
-                                                    int resume) {                                          \
-        NAME(pixel_tile)(rows, vectors, walk, x, dy, dw, dw_step, columns, resume);                        \
+#define TILE_OF(name, rows, vectors, merged)                                                            \
+    KERNEL void NAME(pixel_tile_##rows##_##name)(const pixel_walk *walk, const real *x, const real *dy, \
+                                                 real *dw, ptrdiff_t dw_step, ptrdiff_t columns,        \
+                                                 int resume) {                                          \
+        NAME(pixel_tile)(rows, vectors, merged, walk, x, dy, dw, dw_step, columns, resume);             \
     }
-#define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2)
 /* clang-format off */
+#define TILES_OF(rows) \
+    TILE_OF(one, rows, 1, 0) TILE_OF(two, rows, 2, 0) \
+    TILE_OF(one_merged, rows, 1, 1) TILE_OF(two_merged, rows, 2, 1)
 TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
 #if TILE_PIXELS > 6
 TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
 #endif
 #undef TILES_OF
 #undef TILE_OF
-#define BOTH(rows) {NAME(pixel_tile_##rows##_1), NAME(pixel_tile_##rows##_2)}
-static const NAME(pixel_function) NAME(pixel_tiles)[TILE_PIXELS + 1][TILE_VECTORS] = {
-    {0, 0}, BOTH(1), BOTH(2), BOTH(3), BOTH(4), BOTH(5), BOTH(6),
+#define NAMED(rows, name) NAME(pixel_tile_##rows##_##name)
+#define ALL(rows) {{NAMED(rows, one), NAMED(rows, two)}, {NAMED(rows, one_merged), NAMED(rows, two_merged)}}
+static const NAME(pixel_function) NAME(pixel_tiles)[TILE_PIXELS + 1][2][TILE_VECTORS] = {
+    {{0, 0}, {0, 0}}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
 #if TILE_PIXELS > 6
-    BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12), BOTH(13), BOTH(14),
+    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
 #endif
 };
-#undef BOTH
+#undef ALL
+#undef NAMED
 /* clang-format on */
 
 /* What depends on the tile alone. */
 INLINE pixel_layout NAME(pixel_shape)(const conv_problem *p, int may_merge) {
     pixel_layout l = {0};
     const ptrdiff_t channels = p->in_channels / p->groups;
-    l.merged = may_merge && p->groups == 1 && p->dilation_cols == 1 && p->filter_cols > 1
+    l.merged = may_merge && p->groups == 1 && p->dilation_cols == 1 && p->filter_rows * p->filter_cols > 1
                && channels * 2 <= TILE_PIXELS;
-    l.rows = l.merged ? p->filter_cols * channels : channels;
-    l.taps = l.merged ? p->filter_rows : p->filter_rows * p->filter_cols;
-    l.one_tap = p->filter_rows == 1 && p->filter_cols == 1;
+    l.taps = p->filter_rows * p->filter_cols;
+    l.one_tap = l.taps == 1;
+    l.rows = channels;
+    if (l.merged) l.rows *= l.taps, l.taps = 1;
     l.tiles = divide_up(l.rows, TILE_PIXELS);
     l.tile_rows = divide_up(l.rows, larger(1, l.tiles)); /* 64: 5 tiles of 13, not 4 of 14 and one of 8 */
     l.columns = p->out_channels / p->groups;
     l.panels = divide_up(l.columns, 2 * LANES);
     /* a copy pays where several taps use it, or where a step from pixel to pixel is longer than the
-       prefetchers like, if it is used often: x by every panel, dy by every tile */
+       prefetchers like, or merged, if it is used often: x by every panel, dy by every tile */
     const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real), often = 6;
     l.copy_x = l.merged || l.taps > 1 || (l.panels > often && p->in_channels * p->stride_cols > long_step);
-    l.copy_dy =
-        p->out_channels > 2 * LANES && (l.taps > 1 || (l.tiles > often && p->out_channels > long_step));
+    l.copy_dy = p->out_channels > 2 * LANES
+                && (l.taps > 1 || (l.tiles > often && (l.merged || p->out_channels > long_step)));
     if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy adds the zeros that a panel lacks */
     l.x_cols = l.merged    ? (p->out_cols - 1) * p->stride_cols + p->filter_cols
                : l.one_tap ? p->out_cols
@@ -248,15 +267,19 @@ KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const
                     start = l->one_tap || l->merged ? -p->pad_left : 0;
     ptrdiff_t first, past;
     indices_inside(l->x_cols, step, start, p->in_cols, &first, &past);
-    if (in_row < 0 || in_row >= p->in_rows) return; /* the walk leaves such rows out */
-    const real *from = x + ((r->first_image + image) * p->in_rows + in_row) * p->in_cols * p->in_channels;
+    const int inside = in_row >= 0 && in_row < p->in_rows;
+    if (!inside && !l->merged) return; /* the walk leaves such rows out */
+    if (!inside) first = past = 0;
+    const real *from =
+        x + ((r->first_image + image) * p->in_rows + (inside ? in_row : 0)) * p->in_cols * p->in_channels;
     /* nothing may be read beyond this */
     const real *end = x + p->batch * p->in_rows * p->in_cols * p->in_channels;
     if (l->merged) {
         to += (image * r->copied_rows + row) * l->x_cols * p->in_channels;
         memset(to, 0, sizeof(real) * (size_t)(first * p->in_channels));
-        memcpy(to + first * p->in_channels, from + (first + start) * p->in_channels,
-               sizeof(real) * (size_t)((past - first) * p->in_channels));
+        if (first < past)
+            memcpy(to + first * p->in_channels, from + (first + start) * p->in_channels,
+                   sizeof(real) * (size_t)((past - first) * p->in_channels));
         memset(to + past * p->in_channels, 0, sizeof(real) * (size_t)((l->x_cols - past) * p->in_channels));
         return;
     }
@@ -304,17 +327,18 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
                             const real *x_copy, const real *dy, const real *dy_copy, ptrdiff_t group,
                             ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
                             real *dw) {
-    const ptrdiff_t tap_row = l->merged ? tap : tap / p->filter_cols,
-                    tap_col = l->merged ? 0 : tap % p->filter_cols;
+    const ptrdiff_t tap_row = tap / p->filter_cols, tap_col = tap % p->filter_cols; /* merged: the first */
     const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows,
                     rows = smaller(l->tile_rows, l->rows - first);
     const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
-    ptrdiff_t first_row, past_row, first_col = 0, past_col = r->cols;
+    ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
     const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
     const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
-    indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
-    if (!l->merged) indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
-    pixel_walk walk = {r->images, past_row - first_row, past_col - first_col, 0, 0, 0, 0, 0, 0, ahead};
+    if (!l->merged) {
+        indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
+        indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
+    }
+    pixel_walk walk = {r->images, past_row - first_row, past_col - first_col, 0, 0, 0, 0, 0, 0, ahead, {0}};
     const ptrdiff_t in_row = row_start + first_row * p->stride_rows,
                     in_col = col_start + first_col * p->stride_cols;
     if (walk.lines == 0 || walk.pixels == 0 || r->images == 0) {
@@ -327,8 +351,12 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
         walk.x_pixel = (compact ? 1 : p->stride_cols) * x_width;
         walk.x_line = (compact ? 1 : p->stride_rows) * x_cols * x_width;
         walk.x_image = x_rows * x_cols * x_width;
-        if (l->merged) x = x_copy + (in_row - r->first_in_row) * x_cols * x_width + first;
-        else if (l->copy_x)
+        if (l->merged) {
+            x = x_copy;
+            const ptrdiff_t run = p->filter_cols * channels; /* these lie side by side */
+            for (ptrdiff_t i = first; i < first + rows; i++)
+                walk.x_rows[i - first] = i / run * p->dilation_rows * x_cols * x_width + i % run;
+        } else if (l->copy_x)
             x = x_copy + (group * l->tiles + tile) * r->images * walk.x_image
                 + (compact ? first_row * x_cols + first_col : (in_row - r->first_in_row) * x_cols + in_col)
                       * x_width;
@@ -346,7 +374,7 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
     }
     dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels + group * l->columns
           + panel * 2 * LANES;
-    NAME(pixel_tiles)[rows][columns > LANES](&walk, x, dy, dw, p->out_channels, columns, resume);
+    NAME(pixel_tiles)[rows][l->merged][columns > LANES](&walk, x, dy, dw, p->out_channels, columns, resume);
 }
 
 /* Job after job asks for the cache lines that follow the block in x, then in dy: those of the next block. */
@@ -368,18 +396,9 @@ INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_rang
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
-KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
-    const ptrdiff_t dw_numbers =
-        p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
-    if (dw_numbers == 0) return CONV_OK;
-    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->in_rows == 0 || p->in_cols == 0) {
-        memset(dw, 0, sizeof(real) * (size_t)dw_numbers); /* a sum over nothing */
-        return CONV_OK;
-    }
-    pixel_layout l;
-    NAME(pixel_lay_out)(p, 1, &l);
-    if (l.merged && !NAME(all_finite)(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
-        NAME(pixel_lay_out)(p, 0, &l);
+INLINE int NAME(multiply_pixels)(const conv_problem *p, const pixel_layout *layout, const real *x,
+                                 const real *dy, real *dw, int threads) {
+    const pixel_layout l = *layout;
     threads = useful_threads(problem_macs(p), threads);
     real *copies =
         (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
@@ -405,4 +424,23 @@ KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real
     }
     free_scratch(copies);
     return CONV_OK;
+}
+
+KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+    const ptrdiff_t dw_numbers =
+        p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
+    if (dw_numbers == 0) return CONV_OK;
+    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->in_rows == 0 || p->in_cols == 0) {
+        memset(dw, 0, sizeof(real) * (size_t)dw_numbers); /* a sum over nothing */
+        return CONV_OK;
+    }
+    pixel_layout l;
+    NAME(pixel_lay_out)(p, 1, &l);
+    const int status = NAME(multiply_pixels)(p, &l, x, dy, dw, threads);
+    /* an infinity or NaN of dy times a zero of the merged padding is a NaN in dw, which is quicker to read */
+    if (status || !l.merged || NAME(all_finite)(dw, dw_numbers)
+        || NAME(all_finite)(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
+        return status;
+    NAME(pixel_lay_out)(p, 0, &l);
+    return NAME(multiply_pixels)(p, &l, x, dy, dw, threads);
 }
