@@ -25,7 +25,7 @@ def extensions():
         compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
     if os.environ.get("TEACHCONV_SANITIZE") == "1":  # see make sanitize
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
-        compile_args, link_args = ["-O1", "-g", "-fopenmp", *checks], ["-fopenmp", *checks]
+        compile_args, link_args = ["-O1", "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
     modules = cythonize(
         Extension(
             "teachconv._kernels",
