@@ -71,7 +71,7 @@ docs: $(VENV)/.dev
 wheel-check: $(VENV)/.dev
 	sh tests/wheel_check.sh $(BIN)/python
 
-# AddressSanitizer and UndefinedBehaviorSanitizer over the case table and random shapes; about 4 minutes
+# AddressSanitizer and UndefinedBehaviorSanitizer over the case table and random shapes; about 8 minutes
 sanitize: $(EXTENSION)
 	TEACHCONV_SANITIZE=1 $(BIN)/python setup.py -q build_ext --build-lib build/sanitize --build-temp build/sanitize/temp
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
