@@ -1,13 +1,16 @@
 """Settings of the whole test run, and fixtures."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
+from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
 
 import teachconv as tc
-from teachconv.backends import why_not
+from teachconv import backends
+from teachconv.backends import cupy_backend, why_not
 
 # for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
 # once for the whole process
@@ -31,6 +34,30 @@ def rng():
 def kernel_folder(tmp_path_factory):
     """Where the GPU's kernels, compiled for the host, are kept for the length of the run."""
     return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture
+def cupy_forgotten(monkeypatch, tmp_path):
+    """The cupy backend as at its first use, before and after: not looked up, no kernel compiled or kept."""
+
+    def forget():
+        backends._ready.pop("cupy", None)
+        cupy_backend._function.cache_clear()
+        cupy_backend._module.cache_clear()
+
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "kernels"))
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def stand_in(cupy_forgotten, monkeypatch, kernel_folder):
+    """What stands in for CuPy, in its place."""
+    modules = fake_cupy(kernel_folder)
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return modules["cupy"]
 
 
 @pytest.fixture(autouse=True)

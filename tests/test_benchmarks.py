@@ -10,10 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_cupy import fake_cupy
 
-from teachconv import backends
-from teachconv.backends import cupy_backend, why_not
+from teachconv.backends import why_not
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
@@ -185,11 +183,7 @@ def test_gpu_says_why_nothing_was_measured(module, capsys):
     assert capsys.readouterr().err.strip() == f"nothing was measured: {why}"
 
 
-def test_gpu_validates_times_and_writes_a_page(module, capsys, monkeypatch, kernel_folder, tmp_path):
-    for name, made in fake_cupy(kernel_folder).items():
-        monkeypatch.setitem(sys.modules, name, made)
-    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delitem(backends._ready, "cupy", raising=False)
+def test_gpu_validates_times_and_writes_a_page(module, stand_in, capsys, monkeypatch, tmp_path):
     gpu = module("gpu")
     monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")
     arguments = [
@@ -202,11 +196,7 @@ def test_gpu_validates_times_and_writes_a_page(module, capsys, monkeypatch, kern
         "--markdown",
         tmp_path / "p.md",
     ]
-    try:
-        assert gpu.main([*map(str, arguments)]) == 0
-    finally:
-        cupy_backend._function.cache_clear()
-        cupy_backend._module.cache_clear()
+    assert gpu.main([*map(str, arguments)]) == 0
     said = capsys.readouterr().out
     assert "not here: cuDNN by PyTorch: no PyTorch here" in said
     with (tmp_path / "results.csv").open(encoding="utf-8") as file:
@@ -221,9 +211,7 @@ def test_gpu_validates_times_and_writes_a_page(module, capsys, monkeypatch, kern
     assert "GPU: no GPU" in (tmp_path / "p.md").read_text(encoding="utf-8")
 
 
-def test_gpu_finds_wrong_results(module, monkeypatch, kernel_folder):
-    for name, made in fake_cupy(kernel_folder).items():
-        monkeypatch.setitem(sys.modules, name, made)
+def test_gpu_finds_wrong_results(module, stand_in, monkeypatch):
     gpu, layers = module("gpu"), module("layers")
 
     class Wrong:
@@ -232,6 +220,6 @@ def test_gpu_finds_wrong_results(module, monkeypatch, kernel_folder):
 
     monkeypatch.setattr(gpu, "competitors", lambda *given: {"teachconv": Wrong()})
     problem = layers.Problem(layers.QUICK_LAYERS[0], "forward", 2, "float32")
-    measured = gpu.measure(sys.modules["cupy"], None, gpu.MODES[0], problem, 2, False)
+    measured = gpu.measure(stand_in, None, gpu.MODES[0], problem, 2, False)
     assert measured.timings["teachconv"].status == "wrong"
     assert "times its bound" in measured.timings["teachconv"].note

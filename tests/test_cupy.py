@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from fake_cupy import fake_cupy
 
 import teachconv as tc
 from teachconv import backends
@@ -18,21 +17,13 @@ SOME = CASES[::9]
 
 
 @pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
-def cupy(request, monkeypatch, tmp_path, kernel_folder):
+def cupy(request, cupy_forgotten):
     """CuPy, or what stands in for it, with no kernel compiled yet."""
-    caches = cupy_backend._function, cupy_backend._module
     if request.param == "stand-in":
-        for name, module in fake_cupy(kernel_folder).items():
-            monkeypatch.setitem(sys.modules, name, module)
-    elif why := backends.why_not("cupy"):
+        return request.getfixturevalue("stand_in")
+    if why := backends.why_not("cupy"):
         pytest.skip(why)
-    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path))
-    monkeypatch.delitem(backends._ready, "cupy", raising=False)
-    for cache in caches:
-        cache.cache_clear()
-    yield importlib.import_module("cupy")
-    for cache in caches:
-        cache.cache_clear()
+    return importlib.import_module("cupy")
 
 
 def arrays(*shapes, dtype="float32", data="integers"):
@@ -307,17 +298,13 @@ def test_bfloat16(cupy):
         (None, "no NVIDIA GPU"),
     ],
 )
-def test_what_is_missing(monkeypatch, xw, kernel_folder, error, want):
+def test_what_is_missing(stand_in, xw, error, want):
     def count():
         if error:
             raise RuntimeError(error)
         return 0
 
-    modules = fake_cupy(kernel_folder)
-    modules["cupy"].cuda.runtime.getDeviceCount = count
-    for name, module in modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.delitem(backends._ready, "cupy", raising=False)
+    stand_in.cuda.runtime.getDeviceCount = count
     with pytest.raises(tc.BackendUnavailable, match=f"backend 'cupy' cannot run here: .*{want}"):
         tc.conv2d(*xw, backend="cupy")
     info = next(info for info in tc.backends() if info.name == "cupy")
@@ -325,9 +312,8 @@ def test_what_is_missing(monkeypatch, xw, kernel_folder, error, want):
     assert want in info.why_not
 
 
-def test_cupy_itself_is_missing(monkeypatch, xw):
+def test_cupy_itself_is_missing(cupy_forgotten, monkeypatch, xw):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.delitem(backends._ready, "cupy", raising=False)
     with pytest.raises(
         tc.BackendUnavailable, match=r"CuPy is not installed .*pip install teachconv\[gpu-cuda13\]"
     ):
