@@ -23,8 +23,9 @@ import numpy as np
 from layers import Problem
 
 import teachconv as tc
-from teachconv import bounds, nn_ops
+from teachconv import nn_ops
 from teachconv.backends import get
+from teachconv.truth import bounds
 
 SCRIPT = Path(__file__).with_name("peers.py")
 OURS = ("teachconv", "plan", "numpy")  # those that need teachconv, and so this interpreter

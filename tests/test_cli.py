@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from teachconv.cli.main.call_arguments import OPS
 
 import teachconv as tc
-from teachconv.cases import CASES
-from teachconv.cli import main
-from teachconv.command_calls import OPS
+from teachconv.cli.main import main
+from teachconv.verification.cases import CASES
 
 CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
 

@@ -11,11 +11,12 @@ import pytest
 from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
 
 import teachconv as tc
-from teachconv import bounds, diffing
 from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
-from teachconv.cases import CASES, make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.truth import bounds
+from teachconv.verification import diffing
+from teachconv.verification.cases import CASES, make_array
 
 pytestmark = pytest.mark.skipif(
     COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"

@@ -8,9 +8,9 @@ from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
 from teachconv.arguments import FLOATS, INTEGERS
 from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
-from teachconv.cases import CASES
 from teachconv.geometry import conv2d_geometry
 from teachconv.nn_ops import resolve
+from teachconv.verification.cases import CASES
 
 TILES = ((8, 8), (8, 4), (4, 4))
 VARIANTS = {  # how each source may be compiled: its dtypes, and its other macros

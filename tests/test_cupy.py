@@ -11,7 +11,7 @@ import teachconv as tc
 from teachconv import backends
 from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import sources
-from teachconv.cases import CASES, make_array
+from teachconv.verification.cases import CASES, make_array
 
 SOME = CASES[::9]
 

@@ -7,8 +7,8 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
-from teachconv.cases import make_array
-from teachconv.diffing import check_cases
+from teachconv.verification.cases import make_array
+from teachconv.verification.diffing import check_cases
 
 
 def real(shape, name="x", dtype="float32"):

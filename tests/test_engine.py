@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import bounds
 from teachconv.backends import get, why_not
-from teachconv.cases import CASES, make_array
-from teachconv.diffing import check_cases
 from teachconv.geometry import conv2d_geometry
+from teachconv.truth import bounds
+from teachconv.verification.cases import CASES, make_array
+from teachconv.verification.diffing import check_cases
 
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 ALGORITHMS = () if why_not("cython") else get("cython").ALGORITHMS

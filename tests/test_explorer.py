@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv import nn_ops, taps
-from teachconv.cases import CASES, make_array
 from teachconv.explorer.document import dumps, number_list
 from teachconv.explorer.variants import Variants
+from teachconv.verification.cases import CASES, make_array
 
 X, W = (
     make_array((1, 6, 6, 1), "float32", "integers", "x"),
@@ -375,7 +375,7 @@ def test_pictures_draw_every_kind_of_op():
 def command(*words):
     import argparse
 
-    from teachconv.explorer.commands import add_commands
+    from teachconv.cli.main.explore_command import add_commands
 
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())

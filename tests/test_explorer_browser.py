@@ -8,7 +8,7 @@ import pytest
 from browser import Page, chromium, needs_browser
 
 import teachconv as tc
-from teachconv.cases import CASES as CASE_TABLE
+from teachconv.verification.cases import CASES as CASE_TABLE
 
 pytestmark = needs_browser
 

@@ -8,9 +8,11 @@ import pytest
 from graph_bounds import propagate
 
 import teachconv as tc
-from teachconv import bounds, datasets
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import commands, digits_network, photo_network
+from teachconv.cli.main import graph_commands as commands
+from teachconv.data import digits, photo
+from teachconv.graph import digits_network, photo_network
+from teachconv.truth import bounds
 
 tg = tc.graph
 
@@ -22,7 +24,7 @@ BACKENDS = [
 
 @pytest.fixture(scope="module")
 def photo_truth():
-    image = datasets.photo()[None].astype("float32")
+    image = photo()[None].astype("float32")
     graph = photo_network.build(*image.shape[1:3])
     return {name: propagate(graph, {"photo:0": image}, name) for name in ("edges", "blurred")}
 
@@ -61,7 +63,7 @@ def test_optimising_changes_the_photo_within_the_bound_only(backend, photo_truth
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_digits_agree_with_pytorch(backend):
-    data = datasets.digits()
+    data = digits()
     logits = digits_network.run(backend)
     graph = digits_network.build(data)
     weights = {op.name: data[op.name] for op in graph.get_operations() if op.type == "Variable"}
@@ -76,7 +78,7 @@ def test_digits_agree_with_pytorch(backend):
 
 
 def test_digits_bound_notices_a_mistake():
-    data = datasets.digits()
+    data = digits()
     wrong = dict(data)
     wrong["conv2/filters"] = data["conv2/filters"][::-1, ::-1]  # as a true convolution would have them
     with tg.Session(digits_network.build(wrong)) as session:

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import bounds
 from teachconv.backends import TABLE, why_not
 from teachconv.graph import core_ops, gen_nn_ops, op_gen, op_kernel
 from teachconv.graph.op_def import REGISTRY, get_op_def, parse_attr, register_op
 from teachconv.graph.op_def_library import apply_op
+from teachconv.truth import bounds
 
 tg = tc.graph
 FLOATS, INTEGERS = ["float16", "float32", "float64"], ["int32", "int64"]

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import bounds
 from teachconv.backends import TABLE, why_not
 from teachconv.graph import constant_folding, executor, graph_pictures
 from teachconv.graph.context import set_default_graph
 from teachconv.graph.node_def import NodeDef
 from teachconv.graph.op_kernel import OpKernel, find_kernel, register_kernel
+from teachconv.truth import bounds
 
 tg = tc.graph
 
@@ -165,7 +165,7 @@ def test_a_chain_is_one_call_of_the_backend(graph, backend, relu, data_format, m
     assert metadata.nodes[-1].backend == backend
     apart, _ = run(y, {images: x}, tg.ConfigProto(remapping=False))
     call, _ = tc.nn_ops.resolve(tc.conv2d, (x, w, 1, "SAME", data_format), {"bias": b})
-    from teachconv.mistakes import abs_sum
+    from teachconv.verification.mistakes import abs_sum
 
     bound = bounds.direct(abs_sum(call), call.terms, "float32")
     bound = bound if data_format == "NHWC" else bound.transpose(0, 3, 1, 2)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.dialects import commands
+from teachconv.cli.main import dialect_commands as commands
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_nodes_against_onnxruntime(model_file):
 def test_a_wrong_weight_is_found(model_file, monkeypatch):
     """The check is one: with another value in the first weight, onnxruntime's activations fail."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    from teachconv import onnx_models
+    from teachconv.translation import onnx_models
 
     real = onnx_models._constants
 

@@ -9,11 +9,12 @@ import pytest
 from recordings import answers_and_refusals
 
 import teachconv as tc
-from teachconv import dialect_map, translating
-from teachconv.dialects import commands, jax, keras, onnx, torch
-from teachconv.dialects.source_text import here
-from teachconv.dialects.targets import TARGETS
+from teachconv.cli.main import dialect_commands as commands
+from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.errors import ArgumentError, ArgumentTypeError
+from teachconv.translation import dialect_map, translating
+from teachconv.translation.source_text import here
+from teachconv.translation.targets import TARGETS
 
 
 def recorded_calls():

@@ -33,10 +33,10 @@ import numpy as np
 
 from .. import record
 from ..arguments import FLOATS, INTEGERS, check_memory
-from ..bounds import accumulator
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
 from ..taps import window
+from ..truth.bounds import accumulator
 
 __all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from .. import record, taps
 from ..arguments import to_dtype
-from ..bounds import float_format
 from ..geometry import Conv2DGeometry
+from ..truth.bounds import float_format
 from . import Algorithm, finish
 
 ALGORITHMS = (Algorithm("direct", "the definition: every tap of every cell, the exact sum rounded once"),)

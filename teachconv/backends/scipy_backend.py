@@ -15,9 +15,9 @@ import numpy as np
 
 from .. import record
 from ..arguments import FLOATS, check_memory
-from ..bounds import float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..taps import triples, window
+from ..truth.bounds import float_format
 from . import QUIET, Algorithm, finish, pad, to_accumulator
 
 ALGORITHMS = (

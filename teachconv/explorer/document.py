@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import bounds, nn_ops
+from .. import nn_ops
 from ..dispatch import Call
-from ..explaining import explain
 from ..geometry import AxisGeometry, Conv2DTransposeGeometry
-from ..pictures import png
-from ..tracing import Trace, arrays_of, place_of, trace
-from .tables import Part, axis_table, part_of
+from ..inspection.explaining import explain
+from ..inspection.pictures import png
+from ..inspection.tracing import Trace, arrays_of, place_of, trace
+from ..truth import bounds
+from .axis_tables import Part, axis_table, part_of
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
 

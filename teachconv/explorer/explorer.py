@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import bounds, dispatch
+from .. import dispatch
 from ..arguments import axis_order
 from ..devices import call_on_host, to_host
-from ..diffing import diff
 from ..errors import ArgumentError, ArgumentTypeError
-from ..explaining import explain
-from ..mistakes import abs_sum
+from ..inspection.explaining import explain
+from ..truth import bounds
+from ..verification.diffing import diff
+from ..verification.mistakes import abs_sum
 from .document import SIDES, Document, code, dumps, nbytes
 from .page import asset, frame, page
 from .variants import Variants

@@ -17,8 +17,8 @@ import numpy as np
 from .. import dispatch, nn_ops
 from ..arguments import as_array, to_nhwc
 from ..dispatch import Call
+from .axis_tables import Part, part_of
 from .document import SIDES, Document, nbytes, variant
-from .tables import Part, part_of
 
 __all__ = ["Choices", "Variants"]
 

@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from cuda_host import FLAGS, Host, host_backend
 
 from teachconv.backends.cuda import ladder, sources
-from teachconv.cases import CASES
 from teachconv.dispatch import run_canonical
 from teachconv.nn_ops import resolve
+from teachconv.verification.cases import CASES
 
 
 def main():

@@ -13,9 +13,9 @@ from typing import Any
 
 from .. import nn_ops
 from ..arguments import Pads, Pair
+from ..dialects import jax, keras, onnx, torch
+from ..dialects.calls import ConvCall
 from ..geometry import AxisGeometry, forward_axis
-from . import jax, keras, onnx, torch
-from .calls import ConvCall
 
 __all__ = ["TARGETS", "TargetCall", "filter_letters", "is_transposed", "target_call"]
 

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from . import backends as backend_table
-from . import bounds, dispatch, nn_ops
+from .. import backends as backend_table
+from .. import dispatch, nn_ops
+from ..devices import call_on_host, to_host
+from ..dispatch import Call
+from ..errors import ArgumentTypeError
+from ..inspection.explaining import Explanation, explain
+from ..truth import bounds
 from .cases import CASES, Case
-from .devices import call_on_host, to_host
-from .dispatch import Call
-from .errors import ArgumentTypeError
-from .explaining import Explanation, explain
 from .mistakes import Diagnosis, abs_sum, diagnose, diagnose_shape
 
 __all__ = ["DiffReport", "DiffRow", "check_backend", "diff"]

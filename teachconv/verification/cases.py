@@ -13,10 +13,10 @@ from zlib import crc32
 
 import numpy as np
 
-from . import nn_ops
-from .arguments import to_dtype
-from .errors import ArgumentError
-from .geometry import conv2d_geometry
+from .. import nn_ops
+from ..arguments import to_dtype
+from ..errors import ArgumentError
+from ..geometry import conv2d_geometry
 
 __all__ = ["CASES", "DATA", "Case", "Problem", "make_array"]
 

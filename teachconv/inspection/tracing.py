@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from . import nn_ops, record
-from .arguments import to_dtype
+from .. import nn_ops, record
+from ..arguments import to_dtype
 
 __all__ = ["Trace", "arrays_of", "place_of", "trace"]
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @dataclass(frozen=True, eq=False)

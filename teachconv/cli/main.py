@@ -16,16 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from . import backends
-from .cases import CASES
-from .command_calls import add_call, numbers, read_call
-from .dialects import commands as dialect_commands
-from .diffing import DiffReport, check_cases, diff
-from .explaining import explain
-from .explorer import commands as explorer_commands
-from .graph import commands as graph_commands
-from .tracing import trace
-from .tuning import autotune
+from .. import backends
+from ..inspection.explaining import explain
+from ..inspection.tracing import trace
+from ..tuning import autotune
+from ..verification.cases import CASES
+from ..verification.diffing import DiffReport, check_cases, diff
+from . import dialect_commands, explore_command, graph_commands
+from .call_arguments import add_call, numbers, read_call
 
 __all__ = ["main"]
 
@@ -42,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_trace(commands)
     add_diff(commands)
     add_backends(commands)
-    explorer_commands.add_commands(commands)
+    explore_command.add_commands(commands)
     dialect_commands.add_commands(commands)
     add_bench(commands)
     graph_commands.add_commands(commands)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .datasets import photo
-from .diffing import DiffReport, diff
-from .explaining import explain
-from .geometry import conv2d_geometry, conv2d_transpose_geometry
-from .nn_ops import conv2d, conv2d_transpose
-from .pictures import png
-from .tracing import trace
+from ..data import photo
+from ..geometry import conv2d_geometry, conv2d_transpose_geometry
+from ..inspection.explaining import explain
+from ..inspection.pictures import png
+from ..inspection.tracing import trace
+from ..nn_ops import conv2d, conv2d_transpose
+from ..verification.diffing import DiffReport, diff
 
 __all__ = ["demo"]
 

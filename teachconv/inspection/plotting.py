@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import bounds, dispatch, nn_ops, taps
-from .devices import call_on_host, to_host
-from .errors import ArgumentError, ArgumentTypeError
+from .. import dispatch, nn_ops, taps
+from ..devices import call_on_host, to_host
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
+from ..truth import bounds
+from ..verification.mistakes import abs_sum
 from .explaining import Explanation, explain
-from .geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
-from .mistakes import abs_sum
 from .pictures import short
 from .receptive import ReceptiveField
 from .receptive import receptive_field as _receptive_field

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import nn_ops
 from ..arguments import to_dtype
-from ..command_calls import add_call, padding, read_call
-from ..datasets import photo
+from ..data import photo
 from ..errors import ArgumentError
-from .explorer import BUDGET, Explorer, explore
+from ..explorer.explorer import BUDGET, Explorer, explore
+from .call_arguments import add_call, padding, read_call
 
 __all__ = ["add_commands"]
 

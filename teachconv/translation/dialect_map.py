@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import nn_ops
-from .dialects import jax, keras, onnx, torch
-from .dialects.calls import FUNCTIONS
-from .dialects.targets import TARGETS
+from .. import nn_ops
+from ..dialects import jax, keras, onnx, torch
+from ..dialects.calls import FUNCTIONS
+from .targets import TARGETS
 from .translating import resolve, translate
 
 __all__ = ["OPTIONS", "Probe", "markdown", "option_rows", "plain", "target_rows"]

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from . import bounds
-from .arguments import axis_order
-from .backends import numpy_backend
-from .dispatch import Call
-from .geometry import AxisGeometry, Conv2DGeometry
+from ..arguments import axis_order
+from ..backends import numpy_backend
+from ..dispatch import Call
+from ..geometry import AxisGeometry, Conv2DGeometry
+from ..truth import bounds
 
 __all__ = ["Diagnosis", "abs_sum", "diagnose", "diagnose_shape"]
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError
-from .calls import FUNCTIONS
-from .targets import TARGETS
+from ..translation.targets import TARGETS
 
 __all__ = ["add_commands"]
 
@@ -45,7 +45,7 @@ def add_translate(commands: Any) -> None:
 
 def run_translate(arguments: argparse.Namespace) -> int:
     """Print the translation; exit status 1 where there is none, or where its check fails."""
-    from ..translating import translate
+    from ..translation.translating import translate
 
     functions = _functions()
     if arguments.function not in functions:
@@ -104,7 +104,7 @@ def add_dialects(commands: Any) -> None:
 
 def run_dialects(arguments: argparse.Namespace) -> int:
     """Print the map."""
-    from .. import dialect_map
+    from ..translation import dialect_map
 
     print(dialect_map.markdown() if arguments.markdown else dialect_map.plain())
     return 0
@@ -127,7 +127,7 @@ def add_onnx(commands: Any) -> None:
 
 def run_onnx(arguments: argparse.Namespace) -> int:
     """Print the table of convolutions; exit status 1 where a check fails."""
-    from ..onnx_models import input_names, onnx_model
+    from ..translation.onnx_models import input_names, onnx_model
 
     inputs = {}
     for text in arguments.input:

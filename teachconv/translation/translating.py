@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from . import nn_ops
-from .arguments import as_array, integer
-from .cases import make_array
-from .devices import contiguous
-from .dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
-from .dialects.source_text import filter_permutation, here, write
-from .dialects.targets import TARGETS, TargetCall, is_transposed, target_call
-from .diffing import DiffReport, DiffRow, diff
-from .errors import ArgumentError, ArgumentTypeError
-from .pictures import padding_picture
+from .. import nn_ops
+from ..arguments import as_array, integer
+from ..devices import contiguous
+from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
+from ..errors import ArgumentError, ArgumentTypeError
+from ..inspection.pictures import padding_picture
+from ..verification.cases import make_array
+from ..verification.diffing import DiffReport, DiffRow, diff
+from .source_text import filter_permutation, here, write
+from .targets import TARGETS, TargetCall, is_transposed, target_call
 
 __all__ = ["Translation", "convert_filters", "resolve", "translate"]
 

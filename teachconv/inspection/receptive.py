@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from . import taps
-from .errors import ArgumentError, ArgumentTypeError
-from .geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
+from .. import taps
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
 
 __all__ = ["Field", "ReceptiveField", "receptive_field"]
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .arguments import to_dtype
-from .errors import ArgumentTypeError
-from .geometry import AxisGeometry, Conv2DGeometry
+from ..arguments import to_dtype
+from ..errors import ArgumentTypeError
+from ..geometry import AxisGeometry, Conv2DGeometry
 
 __all__ = [
     "FloatFormat",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .geometry import AxisGeometry, Conv2DGeometry
+from ..geometry import AxisGeometry, Conv2DGeometry
 
 if TYPE_CHECKING:
     from .explaining import Explanation

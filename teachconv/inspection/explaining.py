@@ -16,13 +16,13 @@ from math import prod
 from operator import mul
 from typing import Any, overload
 
-from . import nn_ops, taps
-from .arguments import integer
-from .backends.reference import exact_product, round_sum
-from .devices import call_on_host
-from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
-from .geometry import Conv2DGeometry
+from .. import nn_ops, taps
+from ..arguments import integer
+from ..backends.reference import exact_product, round_sum
+from ..devices import call_on_host
+from ..dispatch import Call
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import Conv2DGeometry
 from .pictures import cell_picture
 
 __all__ = ["Explanation", "Tap", "explain"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Pads
-from .calls import ConvCall
+from ..dialects.calls import ConvCall
 from .targets import TargetCall, filter_letters, is_transposed
 
 __all__ = ["filter_permutation", "here", "write"]

@@ -42,15 +42,15 @@ def add_commands(subparsers: Any) -> None:
 
 
 def _find_source(args: argparse.Namespace) -> int:
-    from .find_source import find_source
+    from ..graph.find_source import find_source
 
     print(find_source(args.name))
     return 0
 
 
 def _ops(args: argparse.Namespace) -> int:
-    from . import core_ops  # noqa: F401  (fills the registry)
-    from .op_def import REGISTRY, get_op_def
+    from ..graph import core_ops  # noqa: F401  (fills the registry)
+    from ..graph.op_def import REGISTRY, get_op_def
 
     chosen = list(REGISTRY.values()) if args.name is None else [get_op_def(args.name)]
     print("\n\n".join(str(op_def) for op_def in chosen))
@@ -58,7 +58,7 @@ def _ops(args: argparse.Namespace) -> int:
 
 
 def _photo(args: argparse.Namespace) -> int:
-    from . import photo_network
+    from ..graph import photo_network
 
     result = photo_network.run(args.backend, _config(args))
     _report(args, result.metadata)
@@ -69,9 +69,9 @@ def _photo(args: argparse.Namespace) -> int:
 
 
 def _digits(args: argparse.Namespace) -> int:
-    from ..datasets import digits
-    from . import digits_network
-    from .run_metadata import RunMetadata
+    from ..data import digits
+    from ..graph import digits_network
+    from ..graph.run_metadata import RunMetadata
 
     metadata = RunMetadata()
     logits = digits_network.run(args.backend, _config(args), metadata)
@@ -87,7 +87,7 @@ def _digits(args: argparse.Namespace) -> int:
 
 
 def _config(args: argparse.Namespace) -> Any:
-    from .config import ConfigProto
+    from ..graph.config import ConfigProto
 
     on = not args.no_optimize
     return ConfigProto(
