@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
+from teachconv.data.seeded import make_array
 from teachconv.geometry import Conv2DGeometry
-from teachconv.verification.cases import make_array
 
 OPS = ("forward", "input_gradient", "filter_gradient", "transposed", "depthwise")
 DEPTHWISE = ("depthwise", "depthwise_input_gradient", "depthwise_filter_gradient")

@@ -42,8 +42,9 @@ def main():
     path, shapes, cases = sys.argv[1], int((sys.argv[2:] or ["2000"])[0]), int((sys.argv[3:] or ["0"])[0])
     kernels = load(path)
     import teachconv as tc
+    from teachconv.data.seeded import make_array
     from teachconv.geometry import conv2d_geometry
-    from teachconv.verification.cases import CASES, make_array
+    from teachconv.verification.cases import CASES
     from teachconv.verification.diffing import check_cases
 
     levels = []

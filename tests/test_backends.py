@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.truth import bounds
-from teachconv.verification.cases import CASES, make_array
+from teachconv.verification.cases import CASES
 
 BACKENDS = list(backend_algorithms())
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]

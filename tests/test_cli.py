@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from teachconv.cli.main.call_arguments import OPS
 
 import teachconv as tc
+from teachconv.cli.call_arguments import OPS
 from teachconv.cli.main import main
 from teachconv.verification.cases import CASES
 

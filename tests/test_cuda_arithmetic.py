@@ -13,10 +13,11 @@ from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
 import teachconv as tc
 from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.truth import bounds
 from teachconv.verification import diffing
-from teachconv.verification.cases import CASES, make_array
+from teachconv.verification.cases import CASES
 
 pytestmark = pytest.mark.skipif(
     COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"

@@ -5,9 +5,9 @@ from functools import lru_cache
 import pytest
 from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
 
-from teachconv.arguments import FLOATS, INTEGERS
 from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.dtypes import FLOATS, INTEGERS
 from teachconv.geometry import conv2d_geometry
 from teachconv.nn_ops import resolve
 from teachconv.verification.cases import CASES

@@ -11,7 +11,8 @@ import teachconv as tc
 from teachconv import backends
 from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import sources
-from teachconv.verification.cases import CASES, make_array
+from teachconv.data.seeded import make_array
+from teachconv.verification.cases import CASES
 
 SOME = CASES[::9]
 

@@ -7,7 +7,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
-from teachconv.verification.cases import make_array
+from teachconv.data.seeded import make_array
 from teachconv.verification.diffing import check_cases
 
 

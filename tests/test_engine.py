@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import get, why_not
+from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.truth import bounds
-from teachconv.verification.cases import CASES, make_array
+from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
 
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")

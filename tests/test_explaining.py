@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.verification.cases import CASES, make_array
+from teachconv.data.seeded import make_array
+from teachconv.verification.cases import CASES
 
 BY_OP = {name: getattr(tc, name) for name in (
     "conv2d", "conv2d_transpose", "depthwise_conv2d", "conv2d_backprop_input", "conv2d_backprop_filter",

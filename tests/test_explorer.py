@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv import nn_ops, taps
+from teachconv.data.seeded import make_array
 from teachconv.explorer.document import dumps, number_list
 from teachconv.explorer.variants import Variants
-from teachconv.verification.cases import CASES, make_array
+from teachconv.verification.cases import CASES
 
 X, W = (
     make_array((1, 6, 6, 1), "float32", "integers", "x"),
@@ -74,7 +75,7 @@ def test_zero_insertion_is_an_ordinary_convolution(problem):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("data", ["normal", "huge", "tiny", "nonfinite"])
 def test_numbers_come_back_exactly(dtype, data):
-    if np.dtype(tc.arguments.to_dtype(dtype)).kind == "i" and data != "normal":
+    if np.dtype(tc.dtypes.to_dtype(dtype)).kind == "i" and data != "normal":
         pytest.skip("integers have no such data")
     array = make_array((50,), dtype, data, "numbers")
     back = numbers(json.loads(dumps(number_list(array))), array.dtype)
@@ -375,7 +376,7 @@ def test_pictures_draw_every_kind_of_op():
 def command(*words):
     import argparse
 
-    from teachconv.cli.main.explore_command import add_commands
+    from teachconv.cli.explore_command import add_commands
 
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())

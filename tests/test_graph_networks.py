@@ -9,7 +9,7 @@ from graph_bounds import propagate
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.cli.main import graph_commands as commands
+from teachconv.cli import graph_commands as commands
 from teachconv.data import digits, photo
 from teachconv.graph import digits_network, photo_network
 from teachconv.truth import bounds

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.cli.main import dialect_commands as commands
+from teachconv.cli import dialect_commands as commands
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends.reference import round_sum
+from teachconv.data.seeded import make_array
+from teachconv.dtypes import float_format
 from teachconv.geometry import conv2d_geometry
-from teachconv.truth.bounds import float_format
-from teachconv.verification.cases import make_array
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 

@@ -16,8 +16,10 @@ PACKAGE = Path(tc.__file__).parent
 
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
-    errors settings record devices data
-    arguments
+    errors
+    settings record devices
+    dtypes
+    arguments data
     geometry
     taps
     backends
@@ -70,7 +72,9 @@ def imports_of(name, path):
     for node in statements(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
-        target = ".".join(package[: len(package) - node.level + 1] + (node.module or "").split(".")).strip(".")
+        target = ".".join(package[: len(package) - node.level + 1] + (node.module or "").split(".")).strip(
+            "."
+        )
         for alias in node.names:
             full = f"{target}.{alias.name}".strip(".")
             found = full if full in NAMES else target or "__init__"

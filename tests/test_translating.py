@@ -9,7 +9,7 @@ import pytest
 from recordings import answers_and_refusals
 
 import teachconv as tc
-from teachconv.cli.main import dialect_commands as commands
+from teachconv.cli import dialect_commands as commands
 from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.errors import ArgumentError, ArgumentTypeError
 from teachconv.translation import dialect_map, translating

@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..arguments import FLOATS, INTEGERS, check_memory
+from ..arguments import check_memory
+from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
 from ..taps import window
-from ..truth.bounds import accumulator
 
 __all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 
@@ -189,7 +189,7 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     float16 and bfloat16 are widened to float32. Integers are viewed as unsigned, whose arithmetic
     wraps around by definition; the bits are the same, and signed overflow is undefined in C.
     """
-    if array.dtype.kind == "i":
+    if is_integer(array.dtype):
         return array.view(array.dtype.str.replace("i", "u"))
     wide = accumulator(array.dtype)
     return array if wide is array.dtype else array.astype(wide, copy=False)
@@ -237,7 +237,7 @@ def _finish(
 ) -> np.ndarray:
     if bias is not None:
         sums = np.add(sums, to_accumulator(bias), out=sums if sums.flags.writeable else None)
-    result = sums.view(dtype) if dtype.kind == "i" else sums
+    result = sums.view(dtype) if is_integer(dtype) else sums
     if activation == "relu":
         result = np.maximum(result, 0)
     if out is None:

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from .. import record, settings
-from ..arguments import FLOATS, check_memory
+from ..arguments import check_memory
+from ..dtypes import FLOATS
 from ..geometry import Conv2DGeometry
 from . import KINDS, Algorithm, finish, result_shape, to_accumulator
 

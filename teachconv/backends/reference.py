@@ -21,9 +21,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import record, taps
-from ..arguments import to_dtype
+from ..dtypes import float_format, to_dtype
 from ..geometry import Conv2DGeometry
-from ..truth.bounds import float_format
 from . import Algorithm, finish
 
 ALGORITHMS = (Algorithm("direct", "the definition: every tap of every cell, the exact sum rounded once"),)

@@ -14,10 +14,10 @@ from math import log2
 import numpy as np
 
 from .. import record
-from ..arguments import FLOATS, check_memory
+from ..arguments import check_memory
+from ..dtypes import FLOATS, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..taps import triples, window
-from ..truth.bounds import float_format
 from . import QUIET, Algorithm, finish, pad, to_accumulator
 
 ALGORITHMS = (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..verification.cases import DATA, make_array
+from ..data.seeded import DATA, make_array
 
 __all__ = ["OPS", "add_call", "numbers", "padding", "read_call"]
 

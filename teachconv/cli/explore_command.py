@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import to_dtype
 from ..data import photo
+from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from ..explorer.explorer import BUDGET, Explorer, explore
 from .call_arguments import add_call, padding, read_call

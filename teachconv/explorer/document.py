@@ -21,11 +21,11 @@ import numpy as np
 
 from .. import nn_ops
 from ..dispatch import Call
+from ..dtypes import float_format, is_integer
 from ..geometry import AxisGeometry, Conv2DTransposeGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
-from ..truth import bounds
 from .axis_tables import Part, axis_table, part_of
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
@@ -118,7 +118,7 @@ class Document:
     def base(self) -> dict[str, Any]:
         """The call itself, without its variants."""
         call, traced = self.call, self.trace
-        form = None if call.first.dtype.kind == "i" else bounds.float_format(call.first.dtype)
+        form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
         source, operand, result = SIDES[call.kind]
         numbers = {
             source: self.tables.array(source, call.first, self.part),
@@ -257,7 +257,7 @@ def number_list(array: np.ndarray) -> list[Any]:
     What JSON cannot hold is a string: NaN, infinities, and integers that a double cannot hold.
     """
     flat = np.asarray(array).ravel()
-    if flat.dtype.kind == "i":
+    if is_integer(flat.dtype):
         return [v if abs(v) < 2**53 else str(v) for v in flat.tolist()]
     values = flat.astype(np.float64).tolist()
     if flat.dtype == np.float32:

@@ -12,11 +12,12 @@ import numpy as np
 from .. import dispatch
 from ..arguments import axis_order
 from ..devices import call_on_host, to_host
+from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection.explaining import explain
 from ..truth import bounds
+from ..truth.exact import abs_sum
 from ..verification.diffing import diff
-from ..verification.mistakes import abs_sum
 from .document import SIDES, Document, code, dumps, nbytes
 from .page import asset, frame, page
 from .variants import Variants
@@ -171,7 +172,7 @@ class Explorer:
         """Which cells of another result, in cell order, lie outside the bound around the reference's."""
         call = self._document.call
         want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
-        if want.dtype.kind == "i" or self._document.empty:
+        if is_integer(want.dtype) or self._document.empty:
             return np.asarray(theirs != want)
         sums = abs_sum(call)
         return ~bounds.judge(theirs, want, bounds.direct(sums, call.terms, want.dtype), sums).ok

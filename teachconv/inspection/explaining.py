@@ -21,6 +21,7 @@ from ..arguments import integer
 from ..backends.reference import exact_product, round_sum
 from ..devices import call_on_host
 from ..dispatch import Call
+from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import Conv2DGeometry
 from .pictures import cell_picture
@@ -440,11 +441,11 @@ def _bias_of(call: Call, cell: Cell) -> Any:
 
 
 def _is_float(call: Call) -> bool:
-    return call.first.dtype.kind != "i"
+    return not is_integer(call.first.dtype)
 
 
 def _scalar(value: Any) -> Any:
-    return int(value) if value.dtype.kind == "i" else float(value)
+    return int(value) if is_integer(value.dtype) else float(value)
 
 
 def _index(cell: Cell | None) -> str:

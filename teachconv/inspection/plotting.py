@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import dispatch, nn_ops, taps
 from ..devices import call_on_host, to_host
+from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
-from ..verification.mistakes import abs_sum
+from ..truth.exact import abs_sum
 from .explaining import Explanation, explain
 from .pictures import short
 from .receptive import ReceptiveField
@@ -124,8 +125,8 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
         )
     want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
     got = call.cells(theirs)
-    sums = np.zeros(()) if want.dtype.kind == "i" else abs_sum(call)
-    bound = np.zeros(()) if want.dtype.kind == "i" else bounds.direct(sums, call.terms, want.dtype)
+    sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+    bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
     verdict = bounds.judge(got, want, bound, sums)
     if call.kind == "conv2d_backprop_filter":
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops, record
-from ..arguments import to_dtype
+from ..dtypes import to_dtype
 
 __all__ = ["Trace", "arrays_of", "place_of", "trace"]
 

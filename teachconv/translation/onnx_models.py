@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
+from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
 from ..errors import ArgumentError, BackendUnavailable
 from ..truth import bounds
-from ..verification.cases import make_array
-from ..verification.mistakes import abs_sum
+from ..truth.exact import abs_sum
 from .translating import resolve
 
 __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]

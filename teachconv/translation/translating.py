@@ -17,11 +17,11 @@ import numpy as np
 
 from .. import nn_ops
 from ..arguments import as_array, integer
+from ..data.seeded import make_array
 from ..devices import contiguous
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection.pictures import padding_picture
-from ..verification.cases import make_array
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .source_text import filter_permutation, here, write
 from .targets import TARGETS, TargetCall, is_transposed, target_call

@@ -13,24 +13,19 @@ subnormal, for products that underflow). Fused multiply-adds and any order of su
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf, log2, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..arguments import to_dtype
-from ..errors import ArgumentTypeError
+from ..dtypes import FloatFormat, accumulator, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
 
 __all__ = [
-    "FloatFormat",
     "Verdict",
-    "accumulator",
     "direct",
     "fft",
-    "float_format",
     "gamma",
     "judge",
     "tensor",
@@ -38,57 +33,6 @@ __all__ = [
     "winograd2",
     "winograd4",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class FloatFormat:
-    """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
-
-    precision: int
-    smallest_exponent: int
-    largest: float
-
-    @property
-    def unit_roundoff(self) -> float:
-        """Half the distance from 1 to the next larger number."""
-        return 2.0**-self.precision
-
-    @property
-    def smallest_subnormal(self) -> float:
-        """The smallest positive number."""
-        return 2.0**self.smallest_exponent
-
-
-_FORMATS = {
-    "float16": FloatFormat(11, -24, 65504.0),
-    "bfloat16": FloatFormat(8, -133, (2 - 2.0**-7) * 2.0**127),
-    "float32": FloatFormat(24, -149, (2 - 2.0**-23) * 2.0**127),
-    "float64": FloatFormat(53, -1074, (2 - 2.0**-52) * 2.0**1023),
-}
-
-
-@lru_cache(maxsize=64)
-def float_format(dtype: Any) -> FloatFormat:
-    """Return the format of a floating-point dtype; raise ``TypeError`` for any other.
-
-    >>> float_format(np.dtype("float32")).unit_roundoff == 2.0**-24
-    True
-    """
-    name = to_dtype(dtype).name
-    if name not in _FORMATS:
-        raise ArgumentTypeError(f"dtype must be one of {', '.join(_FORMATS)}; got {name}")
-    return _FORMATS[name]
-
-
-@lru_cache(maxsize=64)
-def accumulator(dtype: Any) -> np.dtype[Any]:
-    """Return the type in which sums of ``dtype`` are held: float32 for float16 and bfloat16.
-
-    >>> accumulator("float16"), accumulator("float64")
-    (dtype('float32'), dtype('float64'))
-    """
-    dtype = to_dtype(dtype)
-    return np.dtype("float32") if dtype.name in ("float16", "bfloat16") else dtype
 
 
 def gamma(terms: int, unit_roundoff: float) -> float:

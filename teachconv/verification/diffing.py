@@ -20,11 +20,13 @@ from .. import backends as backend_table
 from .. import dispatch, nn_ops
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
+from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentTypeError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
+from ..truth.exact import abs_sum
 from .cases import CASES, Case
-from .mistakes import Diagnosis, abs_sum, diagnose, diagnose_shape
+from .mistakes import Diagnosis, diagnose, diagnose_shape
 
 __all__ = ["DiffReport", "DiffRow", "check_backend", "diff"]
 
@@ -204,12 +206,12 @@ class _Truth:
 
     def __init__(self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation]) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
-        self.abs_sum = np.zeros(()) if want.dtype.kind == "i" else abs_sum(call)
+        self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
         call, dtype = self.call, self.want.dtype
-        if dtype.kind == "i" or 0 in (*call.first.shape, *call.second.shape, *call.canonical_shape):
+        if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.canonical_shape):
             return np.zeros(())
         direct = bounds.direct(self.abs_sum, call.terms, dtype)
         if error == "direct":
@@ -222,7 +224,7 @@ class _Truth:
         transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
         transformed = call.cells(call.restore(np.broadcast_to(transformed, call.canonical_shape)))
         # data that a transform cannot hold are summed directly instead; and a bias is added at the end
-        last = bounds.float_format(bounds.accumulator(dtype)).unit_roundoff * self.abs_sum
+        last = float_format(accumulator(dtype)).unit_roundoff * self.abs_sum
         return np.maximum(direct, transformed) + last
 
     def row(

@@ -14,11 +14,10 @@ from math import prod
 
 import numpy as np
 
-from ...arguments import FLOATS
+from ...dtypes import FLOATS, accumulator, float_format
 from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 from ...taps import scatter
-from ...truth.bounds import accumulator, float_format
 from .. import KINDS, Algorithm, result_shape
 from .launches import BLOCK, Argument, Buffer, Kernel, Launch, Matmul, Matrix, Schedule, launch, problem
 
