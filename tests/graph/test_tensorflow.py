@@ -14,7 +14,7 @@ import teachconv as tc
 from teachconv.graph.op_def import REGISTRY
 
 tg = tc.graph
-HERE = Path(__file__).parent / "recorded"
+HERE = Path(__file__).parents[1] / "recorded"
 RECORDED = json.loads((HERE / "tensorflow_graph.json").read_text())
 
 

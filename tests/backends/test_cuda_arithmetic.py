@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
 )
 NAMES = {algorithm.name: algorithm for algorithm in ladder.ALGORITHMS}
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def sanitized(*arguments):
     environment = os.environ | {"LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0"}
     environment["OPENBLAS_NUM_THREADS"] = "1"
     return subprocess.run(
-        [sys.executable, str(HERE / "cuda" / "sanitize.py"), *arguments],
+        [sys.executable, str(TESTS / "cuda" / "sanitize.py"), *arguments],
         capture_output=True,
         text=True,
         env=environment,
