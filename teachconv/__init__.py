@@ -13,7 +13,7 @@ under one API, so that one can trace what a call does, explain each number and d
 from typing import TYPE_CHECKING, Any
 
 from . import backends
-from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable
+from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError
 from .geometry import (
     AxisGeometry,
     Conv2DGeometry,
@@ -37,7 +37,8 @@ from .nn_ops import (
 from .planning import Plan, plan
 from .settings import get_num_threads, set_num_threads, use_backend
 from .tuning import autotune
-from .verification.diffing import DiffReport, DiffRow, check_backend, diff
+from .verification.contract import check_backend
+from .verification.diffing import DiffReport, DiffRow, diff
 
 if TYPE_CHECKING:
     from . import dialects
@@ -53,6 +54,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "ContractError",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
     "DiffReport",

@@ -33,7 +33,7 @@ class Plan:
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
         self._name, self._module = dispatch.find_backend(backend, call.second)
         self._call, self._precision = call, precision
-        dispatch.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
+        dispatch.find_algorithm(self._name, self._module, call, algorithm, precision)
         self.geometry = call.geometry
         self.algorithm = algorithm
         self._packed: Any = None
