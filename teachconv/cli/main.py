@@ -50,7 +50,6 @@ def _run(argv: Sequence[str] | None) -> int:
     parser = Parser(
         prog=PROGRAM,
         description="Convolution to learn from and to check against: run, trace, explain, diff.",
-        epilog=f'"{PROGRAM} COMMAND --help" says what a command takes.',
     )
     parser.add_argument("--version", action="version", version=f"teachconv {__version__}")
     add_commands(parser, COMMANDS, fill_from_module)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import suggestion
+from ..tables import Table, left
 
 __all__ = ["PROGRAM", "Parser", "add_commands", "fill_from_module"]
 
@@ -70,10 +72,14 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
         return 0
 
     parser.set_defaults(run=help_)
-    choices = parser.add_subparsers(metavar="command", title="commands")
+    known = Table(left("", ""), [(f"  {name}", text) for name, text in commands.items()], "commands:")
+    more = f'"{parser.prog} COMMAND --help" says what a command takes.'
+    parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, f"{known}\n\n{more}"
+    choices = parser.add_subparsers(metavar="command", prog=parser.prog, help=argparse.SUPPRESS)
+    parser.usage = "%(prog)s [options] command ..."
     for name, text in commands.items():
         about = text[0].upper() + text[1:] + "."
-        choices.add_parser(name, help=text, description=about, fill=lambda made, name=name: fill(name, made))
+        choices.add_parser(name, description=about, fill=partial(fill, name))
 
 
 def fill_from_module(name: str, parser: Parser) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError, suggestion
+from ..tables import count
 from ..translation.targets import TARGETS
 from ..translation.translating import translate
 from .output import show
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = [operand.name for operand in FUNCTIONS[function].operands]
     if len(shapes) > len(names):
         raise ArgumentError(
-            f"{arguments.function} takes {len(names)} shapes, {', '.join(names)}; got {len(shapes)}"
+            f"{arguments.function} takes {count(len(names), 'shape')}, {', '.join(names)}; got {len(shapes)}"
         )
     given = {name: _shape(shape) for name, shape in zip(names, shapes, strict=False)}
     given |= {name: _literal(value) for name, value in words.items()}
