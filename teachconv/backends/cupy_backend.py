@@ -169,7 +169,7 @@ def _work(
     given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
     machine = _Device(cupy)
     with record.stage("run the schedule") as stage:
-        stage.say("{} steps, {:,} bytes of scratch", len(plan.steps), plan.scratch_bytes)
+        stage.say("steps: {}, scratch: {:,} bytes", len(plan.steps), plan.scratch_bytes)
         scratch = execute(plan, given, machine)
     machine.report(stage)
     if plan.redo and isinstance(stage, record.Stage):

@@ -187,7 +187,7 @@ class Function:
 
     def __repr__(self) -> str:
         name = getattr(self._python_function, "__qualname__", repr(self._python_function))
-        return f"<function {name}, traced {len(self.trace_log)} times>"
+        return f"<function {name}, traced {tables.count(len(self.trace_log), 'time')}>"
 
     # --- signatures and traces -------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ class OnnxModel(tables.Report):
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
             f"{self.path.name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
-            f"{macs:,} multiply-adds; padding top,bottom left,right{skipped}"
+            f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
         )
 
     def _table(self) -> tables.Table:
