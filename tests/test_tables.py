@@ -150,6 +150,13 @@ def test_every_report_has_text_html_and_a_short_repr(name):
         assert len(out.getvalue()) > 10
 
 
+def test_no_repr_on_the_way_holds_an_array():
+    explained = tc.explain(*CALL, at=(0, 3, 3, 0))
+    report = tc.diff(*CALL, backends=["numpy"], against={"port": np.zeros((1, 20, 20, 8))})
+    for thing in (explained.call, explained.taps[0], *report.rows, photo(), photo().metadata.nodes[0]):
+        assert "array(" not in repr(thing)
+
+
 def test_numbers_of_things():
     with tg.Graph().as_default(), tg.Session() as session:
         metadata = tg.RunMetadata()
@@ -188,6 +195,6 @@ def test_ulps_of_other_cells_are_those_of_the_result():
 
 def test_the_mean_term_is_no_larger_than_the_largest():
     x, w = make_array((1, 6, 6, 3), "float64", "normal"), make_array((3, 3, 3, 2), "float64", "normal")
-    call, _ = tc.nn_ops.resolve(tc.conv2d, (x, w), {})
+    call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {})
     largest = max(abs(tap.product) for tap in tc.explain(tc.conv2d, x, w, at=(0, 1, 2, 1)).taps)
     assert abs_sum(call)[0, 1, 2, 1] / call.terms <= largest
