@@ -20,6 +20,7 @@ import numpy as np
 from .devices import device_array, is_on_device, lies_on_a_gpu
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError
+from .tables import size
 
 __all__ = [
     "as_array",
@@ -88,7 +89,7 @@ def _is_scalar(value: Any) -> bool:
 
 def normalize_shape(shape: Any, name: str) -> Shape:
     label = f"{name} shape" if name in ("input", "filters") else name
-    sizes = tuple(integer(size, label) for size in _items(shape, label))
+    sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
         raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
     if min(sizes) < 0:
@@ -132,8 +133,8 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     """Return output_padding as (rows, cols) of ints; its range is checked where it is used."""
     if _is_scalar(value):
-        size = integer(value, "output_padding")
-        return size, size
+        both = integer(value, "output_padding")
+        return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
     if len(pair) != 2:
         raise ArgumentError(f"output_padding must be an int or (rows, cols); got {value!r}")
@@ -164,8 +165,8 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
     if _is_scalar(value):
-        size = integer(value, "padding")
-        return "EXPLICIT", ((size, size), (size, size))
+        all_sides = integer(value, "padding")
+        return "EXPLICIT", ((all_sides, all_sides), (all_sides, all_sides))
     items = _items(value, "padding")
     if len(items) == 2 and all(_is_scalar(item) for item in items):
         rows, cols = (integer(item, "padding") for item in items)
@@ -281,8 +282,8 @@ def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
     nbytes = prod(shape) * dtype.itemsize
     if nbytes > _physical_memory():
         raise MemoryError(
-            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {_gib(nbytes)}; "
-            f"this machine has {_gib(_physical_memory())}"
+            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {size(nbytes)}; "
+            f"this machine has {size(_physical_memory())}"
         )
 
 
@@ -291,7 +292,3 @@ def _physical_memory() -> int:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return sys.maxsize
-
-
-def _gib(nbytes: int) -> str:
-    return f"{nbytes / 2**30:,.1f} GiB"

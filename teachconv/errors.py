@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable"]
+from collections.abc import Iterable
+
+__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "suggestion"]
 
 
 class ArgumentError(ValueError):
@@ -30,3 +32,18 @@ class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
 
     Nothing falls back in silence, so asking for a backend by name gives that backend or this error.
     """
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return a hint at the known word that is nearest to an unknown one, or "" if none is near.
+
+    >>> suggestion("SMAE", ["SAME", "VALID"])
+    ' (did you mean "SAME"?)'
+    >>> suggestion("nothing like it", ["SAME", "VALID"])
+    ''
+    """
+    from difflib import get_close_matches  # needed only where something went wrong
+
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, 1)
+    return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""

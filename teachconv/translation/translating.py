@@ -197,6 +197,10 @@ class Translation:
             return f"{self.source_text}\n  to {self.to}: impossible: {self.why}"
         return self.code.rstrip("\n")
 
+    def __repr__(self) -> str:
+        how = "possible" if self.possible else "impossible"
+        return f"<Translation: {self.source.function} to {self.to}, {how}>"
+
     def _repr_html_(self) -> str:
         right = (
             f"<pre>{escape(self.code)}</pre>" if self.possible else f"<p>impossible: {escape(self.why)}</p>"
