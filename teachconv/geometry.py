@@ -95,6 +95,25 @@ class AxisGeometry:
         return self.in_index(0, 0) < 0 or last >= self.in_size
 
 
+def split_padding(total: int, lower: bool = False) -> Pair:
+    """Split the padding of one axis into half of it before, and the rest after.
+
+    Every dialect's SAME uses this function, and the transposed laws use it for what they crop.
+
+    Args:
+        total: P, the padding of both sides together.
+        lower: whether the larger part goes before, as in SAME_LOWER, instead of after, as in SAME.
+
+    Returns:
+        (pad_before, pad_after).
+
+    >>> split_padding(5), split_padding(5, lower=True)
+    ((2, 3), (3, 2))
+    """
+    small, large = total // 2, total - total // 2
+    return (large, small) if lower else (small, large)
+
+
 def forward_axis(
     axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair, *, may_be_empty: bool = False
 ) -> AxisGeometry:
@@ -107,7 +126,7 @@ def forward_axis(
     if mode in _SAME:
         o = -(-n // s)
         total = max(0, (o - 1) * s + ek - n) if n else 0
-        before, after = _split(total, mode)
+        before, after = split_padding(total, lower=mode == "SAME_LOWER")
         steps += [
             f"output            o  = ⌈n / s⌉ = ⌈{n} / {s}⌉ = {o}",
             f"total padding     P  = max(0, (o - 1)·s + ek - n)"
@@ -174,7 +193,7 @@ def _transposed_axis(
         )
     if mode in _SAME:
         total = max(0, full - o) if i else 0
-        before, after = _split(total, mode)
+        before, after = split_padding(total, lower=mode == "SAME_LOWER")
     chosen = [
         f"output            o  = {formula} = {o}"
         if wanted is None
@@ -215,15 +234,10 @@ def _effective_filter(k: int, d: int, ek: int) -> str:
     return f"effective filter  ek = (k - 1)·d + 1 = ({k} - 1)·{d} + 1 = {ek}"
 
 
-def _split(total: int, mode: str) -> Pair:
-    """SAME puts the odd row at the bottom, SAME_LOWER at the top."""
-    small, large = total // 2, total - total // 2
-    return (small, large) if mode == "SAME" else (large, small)
-
-
 def _split_formula(total: int, mode: str) -> str:
-    first, second = ("⌊P / 2⌋", "P - ⌊P / 2⌋") if mode == "SAME" else ("P - ⌊P / 2⌋", "⌊P / 2⌋")
-    before, after = _split(total, mode)
+    lower = mode == "SAME_LOWER"
+    first, second = ("P - ⌊P / 2⌋", "⌊P / 2⌋") if lower else ("⌊P / 2⌋", "P - ⌊P / 2⌋")
+    before, after = split_padding(total, lower)
     return f"{mode:<17} pad_before = {first} = {before}, pad_after = {second} = {after}"
 
 

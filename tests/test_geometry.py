@@ -1,5 +1,8 @@
 """The laws of padding: by the inequalities that define them, by hand-worked numbers, at the edges."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers import problems
@@ -40,6 +43,23 @@ def test_same_covers_every_stride_with_the_least_padding(n, k, s, d, padding):
     last = rows.in_index(rows.out_size - 1, k - 1)
     # the least: the last tap ends exactly at the padded end, unless the stride skips over it anyway
     assert last == n - 1 + rows.pad_after or (total == 0 and last < n)
+
+
+def test_padding_is_split_in_one_place():
+    """Everything between the laws and the dialects takes the half from `split_padding`."""
+    package = Path(tc.__file__).parent
+    files = [package / "geometry.py", *package.glob("dialects/*.py"), *package.glob("translation/*.py")]
+    halves = [
+        function.name
+        for file in files
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv)
+        and ast.unparse(node.right) == "2"
+    ]
+    assert set(halves) == {"split_padding"}
 
 
 @given(problems())

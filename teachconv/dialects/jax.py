@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
 
 __all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
@@ -324,7 +324,7 @@ def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> A
         before, o = 0, max(0, (i - 1) * s + max(ek, s))
         chosen = [f"output            o  = (i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s}) = {o}"]
     else:
-        before, o = max(0, ek - s) // 2, i * s
+        before, o = split_padding(max(0, ek - s))[0], i * s
         chosen = [
             f"output            o  = i·s = {i}·{s} = {o}",
             f"SAME              a  = ⌊max(0, ek - s) / 2⌋ = ⌊max(0, {ek} - {s}) / 2⌋ = {before}",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import Pair, Shape, to_nhwc
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
 
 __all__ = ["conv", "conv_transpose"]
@@ -120,7 +120,7 @@ def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra
         else:
             o = (i - 1) * s + ek % 2 + extra
             formula = f"(i - 1)·s + ek % 2 + output_padding = ({i} - 1)·{s} + {ek % 2} + {extra}"
-        before = max(0, full - o) // 2
+        before, _ = split_padding(max(0, full - o))
     if extra is not None and not low <= extra <= high:
         raise ArgumentError(
             f"output_padding {axis} must be from {low} to {high} for {mode.lower()}, filter {k}, stride {s}, "

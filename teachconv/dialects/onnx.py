@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from .calls import (
     ConvCall,
     Operand,
@@ -206,19 +206,19 @@ def _transposed_axis(
     target = i * s if wanted is None else wanted
     surplus = full + extra - target
     total = max(0, surplus)
-    before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    lower = auto_pad != "SAME_UPPER"
+    before, after = split_padding(total, lower)
     o = full + extra - total if wanted is None else wanted
-    name, first = ("i·s" if wanted is None else "output_shape"), "⌊P / 2⌋"
-    if auto_pad != "SAME_UPPER":
-        first = "P - ⌊P / 2⌋"
+    name = "i·s" if wanted is None else "output_shape"
+    first = "P - ⌊P / 2⌋" if lower else "⌊P / 2⌋"
     chosen = [
         f"total padding     P  = max(0, F + output_padding - {name})"
         f" = max(0, {full} + {extra} - {target}) = {total}",
-        f"{auto_pad:<17} pad_begin = {first} = {before}, pad_end = {total - before}",
+        f"{auto_pad:<17} pad_begin = {first} = {before}, pad_end = {after}",
         f"output            o  = {o}"
         + (" = F + output_padding - P" if wanted is None else ", asked for (output_shape)"),
     ]
-    return cropped_axis(i, k, s, d, before, total - before, o, chosen)
+    return cropped_axis(i, k, s, d, before, after, o, chosen)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from .. import nn_ops
 from ..arguments import Pads, Pair
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import AxisGeometry, forward_axis
+from ..geometry import AxisGeometry, forward_axis, split_padding
 
 __all__ = ["TARGETS", "TargetCall", "filter_letters", "is_transposed", "target_call"]
 
@@ -308,7 +308,7 @@ def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
     arguments["strides"] = g.strides
     wanted, crop, notes = _wanted(conv), _NONE, []
     ends = _end_pads(conv)
-    if all(full - _ek(axis) < o <= axis.out_size * s and a == max(0, full - o) // 2
+    if all(full - _ek(axis) < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
            for (a, o, full, s, _), axis in zip(wanted, _axes(conv), strict=True)):  # fmt: skip
         arguments["padding"] = "SAME"
     elif all(a == 0 and full <= o < full + s for a, o, full, s, _ in wanted):
@@ -445,7 +445,7 @@ def _keras_transpose(conv: ConvCall) -> TargetCall:
     same = [o - (full - axis.effective_filter) - parity
             for ((_, o, full, _, _), axis), parity in zip(facts, odd, strict=True)]  # fmt: skip
     if all(
-        a == max(0, full - o) // 2 and 1 - parity <= more <= s - parity
+        a == split_padding(max(0, full - o))[0] and 1 - parity <= more <= s - parity
         for ((a, o, full, s, _), _), parity, more in zip(facts, odd, same, strict=True)
     ):
         arguments["padding"] = "same"
