@@ -1,7 +1,7 @@
-"""Every (output, tap, input) triple of a geometry, in order: what is traced is what is run.
+"""Tables of the index law: every (output index, tap, input index) of a geometry, in order.
 
-The reference loops over these tables, the sparse matrix is built from them, and `explain` prints
-them, so that an explanation cannot disagree with the computation.
+A tap is one position of the filter on one axis. The reference loops over these tables, the sparse matrix
+is built from them, and `explain` prints them, so an explanation cannot disagree with the computation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AxisTap:
-    """One triple of the index law on one axis; ``in_padding`` where no value stands behind it."""
+    """One triple of the index law on one axis.
+
+    Attributes:
+        out_index: the index of the output.
+        tap: the position of the filter.
+        in_index: the index of the input.
+        in_padding: whether the index on the other side lies outside the array, so that the tap is skipped.
+    """
 
     out_index: int
     tap: int
@@ -39,6 +46,13 @@ class AxisTap:
 
 def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
     """Return every tap of one output index, those in the padding included.
+
+    Args:
+        axis: the geometry of one axis.
+        out_index: an index of the output.
+
+    Returns:
+        One `AxisTap` for each tap, in order.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
@@ -53,10 +67,16 @@ def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
 
 
 def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
-    """Return every tap through which an output index feeds one input index: the law read backwards.
+    """Return every tap through which an output reads one input index: the index law, inverted.
 
-    A tap that would come from between two outputs (a stride's gap) is not there at all; one that
-    would come from beyond the first or the last output is there and marked ``in_padding``.
+    Args:
+        axis: the geometry of one axis.
+        in_index: an index of the input.
+
+    Returns:
+        `AxisTap` objects, in order of the taps. A tap that would belong to an index between two outputs (a
+        gap of the stride) is left out; one that would belong to an index before the first output or after
+        the last is marked ``in_padding``.
 
     >>> from teachconv.geometry import conv2d_transpose_geometry
     >>> rows = conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows
@@ -72,7 +92,12 @@ def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
 
 
 class Reach(NamedTuple):
-    """What one index meets on the other side: its taps, and the index behind each of them."""
+    """The taps of one index that have a value behind them.
+
+    Attributes:
+        taps: positions of the filter.
+        indices: for each of them the index on the other side, of the input or of the output.
+    """
 
     taps: tuple[int, ...]
     indices: tuple[int, ...]
@@ -80,7 +105,13 @@ class Reach(NamedTuple):
 
 @lru_cache(maxsize=256)
 def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
-    """Return for each output index its taps and input indices, those in the padding left out.
+    """Return for each output index its taps and their input indices, without those in the padding.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        One `Reach` for each output index.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)[0]
@@ -89,7 +120,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
     table = []
     for out_index in range(axis.out_size):
         first = axis.in_index(out_index, 0)
-        # the taps with 0 <= first + tap * dilation < in_size, by arithmetic instead of by trying
+        # solve 0 <= first + tap * dilation < in_size for the taps
         start = max(0, -(first // axis.dilation))
         stop = min(axis.filter_size, (axis.in_size - 1 - first) // axis.dilation + 1)
         inside = range(start, max(start, stop))
@@ -99,7 +130,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
 
 @lru_cache(maxsize=256)
 def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
-    """Return for each input index its taps and output indices: `gather`, read backwards."""
+    """Return for each input index its taps and their output indices: the inverse of `gather`."""
     table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
     for out_index, tap, in_index in triples(axis):
         table[in_index].append((tap, out_index))
@@ -110,7 +141,13 @@ def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
 
 
 def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
-    """Yield every (out_index, tap, in_index) with a value behind it, by output and then by tap.
+    """Yield every (out_index, tap, in_index) that is not in the padding, by output and then by tap.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Yields:
+        (out_index, tap, in_index).
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> list(triples(conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1), 2, "SAME").rows))
@@ -122,9 +159,14 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
 
 
 class Window(NamedTuple):
-    """The stretch of the zero-extended input that the taps touch: from -pad_before, ``size`` long.
+    """The part of the zero-extended input that the taps read, which begins at index -pad_before.
 
-    ``inside[window] = input[source]`` is the part with values; what is left of it is padding.
+    It is filled by ``window[inside] = input[source]``; the rest of it is padding.
+
+    Attributes:
+        size: its length.
+        inside: where the input's values lie in it.
+        source: which part of the input these are.
     """
 
     size: int
@@ -133,7 +175,13 @@ class Window(NamedTuple):
 
 
 def window(axis: AxisGeometry) -> Window:
-    """Return the stretch of the zero-extended input that the taps of one axis touch.
+    """Return the part of the zero-extended input that the taps of one axis read.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        A `Window`.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> window(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)
@@ -146,7 +194,14 @@ def window(axis: AxisGeometry) -> Window:
 
 
 def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
-    """Return, for one tap, the outputs that it gives a value to and the inputs it takes them from.
+    """Return the outputs for which one tap is not in the padding, and the inputs that it reads there.
+
+    Args:
+        axis: the geometry of one axis.
+        tap: a position of the filter.
+
+    Returns:
+        A slice of the outputs and a slice of the inputs, equally long.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)
