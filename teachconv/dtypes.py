@@ -1,4 +1,4 @@
-"""The element types: which there are, their formats, and the type that sums are held in."""
+"""The supported element types, their floating-point formats, and the type in which each is summed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,22 @@ __all__ = [
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int32", "int64")
 
-# bfloat16 is not here: NumPy knows it only once ml_dtypes is imported
+# without bfloat16, which NumPy knows only after ml_dtypes is imported
 KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
 
 
 def to_dtype(name: Any) -> np.dtype[Any]:
-    """Return a dtype by name; "bfloat16" is known to NumPy only once ml_dtypes is imported."""
+    """Return a NumPy dtype; for "bfloat16" this imports ml_dtypes.
+
+    Args:
+        name: a dtype, or anything that ``numpy.dtype`` takes.
+
+    Returns:
+        The dtype.
+
+    Raises:
+        ArgumentTypeError: if there is no such dtype, or ml_dtypes is needed and not installed.
+    """
     if name == "bfloat16":
         try:
             import ml_dtypes  # noqa: F401
@@ -45,7 +55,13 @@ def to_dtype(name: Any) -> np.dtype[Any]:
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype is one of the integer types, whose arithmetic wraps around.
+    """Return whether a dtype is a signed integer type, whose arithmetic wraps around on overflow.
+
+    Args:
+        dtype: a NumPy dtype.
+
+    Returns:
+        True for signed integers, False for anything else.
 
     >>> is_integer(np.dtype("int32")), is_integer(np.dtype("float16"))
     (True, False)
@@ -55,7 +71,13 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
+    """A binary floating-point format.
+
+    Attributes:
+        precision: the number of bits of the significand, the leading one included.
+        smallest_exponent: the exponent of the smallest subnormal number.
+        largest: the largest finite number.
+    """
 
     precision: int
     smallest_exponent: int
@@ -63,12 +85,12 @@ class FloatFormat:
 
     @property
     def unit_roundoff(self) -> float:
-        """Half the distance from 1 to the next larger number."""
+        """The unit roundoff u: half the distance from 1 to the next larger number."""
         return 2.0**-self.precision
 
     @property
     def smallest_subnormal(self) -> float:
-        """The smallest positive number."""
+        """The smallest subnormal, which is the smallest positive number."""
         return 2.0**self.smallest_exponent
 
 
@@ -82,7 +104,16 @@ _FORMATS = {
 
 @lru_cache(maxsize=64)
 def float_format(dtype: Any) -> FloatFormat:
-    """Return the format of a floating-point dtype; raise ``TypeError`` for any other.
+    """Return the format of a floating-point dtype.
+
+    Args:
+        dtype: a dtype or its name.
+
+    Returns:
+        Its `FloatFormat`.
+
+    Raises:
+        ArgumentTypeError: if it is not one of the supported floating-point types.
 
     >>> float_format(np.dtype("float32")).unit_roundoff == 2.0**-24
     True
@@ -95,7 +126,13 @@ def float_format(dtype: Any) -> FloatFormat:
 
 @lru_cache(maxsize=64)
 def accumulator(dtype: Any) -> np.dtype[Any]:
-    """Return the type in which sums of ``dtype`` are held: float32 for float16 and bfloat16.
+    """Return the type in which products of a dtype are summed: float32 for float16 and bfloat16.
+
+    Args:
+        dtype: a dtype or its name.
+
+    Returns:
+        float32 for the two half types, else the dtype itself.
 
     >>> accumulator("float16"), accumulator("float64")
     (dtype('float32'), dtype('float64'))

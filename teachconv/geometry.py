@@ -218,8 +218,8 @@ def _transposed_axis(
     smallest = 1 if i else 0  # an empty input may give an empty result; any other gives at least one cell
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
-            f"{_NAMES[mode]} {pads} leaves no {axis} of the {full} that input {axis} {i}, filter {k}, "
-            f"stride {s} and dilation {d} give; pad_before + pad_after may be at most {full - 1 + extra}"
+            f"{_NAMES[mode]} {pads} crops all {full} {axis} of the full result (input {axis} {i}, filter {k}, "
+            f"stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -740,12 +740,12 @@ def _check_output_padding(
     """Raise if ``output_padding`` is out of range or does not go with the other arguments."""
     if output_shape is not None:
         raise ArgumentError(
-            f"output_padding {output_padding} and output_shape {output_shape} both choose the size; "
-            "give one of them"
+            f"output_padding {output_padding} and output_shape {output_shape} both set the size; "
+            "give only one of them"
         )
     if padding[0] in _SAME:
         raise ArgumentError(
-            f"output_padding goes with VALID or explicit padding only; got {output_padding} with "
+            f"output_padding needs VALID or explicit padding; got {output_padding} with "
             f"{padding[0]} (give output_shape instead)"
         )
     for axis, extra, s, d in zip(("rows", "cols"), output_padding, strides, dilations, strict=True):

@@ -225,8 +225,8 @@ def test_bad_arguments_say_what_would_be_legal(arguments, kind, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"output_shape": (1, 8, 8, 1), "output_padding": 1}, "give one of them"),
-        ({"output_padding": 1}, "goes with VALID or explicit padding only"),
+        ({"output_shape": (1, 8, 8, 1), "output_padding": 1}, "give only one of them"),
+        ({"output_padding": 1}, "needs VALID or explicit padding"),
         ({"output_padding": 2, "padding": "VALID", "strides": 2}, "output_padding rows must be from 0 to 1"),
         ({"output_padding": -1, "padding": 0}, "must be from 0 to 0"),
         ({"output_padding": (1, 1, 1), "padding": 0}, r"an int or \(rows, cols\)"),
@@ -235,7 +235,7 @@ def test_bad_arguments_say_what_would_be_legal(arguments, kind, message):
         ({"output_shape": (1, 8, 8, 0)}, "output_shape channels must be 1"),
         ({"output_shape": (1, 8, 8)}, "output_shape must have 4 sizes"),
         ({"filters_shape": (3, 3, 1, 2)}, "with in_channels = 1"),
-        ({"padding": 40}, r"leaves no rows of the 10 that"),
+        ({"padding": 40}, r"crops all 10 rows of the full result"),
     ],
 )
 def test_bad_transposed_arguments(arguments, message):
