@@ -218,8 +218,8 @@ def _transposed_axis(
     smallest = 1 if i else 0  # an empty input may give an empty result; any other gives at least one cell
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
-            f"{_NAMES[mode]} {pads} crops all {full} {axis} of the full result (input {axis} {i}, filter {k}, "
-            f"stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
+            f"{_NAMES[mode]} {pads} crops all {full} {axis} of the full result (input {axis} {i}, "
+            f"filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -234,7 +234,7 @@ def _transposed_axis(
     chosen = [
         f"output            o  = {formula} = {o}"
         if wanted is None
-        else f"output            o  = {o}, asked for; legal: {_one_of(low, high)}"
+        else f"output            o  = {o}, requested; legal: {_one_of(low, high)}"
     ]
     if mode in _SAME:
         chosen += [

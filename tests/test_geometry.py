@@ -169,7 +169,7 @@ def test_the_text_has_every_formula_with_its_numbers():
     assert "columns:" in text
     transposed = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, 15, 15, 1), 2)
     assert "max(0, 17 - 15) = 2" in str(transposed)
-    assert "15, asked for; legal: 15 or 16" in str(transposed)
+    assert "15, requested; legal: 15 or 16" in str(transposed)
     assert "<pre" in transposed._repr_html_()
     assert "8 / 2" in conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME")._repr_html_()
 

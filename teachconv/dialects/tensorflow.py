@@ -1,6 +1,6 @@
-"""TensorFlow's plans: teachconv's own ops, so that `resolve` and `translate` know them too.
+"""Plans for teachconv's own ops, which make them known to `resolve` and `translate`.
 
-The functions themselves are `teachconv.conv2d` and its family, which take TensorFlow's arguments.
+The functions themselves are `teachconv.conv2d` and its relatives, which take TensorFlow's arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BIAS = Operand("bias", "bias")
 
 
 def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
-    """The geometry in NHWC, as backends see it."""
+    """Return the geometry in NHWC, as backends see it."""
     return Conv2DGeometry(
         geometry.batch,
         geometry.rows,
@@ -52,6 +52,7 @@ def _conv2d(
 
 
 def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
+    """Return the plan of depthwise_conv2d: a conv2d with one group for each input channel."""
     channels = to_nhwc(input, check_data_format(data_format))[3]
     if len(filters) != 4 or filters[2] != channels:
         raise ArgumentError(
@@ -95,6 +96,7 @@ def _transpose(
 def _gradient(
     op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
 ) -> ConvCall:
+    """Return the plan of a gradient, whose geometry is that of the forward convolution."""
     conv = _conv2d(input, filters, None, data_format=data_format, op=op, **facts)
     if conv.output_shape != tuple(out_backprop):
         raise ArgumentError(
@@ -114,6 +116,7 @@ def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
 
 
 def _enter(name: str, plan: Any, function: Any, *operands: Operand) -> None:
+    """Register one of teachconv's ops as a function of the dialect "tensorflow"."""
     dialect_function(f"tensorflow.{name}", plan, *operands, is_op=False)(function)
 
 

@@ -1,8 +1,8 @@
-"""From a geometry back to a call: how each framework says a convolution, and what it cannot say.
+"""From a geometry back to a call: how each framework expresses a convolution, and what it cannot express.
 
-`target_call` chooses the framework's own words: a string where one fits, numbers where numbers do, and
-for the rest a pad or crop before or after the call. Nothing here computes padding of its own: every
-choice is checked against `geometry`.
+`target_call` uses the framework's padding strings where they fit, explicit numbers where those do, and
+otherwise pads or crops before or after the call. It has no padding arithmetic of its own: it checks every
+choice against `geometry`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,24 @@ _NONE: Pads = ((0, 0), (0, 0))
 
 @dataclass(frozen=True, slots=True)
 class TargetCall:
-    """One call in a framework's words, and what has to happen around it.
+    """One call of a framework's function, and what has to be done before and after it.
 
-    ``function`` is teachconv's function of the same signature (None for SciPy, which has none),
-    ``name`` how the framework calls it, ``arguments`` everything but the arrays. The arrays are to be
-    in ``layout`` and ``filter_layout``. ``pad_input`` and ``pad_output`` are zeros to add before and
-    after the call, ((top, bottom), (left, right)), negative to crop; ``split`` is the number of groups
-    that are computed one by one; ``stuffs`` says that the call itself puts zeros between the input's
-    cells; ``notes`` say in words what the framework cannot say directly. ``why_not`` is "" or why
-    there is no such call.
+    Attributes:
+        target: the framework.
+        function: teachconv's function of the same signature, or None for SciPy, which has none here.
+        name: the function's name in the framework.
+        arguments: all arguments but the arrays.
+        layout: the layout of the input.
+        out_layout: the layout of the output.
+        filter_layout: the layout of the filter.
+        regroup: whether the filter's groups lie along its output channels.
+        flip: whether the framework's filter is flipped, compared with teachconv's.
+        stuffs: whether the call itself inserts zeros between the input's cells.
+        pad_input: zeros to add before the call, ((top, bottom), (left, right)); negative numbers crop.
+        pad_output: zeros to add after the call, likewise.
+        split: the number of groups to compute in separate calls.
+        notes: sentences on what the framework cannot express directly.
+        why_not: why there is no such call, or "".
     """
 
     target: str
@@ -54,19 +63,27 @@ class TargetCall:
 
 
 def is_transposed(conv: ConvCall) -> bool:
-    """Whether the call scatters: a transposed convolution, or the gradient in the input."""
+    """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
     return conv.kind == "conv2d_backprop_input"
 
 
 def filter_letters(conv: ConvCall) -> str:
-    """The filter's layout with I and O the channels of what goes in and comes out of *this* call."""
-    if conv.op == "conv2d_backprop_input":  # whose filter is named for the forward convolution
+    """Return the filter's layout, with I and O for the input and output channels of *this* call."""
+    if conv.op == "conv2d_backprop_input":  # its filter is named for the forward convolution
         return conv.filter_layout.translate(str.maketrans("IO", "OI"))
     return conv.filter_layout
 
 
 def target_call(conv: ConvCall, target: str) -> TargetCall:
-    """Return how ``target`` says the convolution that ``conv`` is."""
+    """Return the call of a framework that computes a convolution.
+
+    Args:
+        conv: the convolution.
+        target: one of `TARGETS`.
+
+    Returns:
+        A `TargetCall`; its ``why_not`` is set if the framework has no such call.
+    """
     problem = _impossible(conv, target)
     if problem:
         return TargetCall(target, why_not=problem)
@@ -78,12 +95,13 @@ _GRADIENT = {
     "torch": "torch.nn.grad.conv2d_weight",
     "jax": "jax.vjp of conv_general_dilated",
     "onnx": "no operator",
-    "keras": "no function; differentiate with the backend's own means",
-    "scipy": "no function of its own",
+    "keras": "no function; use the automatic differentiation of its backend",
+    "scipy": "no function",
 }
 
 
 def _impossible(conv: ConvCall, target: str) -> str:
+    """Return why a framework has no call for a convolution, or ""."""
     g = conv.geometry
     if conv.kind == "conv2d_backprop_filter":
         return (
@@ -94,7 +112,7 @@ def _impossible(conv: ConvCall, target: str) -> str:
     if 0 in sizes and target != "jax":
         return (
             f"the result or an input is empty ({list(conv.input_shape)} -> {list(conv.output_shape)}): "
-            f"{target} refuses that, or answers with something else"
+            f"{target} refuses that, or returns something else"
         )
     return ""
 
@@ -105,16 +123,18 @@ def _impossible(conv: ConvCall, target: str) -> str:
 
 
 def _axes(conv: ConvCall) -> tuple[AxisGeometry, AxisGeometry]:
+    """Return rows and columns."""
     return conv.geometry.rows, conv.geometry.cols
 
 
 def _pads(conv: ConvCall) -> Pads:
+    """Return the forward convolution's pads."""
     rows, cols = _axes(conv)
     return (rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)
 
 
 def _is_same(conv: ConvCall) -> bool:
-    """Whether SAME gives these sizes and this alignment."""
+    """Return whether SAME gives these sizes and this alignment."""
     for axis in _axes(conv):
         same = forward_axis(
             "rows",
@@ -132,7 +152,7 @@ def _is_same(conv: ConvCall) -> bool:
 
 
 def _cropped(pads: Pads) -> tuple[Pads, Pads]:
-    """Explicit pads as what is to be cropped first, and what is left to pad."""
+    """Split explicit pads into what is cropped first and what remains to be padded."""
     crop = tuple((min(0, before), min(0, after)) for before, after in pads)
     rest = tuple((max(0, before), max(0, after)) for before, after in pads)
     return crop, rest  # type: ignore[return-value]
@@ -186,7 +206,7 @@ def _torch(conv: ConvCall) -> TargetCall:
 
 
 def _is_symmetric(axis: AxisGeometry) -> bool:
-    """Whether pad_before on both sides gives the same result: rows that no tap reaches don't count."""
+    """Return whether pad_before on both sides gives the same result; rows that no tap reads do not matter."""
     if axis.pad_before < 0:
         return False
     pads = (axis.pad_before, axis.pad_before)
@@ -219,7 +239,7 @@ def _jax(conv: ConvCall) -> TargetCall:
 
 
 def _jax_layouts(conv: ConvCall) -> tuple[str, str]:
-    """JAX reads and writes any layout, so the source's own."""
+    """Return the source's own layouts, since JAX reads and writes any layout."""
     first, result = conv.layout("first"), conv.layout("result")
     return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
 
@@ -234,6 +254,7 @@ def _onnx(conv: ConvCall) -> TargetCall:
 
 
 def _onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
+    """Return the attributes that Conv and ConvTranspose have in common."""
     arguments: dict[str, Any] = {"strides": list(conv.geometry.strides)}
     if pads != _NONE:
         (top, bottom), (left, right) = pads
@@ -263,33 +284,33 @@ def _keras(conv: ConvCall) -> TargetCall:
 
 
 def _scipy(conv: ConvCall) -> TargetCall:
-    notes = ("SciPy has neither channels nor strides: one correlation for each output channel, thinned out",)
+    notes = ("SciPy has neither channels nor strides: one correlation for each output channel, subsampled",)
     return TargetCall("scipy", None, "signal.correlate", pad_input=_pads(conv), notes=notes)
 
 
 # ---------------------------------------------------------------------------------------------
-# Transposed: full[a : a + o], or as near to it as the target can, and a crop or pad after it
+# Transposed: full[a : a + o], or the full result and a crop or pad after the call
 # ---------------------------------------------------------------------------------------------
 
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
-    """For each axis (a, o, F, stride, the output_padding that a symmetric padding of a would need)."""
+    """Return (a, o, F, stride, dilation) of each axis."""
     return [
         (axis.pad_before, axis.in_size, axis.full_size, axis.stride, axis.dilation) for axis in _axes(conv)
     ]
 
 
 def _crop_of_full(conv: ConvCall) -> Pads:
-    """What makes full[a : a + o] of the full result: zeros to add, negative to crop."""
+    """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
     rows, cols = ((-a, a + o - full) for a, o, full, _, _ in _wanted(conv))
     return rows, cols
 
 
-_CROP_AFTER = "{} cannot say this alignment: the full result is computed, and cropped or padded"
+_CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
 
 
 def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
-    """Pads and output_padding (below the stride) that give (a, o), if any do."""
+    """Return pads, and an output_padding below the stride, that give (a, o), or None if there are none."""
     pads, extra = [], []
     for a, o, full, s, _ in _wanted(conv):
         after = max(0, full - a - o)
@@ -323,7 +344,7 @@ def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
         arguments["dilations"] = g.dilations
         notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
     if conv.groups > 1:
-        notes.append("groups one by one: not every build of TensorFlow has them here")
+        notes.append("one call for each group: not every build of TensorFlow has groups here")
     name = "tf.nn.conv2d_transpose"
     return TargetCall(
         "tensorflow",
@@ -338,6 +359,7 @@ def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _ek(axis: AxisGeometry) -> int:
+    """Return the effective filter, including dilation gaps."""
     return axis.effective_filter
 
 
@@ -355,7 +377,7 @@ def _torch_transpose(conv: ConvCall) -> TargetCall:
         crop = _crop_of_full(conv)
         (top, bottom), (left, right) = crop
         notes.append(
-            "torch crops both sides alike: the full result is computed, then "
+            "torch crops both sides equally: the full result is computed, then "
             f"F.pad(y, ({left}, {right}, {top}, {bottom})); negative numbers crop"
         )
     if conv.groups > 1:
@@ -387,7 +409,7 @@ def _jax_transpose(conv: ConvCall) -> TargetCall:
     if conv.groups == 1:
         arguments = {"strides": g.strides} | arguments
         arguments["dimension_numbers"] = (layouts[0], "HWIO", layouts[1])
-        if not conv.flip:  # a filter that comes from JAX is flipped already
+        if not conv.flip:  # JAX's own filter is flipped already
             arguments["transpose_kernel"] = True
         name = "jax.lax.conv_transpose"
         letters = "HWIO" if conv.flip else "HWOI"
@@ -478,7 +500,7 @@ def _keras_transpose(conv: ConvCall) -> TargetCall:
 
 def _scipy_transpose(conv: ConvCall) -> TargetCall:
     notes = (
-        "SciPy has neither channels nor strides: zeros are put between the cells, then full convolutions",
+        "SciPy has neither channels nor strides: zeros inserted between the cells, then full convolutions",
     )
     return TargetCall(
         "scipy",

@@ -8,7 +8,9 @@ sums K terms in some order in its accumulator type with unit roundoff u, so each
 
 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1). eta is the smallest
 subnormal and accounts for products that underflow. The bound holds for fused multiply-adds and for any order
-of summation. An *ulp*, a unit in the last place, is the distance between a number and the next one of its type.
+of summation.
+
+An *ulp*, a unit in the last place, is the distance between a number and the next one of its type.
 """
 
 from __future__ import annotations
@@ -140,8 +142,8 @@ def winograd4(
 
     A row of B' has at most four entries (a product with 5, three additions); a row of G has three, which are
     rounded themselves (entry, product, two additions); a row of A' has five (four additions). Each is applied
-    twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments and
-    result are those of `winograd2`.
+    twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
+    and result are those of `winograd2`.
     """
     return _winograd(kind, first, second, geometry, dtype, 4, 32)
 
