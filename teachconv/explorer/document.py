@@ -1,7 +1,7 @@
-"""A call as the plain JSON that the page draws from: values, tap tables, variants, the trace.
+"""A call as the JSON that the page draws from: values, tap tables, variants, the trace.
 
 Everything is in canonical layout: NHWC, filters [filter_rows, filter_cols, in_channels / groups,
-out_channels]. The two sides of the forward convolution are "in" and "out" whatever the op: a transposed
+out_channels]. The two sides of the forward convolution are called "in" and "out" for every op: a transposed
 op has its input on the side "out" and its result on the side "in".
 """
 
@@ -32,7 +32,7 @@ __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "v
 
 Op = Callable[..., Any]
 
-# by kind: the side that is read, the side that it is multiplied with, the side of the result
+# by kind: the side that is read, the side that it is multiplied by, the side of the result
 SIDES = {
     "conv2d": ("in", "filter", "out"),
     "conv2d_backprop_input": ("out", "filter", "in"),
@@ -41,7 +41,7 @@ SIDES = {
 
 
 def sides(call: Call) -> dict[str, str]:
-    """The name that each side has in this op."""
+    """Return the name of each side in this op."""
     if call.kind == "conv2d":
         return {"in": "input", "filter": "filters", "out": "output"}
     if call.op == "conv2d_transpose":
@@ -52,7 +52,7 @@ def sides(call: Call) -> dict[str, str]:
 
 
 class Tables:
-    """Arrays and axes that several variants share, each held once."""
+    """Arrays and axes that several variants share, each stored once."""
 
     def __init__(self) -> None:
         self.axes: list[dict[str, Any]] = []
@@ -61,25 +61,25 @@ class Tables:
         self.nbytes = 0
 
     def axis(self, axis: AxisGeometry, kind: str, ins: range, outs: range) -> int:
-        """The number of this axis among `axes`; it is added where it is new."""
-        key = (axis, axis.formulas, ins, outs)  # formulas take no part in an axis's equality
+        """Return the number of an axis in `axes`; add it if it is new."""
+        key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
-        """The number of this array among `arrays`.
+        """Return the number of an array in `arrays`; add it if it is new.
 
-        Sources are known by their shape, for those of a variant are cut or extended from the call's;
-        a result is known by whose it is.
+        An operand is identified by its shape, because those of the variants are crops or zero-paddings of
+        the call's; a result is identified by ``result_of``.
         """
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
     def size(self) -> tuple[int, int, int]:
-        """How many axes, arrays and bytes there are."""
+        """Return the numbers of axes, arrays and bytes."""
         return len(self.axes), len(self.arrays), self.nbytes
 
     def shrink(self, size: tuple[int, int, int]) -> None:
-        """Go back to an earlier size: what was added since is forgotten."""
+        """Restore an earlier size by removing what was added since."""
         axes, arrays, self.nbytes = size
         for store, length in ((self.axes, axes), (self.arrays, arrays)):
             del store[length:]
@@ -98,7 +98,7 @@ class Tables:
 
 
 class Document:
-    """One call, made into JSON: `base` is what was called, `variants` adds what it could have been."""
+    """One call as JSON: `base` is the call itself; `variants` adds its variants."""
 
     def __init__(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
@@ -112,11 +112,11 @@ class Document:
 
     @cached_property
     def trace(self) -> Trace:
-        """The call, run once, with its stages; its result is what the page shows."""
+        """The trace of the call, which is run once; the page shows its result."""
         return trace(self.op, *self.args, **self.kwargs)
 
     def base(self) -> dict[str, Any]:
-        """The call itself, without its variants."""
+        """Return the call itself, without its variants."""
         call, traced = self.call, self.trace
         form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
         source, operand, result = SIDES[call.kind]
@@ -152,10 +152,10 @@ class Document:
         }
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
-        """The first cell shown, as the backends number it: ``at``, or the first of the result."""
+        """Return the first cell to show, as the backends number it: ``at``, or the first of the result."""
         if at is None or self.empty:
             return (0, 0, 0, 0)
-        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # checks it, and says what is legal
+        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # raises if ``at`` is not legal
         first, row, col, last = (explained.canonical or explained).cell
         if self.call.op != "depthwise_conv2d_backprop_filter":
             return first, row, col, last
@@ -163,7 +163,7 @@ class Document:
         return row, col, 0, channel * (self.call.geometry.out_channels // self.call.geometry.groups) + q
 
     def _overview(self) -> dict[str, Any] | None:
-        """A small picture of the whole source, where only a part of it is shown, and where that part is."""
+        """Return a small image of the whole source and the position of the part, if only a part is shown."""
         call, part = self.call, self.part
         rows, cols = (
             (part.out_rows, part.out_cols)
@@ -185,7 +185,7 @@ class Document:
         }
 
     def _shown(self) -> str:
-        """What part of a big call is shown, "" where it is all of it."""
+        """Return which part of a large call is shown, or "" if all of it is."""
         g, part, names = self.call.geometry, self.part, sides(self.call)
         pieces = []
         for name, shown, size in (
@@ -202,11 +202,13 @@ class Document:
                 pieces.append(f"{name}{last} of {size}")
         if not pieces:
             return ""
-        return f"Shown: {', '.join(pieces)}. Indices count in the whole arrays; at=(…) moves the window."
+        return (
+            f"Shown: {', '.join(pieces)}. Indices are those of the whole arrays; at=(…) moves the part shown."
+        )
 
 
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
-    """One geometry: which axes, which arrays (no number for a result that the page sums up itself)."""
+    """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = call.geometry
     shown = Conv2DTransposeGeometry(g) if call.op == "conv2d_transpose" else g
     return {
@@ -226,7 +228,7 @@ def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note
 
 
 def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
-    """The part of a canonical array that a page holds."""
+    """Return the ranges of a canonical array that a page shows."""
     if side == "filter":
         whole = range(array.shape[0]), range(array.shape[1])
         return (*whole, _within(part.in_channels, array.shape[2]), part.out_channels)
@@ -236,15 +238,15 @@ def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
 
 
 def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
-    """A part of an array: [start, stop] of each axis, and the values in C order."""
-    # another's result may be smaller than the part of our own
+    """Return a part of an array: [start, stop] of each axis, and the values in C order."""
+    # another result may be smaller than the part that is shown
     ranges = tuple(r[: max(0, n - r.start)] for r, n in zip(ranges, array.shape, strict=True))
     cut = array[tuple(slice(r.start, r.stop) for r in ranges)]
     return {"axes": [[r.start, r.stop] for r in ranges], "values": number_list(cut)}
 
 
 def _within(channels: range, depth: int) -> range:
-    """The filter depths that a range of input channels uses: their numbers within a group."""
+    """Return the filter depths that a range of input channels uses, which are their numbers in a group."""
     if depth == 0 or len(channels) == 0 or channels.start // depth != (channels.stop - 1) // depth:
         return range(depth)
     first = channels.start - channels.start // depth * depth
@@ -252,9 +254,9 @@ def _within(channels: range, depth: int) -> range:
 
 
 def number_list(array: np.ndarray) -> list[Any]:
-    """Numbers for JSON: the shortest digits that give the value back in its own type.
+    """Return numbers for JSON, with the shortest digits that restore the value in its own type.
 
-    What JSON cannot hold is a string: NaN, infinities, and integers that a double cannot hold.
+    NaN, infinities and integers that a double cannot represent become strings.
     """
     flat = np.asarray(array).ravel()
     if is_integer(flat.dtype):
@@ -266,6 +268,7 @@ def number_list(array: np.ndarray) -> list[Any]:
 
 
 def _json_number(value: float) -> Any:
+    """Return a float for JSON; NaN and infinities become strings, whole numbers ints."""
     if not isfinite(value):
         return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
     if value == int(value) and abs(value) < 2**53 and (value or str(value) == "0.0"):
@@ -274,13 +277,13 @@ def _json_number(value: float) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """JSON without blanks, safe inside a script element."""
+    """Return JSON text without spaces that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def nbytes(value: Any) -> int:
-    """How many bytes of a page this JSON takes."""
+    """Return how many bytes of a page a value takes as JSON."""
     return len(dumps(value).encode())
 
 
@@ -290,7 +293,7 @@ def nbytes(value: Any) -> int:
 
 
 def channel_groups(call: Call) -> list[dict[str, Any]]:
-    """Of each group its input channels, with the filter depth each of them uses, and its output channels."""
+    """Return each group's input channels, with the filter depths that they use, and its output channels."""
     g = call.geometry
     depth, outs = g.filters_shape[2], g.out_channels // g.groups
     return [
@@ -303,7 +306,7 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
 
 
 def filter_names(call: Call) -> list[list[int]] | None:
-    """The last two indices of a depthwise filter as the caller numbers it, by output channel."""
+    """Return the last two indices of a depthwise filter in the caller's numbering, by output channel."""
     if not call.op.startswith("depthwise"):
         return None
     multiplier = max(1, call.geometry.out_channels // call.geometry.groups)
@@ -311,7 +314,7 @@ def filter_names(call: Call) -> list[list[int]] | None:
 
 
 def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The call as Python text, arrays by their shapes, what is the default left out."""
+    """Return the call as Python text, with shapes in place of arrays and without default arguments."""
     signature = inspect.signature(op)
     parts = []
     for name, value in signature.bind(*args, **kwargs).arguments.items():
@@ -331,7 +334,7 @@ def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def stages(traced: Trace) -> list[dict[str, Any]]:
-    """The stages of a trace, each with the lines of source around it."""
+    """Return the stages of a trace, each with the lines of source around it."""
     rows = []
     for stage in traced.stages:
         first = max(1, stage.line - 3)
