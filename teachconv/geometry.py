@@ -93,6 +93,10 @@ class AxisGeometry:
         """The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek."""
         return (self.out_size - 1) * self.stride + self.effective_filter
 
+    def size_of(self, role: str) -> int:
+        """Return the length of this axis in the array of a role: "input", "filters" or "output"."""
+        return {"input": self.in_size, "filters": self.filter_size, "output": self.out_size}[role]
+
     def in_index(self, out_index: int, tap: int) -> int:
         """Return the input index that a tap of an output reads: the index law.
 
@@ -434,6 +438,44 @@ class Conv2DGeometry(_Shared):
     def output_shape(self) -> Shape:
         """Shape of the output in ``data_format`` order."""
         return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
+
+    def shape_of(self, role: str) -> Shape:
+        """Return the shape of the array of a role.
+
+        Args:
+            role: "input", "filters" or "output".
+
+        Returns:
+            The shape; activations are in ``data_format`` order.
+
+        >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4)).shape_of("output")
+        (1, 3, 5, 4)
+        """
+        return self._shapes[role]
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        return {"input": self.input_shape, "filters": self.filters_shape, "output": self.output_shape}
+
+    def terms_of(self, role: str) -> int:
+        """Return the number of terms of the longest sum if the array of a role is the result.
+
+        Args:
+            role: "input", "filters" or "output".
+
+        Returns:
+            The number of products, those with padding included.
+
+        >>> g = conv2d_geometry((2, 5, 6, 2), (3, 2, 2, 4))
+        >>> [g.terms_of(role) for role in ("input", "filters", "output")]
+        [24, 30, 12]
+        """
+        taps = self.rows.filter_size * self.cols.filter_size
+        return {
+            "input": taps * self.out_channels // self.groups,
+            "filters": self.batch * self.rows.out_size * self.cols.out_size,
+            "output": taps * self.filters_shape[2],
+        }[role]
 
     @cached_property
     def has_padding(self) -> bool:

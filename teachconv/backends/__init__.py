@@ -37,11 +37,10 @@ from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
+from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
 
-__all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
-
-KINDS = ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter")
+__all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 
 # overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")
@@ -78,13 +77,16 @@ class Algorithm:
 
     name: str
     summary: str
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[Kind, ...] = KINDS
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[str, Conv2DGeometry], str] = lambda kind, geometry: ""
+    refuses: Callable[[Kind, Conv2DGeometry], str] = lambda kind, geometry: ""
 
-    def fits(self, kind: str, dtype: str, geometry: Conv2DGeometry) -> bool:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
+
+    def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.
 
         Args:
@@ -95,7 +97,7 @@ class Algorithm:
         Returns:
             True or False.
         """
-        return kind in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
+        return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +225,6 @@ def get(name: Any) -> ModuleType:
 # ---------------------------------------------------------------------------------------------
 # What backends share: types, padding, and the last step of a call
 # ---------------------------------------------------------------------------------------------
-
-
-def result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
-    """Return the canonical shape of the result of one of the three functions."""
-    if kind == "conv2d":
-        return geometry.output_shape
-    return geometry.input_shape if kind == "conv2d_backprop_input" else geometry.filters_shape
 
 
 def to_accumulator(array: np.ndarray) -> np.ndarray:

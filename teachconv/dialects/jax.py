@@ -15,12 +15,13 @@ import numpy as np
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
+from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
 
 __all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
 
 _LHS = Operand("lhs", "input", "in the order of dimension_numbers")
-_RHS = Operand("rhs", "filter", "in the order of dimension_numbers")
+_RHS = Operand("rhs", "filters", "in the order of dimension_numbers")
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -116,7 +117,7 @@ def _pairs(padding: Any) -> Pads:
 
 
 # ---------------------------------------------------------------------------------------------
-# Plans: each takes shapes and arguments and returns a ConvCall
+# Resolvers: each takes shapes and arguments and returns a ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
@@ -169,7 +170,7 @@ def _conv_general_dilated(
         geometry = Conv2DGeometry(batch, axes[0], axes[1], outs, width, groups)
         return ConvCall(
             function,
-            "conv2d_transpose",
+            OPS["conv2d_transpose"],
             geometry,
             *common,
             flip=True,
@@ -186,7 +187,7 @@ def _conv_general_dilated(
     geometry = Conv2DGeometry(batch, axes[0], axes[1], width, outs, groups)
     return ConvCall(
         function,
-        "conv2d",
+        OPS["conv2d"],
         geometry,
         *common,
         stuffing=stuffing,
@@ -291,7 +292,7 @@ def _conv_transpose(
     geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
     return ConvCall(
         "jax.conv_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         geometry,
         layouts.lhs,
         rhs_layout,

@@ -15,6 +15,7 @@ import numpy as np
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
+from ..kinds import OPS
 from .calls import (
     ConvCall,
     Operand,
@@ -31,8 +32,8 @@ from .calls import (
 __all__ = ["conv", "conv_transpose"]
 
 _X = Operand("X", "input", "[batch, channels, rows, cols]")
-_W = Operand("W", "filter", "[out, in / group, rows, cols]")
-_W_TRANSPOSED = Operand("W", "filter", "[in, out / group, rows, cols]")
+_W = Operand("W", "filters", "[out, in / group, rows, cols]")
+_W_TRANSPOSED = Operand("W", "filters", "[in, out / group, rows, cols]")
 _B = Operand("B", "bias")
 
 _AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -40,7 +41,7 @@ _FORWARD_MODES = {"SAME_UPPER": "SAME", "SAME_LOWER": "SAME_LOWER", "VALID": "VA
 
 
 # ---------------------------------------------------------------------------------------------
-# Plans: each takes shapes and attributes and returns a ConvCall
+# Resolvers: each takes shapes and attributes and returns a ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
@@ -111,7 +112,9 @@ def _conv(
         if spread != (1, 1):
             steps.append("onnxruntime 1.31.1 refuses auto_pad with a dilation; the specification does not")
     bias = B is not None
-    return ConvCall("onnx.conv", "conv2d", geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps))
+    return ConvCall(
+        "onnx.conv", OPS["conv2d"], geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps)
+    )
 
 
 def _conv_transpose(
@@ -163,7 +166,7 @@ def _conv_transpose(
     bias = B is not None
     return ConvCall(
         "onnx.conv_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         geometry,
         "NCHW",
         "IOHW",

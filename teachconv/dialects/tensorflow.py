@@ -1,4 +1,4 @@
-"""Plans for teachconv's own ops, which make them known to `resolve` and `translate`.
+"""Resolvers for teachconv's own ops, which make them known to `resolve` and `translate`.
 
 The functions themselves are `teachconv.conv2d` and its relatives, which take TensorFlow's arguments.
 """
@@ -11,12 +11,13 @@ from .. import nn_ops
 from ..arguments import Shape, check_data_format, normalize_shape, to_nhwc
 from ..errors import ArgumentError
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
+from ..kinds import OPS
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []
 
 _INPUT = Operand("input", "input")
-_FILTERS = Operand("filters", "filter")
+_FILTERS = Operand("filters", "filters")
 _DY = Operand("out_backprop", "out_backprop")
 _BIAS = Operand("bias", "bias")
 
@@ -48,11 +49,11 @@ def _conv2d(
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
     check_bias(bias, geometry.out_channels)
-    return ConvCall(f"tensorflow.{op}", op, geometry, layout, letters, layout, bias=bias is not None)
+    return ConvCall(f"tensorflow.{op}", OPS[op], geometry, layout, letters, layout, bias=bias is not None)
 
 
 def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
-    """Return the plan of depthwise_conv2d: a conv2d with one group for each input channel."""
+    """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
     channels = to_nhwc(input, check_data_format(data_format))[3]
     if len(filters) != 4 or filters[2] != channels:
         raise ArgumentError(
@@ -84,7 +85,7 @@ def _transpose(
     check_bias(bias, geometry.in_channels)
     return ConvCall(
         "tensorflow.conv2d_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         _plain(geometry),
         layout,
         "HWOI",
@@ -96,7 +97,7 @@ def _transpose(
 def _gradient(
     op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
 ) -> ConvCall:
-    """Return the plan of a gradient, whose geometry is that of the forward convolution."""
+    """Return the call of a gradient, whose geometry is that of the forward convolution."""
     conv = _conv2d(input, filters, None, data_format=data_format, op=op, **facts)
     if conv.output_shape != tuple(out_backprop):
         raise ArgumentError(
@@ -115,9 +116,9 @@ def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
     return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
 
 
-def _enter(name: str, plan: Any, function: Any, *operands: Operand) -> None:
+def _enter(name: str, resolver: Any, function: Any, *operands: Operand) -> None:
     """Register one of teachconv's ops as a function of the dialect "tensorflow"."""
-    dialect_function(f"tensorflow.{name}", plan, *operands, is_op=False)(function)
+    dialect_function(f"tensorflow.{name}", resolver, *operands, is_op=False)(function)
 
 
 _enter("conv2d", _conv2d, nn_ops.conv2d, _INPUT, _FILTERS, _BIAS)

@@ -114,7 +114,7 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -165,7 +165,7 @@ class Explorer:
         call = document.call
         theirs = other if isinstance(other, np.ndarray) else self._brought_here(other)
         row = diff(self.op, *self.args, backends=(), against={label: theirs}, **self.kwargs).rows[-1]
-        side, tables = SIDES[call.kind][2], document.tables
+        side, tables = SIDES[call.kind.result], document.tables
         made: dict[str, Any] = {
             "label": label,
             "passed": row.passed,
@@ -174,24 +174,26 @@ class Explorer:
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
         if theirs.shape == tuple(call.result_shape):
-            differs = call.canonical(call.from_cells(self._judge(call.cells(theirs))))
+            differs = self._judge(call.from_caller(theirs))
             made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
-            made["array"] = tables.array(side, call.canonical(theirs), document.part, "beside")
+            made["array"] = tables.array(side, call.from_caller(theirs), document.part, "beside")
         else:
-            back = np.argsort(axis_order(call.data_format))
+            back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
         return made
 
     def _brought_here(self, other: Explorer) -> np.ndarray:
         """Return the result of another explorer's call, in the layout of this one's."""
         ours, theirs = self._document.call, other._document.call
-        cells = theirs.cells(np.asarray(other.result))
-        return ours.restore(cells) if cells.shape == ours.canonical_shape else ours.from_cells(cells)
+        result = theirs.from_caller(np.asarray(other.result))
+        if result.shape == ours.backend_shape:
+            return ours.to_caller(result)
+        return result.transpose(axis_order(ours.layout))
 
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
-        """Return which cells of another result, in cell order, differ by more than the error bound."""
+        """Return which cells of another result, in a backend's layout, differ by more than the error bound."""
         call = self._document.call
-        want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
+        want = dispatch.run_canonical(call, "reference")
         if is_integer(want.dtype) or self._document.empty:
             return np.asarray(theirs != want)
         sums = abs_sum(call)

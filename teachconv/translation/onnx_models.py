@@ -302,16 +302,16 @@ def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> On
     """Return the node with teachconv's and onnxruntime's float32 results compared with the float64 result."""
     arrays = [values[part] if part else None for part in node.input]
     function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
-    call, _ = nn_ops.resolve(function, tuple(arrays), attributes)
-    wide, _ = nn_ops.resolve(
+    call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
+    wide, _ = nn_ops.call_of(
         function, tuple(None if array is None else array.astype(np.float64) for array in arrays), attributes
     )
-    want = wide.cells(dispatch.run(wide)).astype(call.first.dtype)
+    want = dispatch.run_canonical(wide).astype(call.first.dtype)
     sums = abs_sum(call)
     # the float64 result has an error too, which is added to the bound of the float32 sums
     allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
     verdicts = [
-        bounds.judge(call.cells(result), want, allowed, sums)
+        bounds.judge(call.from_caller(result), want, allowed, sums)
         for result in (dispatch.run(call), values[node.output[0]])
     ]
     ours, theirs = (float(verdict.fraction.max(initial=0.0)) for verdict in verdicts)

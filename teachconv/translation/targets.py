@@ -17,7 +17,7 @@ from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
 from ..geometry import AxisGeometry, forward_axis, split_padding
 
-__all__ = ["TARGETS", "TargetCall", "filter_letters", "is_transposed", "target_call"]
+__all__ = ["TARGETS", "TargetCall", "filter_letters", "is_input_gradient", "is_transposed", "target_call"]
 
 TARGETS = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
 _NONE: Pads = ((0, 0), (0, 0))
@@ -64,12 +64,17 @@ class TargetCall:
 
 def is_transposed(conv: ConvCall) -> bool:
     """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
-    return conv.kind == "conv2d_backprop_input"
+    return conv.kind.scatters
+
+
+def is_input_gradient(conv: ConvCall) -> bool:
+    """Return whether the call is a gradient with respect to the input of a forward convolution."""
+    return conv.kind.scatters and not conv.op.transposed
 
 
 def filter_letters(conv: ConvCall) -> str:
     """Return the filter's layout, with I and O for the input and output channels of *this* call."""
-    if conv.op == "conv2d_backprop_input":  # its filter is named for the forward convolution
+    if is_input_gradient(conv):  # its filter is named for the forward convolution
         return conv.filter_layout.translate(str.maketrans("IO", "OI"))
     return conv.filter_layout
 
@@ -103,7 +108,7 @@ _GRADIENT = {
 def _impossible(conv: ConvCall, target: str) -> str:
     """Return why a framework has no call for a convolution, or ""."""
     g = conv.geometry
-    if conv.kind == "conv2d_backprop_filter":
+    if conv.kind.sums_images:
         return (
             "the call computes a filter, so there is no filter that convolve(x, w) could take; "
             f"for this {target} has {_GRADIENT[target]}"
@@ -240,7 +245,7 @@ def _jax(conv: ConvCall) -> TargetCall:
 
 def _jax_layouts(conv: ConvCall) -> tuple[str, str]:
     """Return the source's own layouts, since JAX reads and writes any layout."""
-    first, result = conv.layout("first"), conv.layout("result")
+    first, result = conv.layout(conv.kind.first), conv.layout(conv.kind.result)
     return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
 
 

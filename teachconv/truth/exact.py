@@ -20,8 +20,8 @@ def abs_sum(call: Call) -> np.ndarray:
         call: the call.
 
     Returns:
-        An array whose cells are in the order of ``Call.cells``; it is rounded up, so that it is no smaller
-        than the exact sum.
+        An array in NHWC order, or HWIO for a filter gradient. It is rounded up, so that it is no smaller than
+        the exact sum.
     """
     sizes = replace(
         call,
@@ -30,11 +30,11 @@ def abs_sum(call: Call) -> np.ndarray:
         bias=None if call.bias is None else _magnitudes(call.bias),
     )
     roundoff = 2 * call.terms * float_format("float64").unit_roundoff
-    return call.cells(call.restore(float64_result(sizes) * (1 + roundoff)))
+    return float64_result(sizes) * (1 + roundoff)
 
 
 def float64_result(call: Call) -> np.ndarray:
-    """Return the canonical result of a call, computed in float64; integers are computed in their own type.
+    """Return the result of a call, computed in float64; integers are computed in their own type.
 
     Args:
         call: the call.
@@ -46,11 +46,11 @@ def float64_result(call: Call) -> np.ndarray:
     if not is_integer(first.dtype):
         first, second = first.astype(np.float64), second.astype(np.float64)
         bias = None if bias is None else bias.astype(np.float64)
-    if first.size == 0 or second.size == 0 or 0 in call.canonical_shape:
-        result = np.zeros(call.canonical_shape, first.dtype)
+    if first.size == 0 or second.size == 0 or 0 in call.backend_shape:
+        result = np.zeros(call.backend_shape, first.dtype)
         return result if bias is None else result + bias
     options = {} if bias is None else {"bias": bias}
-    return np.asarray(getattr(numpy_backend, call.kind)(first, second, call.geometry, **options))
+    return np.asarray(getattr(numpy_backend, call.kind.name)(first, second, call.geometry, **options))
 
 
 def _magnitudes(array: np.ndarray) -> np.ndarray:
