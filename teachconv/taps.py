@@ -12,13 +12,17 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from .geometry import AxisGeometry, Conv2DGeometry
 
 __all__ = [
     "AxisTap",
     "Reach",
+    "SameTaps",
     "Triple",
     "Window",
+    "by_taps",
     "gather",
     "gather_all",
     "overlap",
@@ -251,6 +255,45 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
     for out_index, reach in enumerate(gather(axis)):
         for tap, in_index in zip(*reach, strict=True):
             yield out_index, tap, in_index
+
+
+class SameTaps(NamedTuple):
+    """Indices of one axis that meet the same taps.
+
+    Attributes:
+        taps: [taps].
+        cells: [cells], the indices.
+        indices: [cells, taps], the index behind each tap of each cell.
+    """
+
+    taps: np.ndarray
+    cells: np.ndarray
+    indices: np.ndarray
+
+
+def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameTaps]:
+    """Yield the indices of one axis, those that meet the same taps together.
+
+    Args:
+        reaches: what `gather` or `scatter` returns.
+        most: how many indices one group may have; None for any number.
+
+    Yields:
+        A `SameTaps` for each group.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> reaches = gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME").rows)
+    >>> [(group.taps.tolist(), group.cells.tolist()) for group in by_taps(reaches)]
+    [([1, 2], [0]), ([0, 1, 2], [1, 2, 3]), ([0, 1], [4])]
+    """
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for cell, reach in enumerate(reaches):
+        groups.setdefault(reach.taps, []).append(cell)
+    for same_taps, members in groups.items():
+        for start in range(0, len(members), most or len(members)):
+            cells = members[start : start + (most or len(members))]
+            indices = [reaches[cell].indices for cell in cells]
+            yield SameTaps(np.array(same_taps, int), np.array(cells), np.array(indices, int))
 
 
 class Window(NamedTuple):

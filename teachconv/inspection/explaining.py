@@ -107,12 +107,11 @@ class Explanation:
             return self.canonical.value
         if self.inverse:
             return _scalar(self.call.first[self.cell])
-        rational = _is_float(self.call)
-        multiply = exact_product if rational else mul
+        multiply = exact_product if _is_float(self.call) else mul
         terms = [multiply(*_factors(tap)) for tap in self.taps if not tap.in_padding]
         if self.bias is not None:
             terms.append(self.bias)
-        return round_sum(terms, self.call.first.dtype, rational=rational)
+        return round_sum(terms, self.call.first.dtype)
 
     def _headline(self) -> str:
         if self.inverse:
@@ -283,7 +282,7 @@ def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
                 special.append(term)
             else:
                 exact += term
-        total = round_sum([*special, exact], call.first.dtype, rational=_is_float(call))
+        total = round_sum([*special, exact], call.first.dtype)
         yield replace(tap, running_sum=total)
 
 

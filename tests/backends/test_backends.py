@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import backend_algorithms, problems
+from helpers import backend_algorithms, only, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,9 +24,9 @@ def check(op, args, kwargs, backend, algorithm):
         with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
             op(*args, **kwargs, backend=backend, algorithm=algorithm.name)
         return None  # refused by name, which is what it should do
-    report = tc.diff(op, *args, backends=[backend], **kwargs)
-    rows = [row for row in report.rows if row.algorithm == algorithm.name]
-    assert len(rows) == 1
+    report = tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs)
+    rows = report.rows
+    assert [row.algorithm for row in rows] == [algorithm.name]
     assert rows[0].passed, f"{report}\n{rows[0].explanation}"
     return rows[0]
 
