@@ -71,14 +71,14 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 
 def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:
-    """Wrap a Python integer, or an object array of them, around as an integer type does.
+    """Wrap integers of any size around, as an integer type does on overflow.
 
     Args:
-        numbers: of any size.
+        numbers: a Python integer, or an object array of them.
         dtype: int32 or int64.
 
     Returns:
-        The numbers that are equal modulo 2^32 or 2^64, and that the type can hold.
+        The numbers in the type's range that are equal to these modulo 2^32 or 2^64.
 
     >>> wrap(2**31, np.dtype("int32"))
     -2147483648
@@ -112,22 +112,24 @@ class FloatFormat:
         return 2.0**self.smallest_exponent
 
     def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Round doubles to this format, half to even, and say which of them are midpoints.
+        """Round doubles to this format, half to even, and find those that are midpoints.
 
-        The significand is rounded, since NumPy's and ml_dtypes' casts to bfloat16 round to float32 first.
+        It rounds the significand itself, because the casts of NumPy and ml_dtypes to bfloat16 round to
+        float32 first.
 
         Args:
             doubles: float64, of any shape.
 
         Returns:
-            The rounded numbers as float64, and whether each double lies in the middle of two neighbours.
+            The rounded numbers as float64, and whether each double is halfway between two of the format's
+            numbers.
 
         >>> [numbers.tolist() for numbers in float_format("bfloat16").round(np.array([257.0, 258.0, 259.5]))]
         [[256.0, 258.0, 260.0], [True, False, False]]
         """
         with np.errstate(all="ignore"):
             last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
-            units = np.ldexp(doubles, -last_bit)  # exact: the number in units of the last place
+            units = np.ldexp(doubles, -last_bit)  # exact: the number in ulps, units in the last place
             nearest = np.rint(units)
             rounded = np.ldexp(nearest, last_bit)
             rounded = np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, doubles), rounded)

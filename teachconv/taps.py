@@ -103,7 +103,14 @@ def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
 
 
 def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
-    """Return every output index that one tap belongs to, with the input index that it meets there.
+    """Return every output index of one tap, with the input index that it reads there.
+
+    Args:
+        axis: the geometry of one axis.
+        tap: a position of the filter.
+
+    Returns:
+        One `AxisTap` for each output index, in order.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
@@ -123,9 +130,11 @@ def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
 
 
 class Triple(NamedTuple):
-    """One product of the law: an input cell, a filter cell and an output cell, by their roles.
+    """One product of the index law: an input cell, a filter cell and an output cell.
 
-    ``in_padding`` says that there is no value at the cell of the other side: nothing is multiplied.
+    Attributes:
+        in_padding: whether the cell on the other side is in the padding, so that the product is skipped.
+        cells: the three cells, by their roles "input", "filters" and "output".
     """
 
     in_padding: bool
@@ -135,10 +144,17 @@ class Triple(NamedTuple):
 def triples_of(
     geometry: Conv2DGeometry, role: str, cell: Cell, *, inside: bool = False
 ) -> tuple[int, Callable[[], Iterator[Triple]]]:
-    """Return every product that one cell of one array belongs to: how many, and a way to go through them.
+    """Return every product that one cell of an array belongs to.
 
-    ``role`` is "input", "filters" or "output"; ``inside`` leaves out those in the padding. The order is
-    the reference's: images, rows, columns, channels.
+    Args:
+        geometry: the geometry of the convolution.
+        role: the array's role, "input", "filters" or "output".
+        cell: the cell.
+        inside: whether to leave out products in the padding.
+
+    Returns:
+        The number of products, and a function that iterates over them as `Triple` objects, in the reference's
+        order: images, rows, columns, channels.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
@@ -164,23 +180,26 @@ def triples_of(
     return len(images) * len(rows) * len(cols) * len(channels), go
 
 
-# A channel of a triple is (input channel, its depth in the filter, output channel).
-_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]  # images, row, column, channels
+# images, row, column, channels; a channel is (input channel, its depth in the filter, output channel)
+_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]
 
 
 def _at_input(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of an input cell are."""
     n, row, col, channel = cell
     outs, (group, depth) = g.out_channels // g.groups, divmod(channel, g.filters_shape[2])
     return [n], row, col, [(channel, depth, group * outs + o) for o in range(outs)]
 
 
 def _at_filters(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of a filter cell are."""
     row, col, depth, out_channel = cell
     group = out_channel // (g.out_channels // g.groups)
     return range(g.batch), row, col, [(group * g.filters_shape[2] + depth, depth, out_channel)]
 
 
 def _at_output(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of an output cell are."""
     n, row, col, out_channel = cell
     depths, group = g.filters_shape[2], out_channel // (g.out_channels // g.groups)
     return [n], row, col, [(group * depths + depth, depth, out_channel) for depth in range(depths)]
@@ -258,12 +277,12 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
 
 
 class SameTaps(NamedTuple):
-    """Indices of one axis that meet the same taps.
+    """Indices of one axis that have the same taps.
 
     Attributes:
-        taps: [taps].
-        cells: [cells], the indices.
-        indices: [cells, taps], the index behind each tap of each cell.
+        taps: the taps, an array [taps].
+        cells: the indices, an array [cells].
+        indices: the index on the other side for each cell and tap, an array [cells, taps].
     """
 
     taps: np.ndarray
@@ -272,11 +291,11 @@ class SameTaps(NamedTuple):
 
 
 def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameTaps]:
-    """Yield the indices of one axis, those that meet the same taps together.
+    """Yield the indices of one axis, grouped by their taps.
 
     Args:
-        reaches: what `gather` or `scatter` returns.
-        most: how many indices one group may have; None for any number.
+        reaches: the result of `gather` or `scatter`.
+        most: the largest number of indices in a group; None for any number.
 
     Yields:
         A `SameTaps` for each group.

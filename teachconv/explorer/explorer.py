@@ -191,7 +191,7 @@ class Explorer:
         return result.transpose(axis_order(ours.layout))
 
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
-        """Return which cells of another result, in a backend's layout, differ by more than the error bound."""
+        """Return which cells of another result, in a backend's layout, exceed the error bound."""
         call = self._document.call
         want = dispatch.run_canonical(call, "reference")
         if is_integer(want.dtype) or self._document.empty:
