@@ -40,14 +40,32 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 def check_data_format(data_format: Any) -> str:
-    """Return ``data_format`` if it is "NHWC" or "NCHW"; raise ``ArgumentError`` otherwise."""
+    """Return ``data_format`` if it is legal.
+
+    Args:
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        The same.
+
+    Raises:
+        ArgumentError: if it is anything else.
+    """
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
     raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
-    """Return a shape of 4 sizes in ``data_format`` order, reordered to NHWC."""
+    """Return a shape in NHWC order.
+
+    Args:
+        shape: 4 sizes in ``data_format`` order.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        (batch, rows, cols, channels).
+    """
     if data_format == "NCHW":
         return (shape[0], shape[2], shape[3], shape[1])
     return shape
@@ -71,7 +89,18 @@ def axis_order(layout: str) -> tuple[int, ...]:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return ``value`` as an int, or raise ``ArgumentTypeError``: floats and bools are not integers."""
+    """Return ``value`` as an int.
+
+    Args:
+        value: an integer of any library.
+        name: what error messages call the argument.
+
+    Returns:
+        A Python int.
+
+    Raises:
+        ArgumentTypeError: if it is not an integer; floats and bools are not.
+    """
     if type(value) is int:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
@@ -95,7 +124,18 @@ def _is_scalar(value: Any) -> bool:
 
 
 def normalize_shape(shape: Any, name: str) -> Shape:
-    """Return a shape as 4 ints, none of them negative; ``name`` is what error messages call it."""
+    """Return a shape as 4 ints.
+
+    Args:
+        shape: a sequence of 4 integers.
+        name: what error messages call the argument.
+
+    Returns:
+        The shape as a tuple.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if it has not 4 sizes, or one is negative or not an integer.
+    """
     label = f"{name} shape" if name in ("input", "filters") else name
     sizes = tuple(integer(size, label) for size in _items(shape, label))
     if len(sizes) != 4:
@@ -150,7 +190,18 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
 
 
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
-    """Return output_padding as (rows, cols) of ints; `geometry` checks its range."""
+    """Return output_padding as (rows, cols) of ints; `geometry` checks its range.
+
+    Args:
+        value: an int or (rows, cols).
+        data_format: not used; output_padding has no entries for images and channels.
+
+    Returns:
+        (rows, cols).
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if ``value`` is neither.
+    """
     if _is_scalar(value):
         size = integer(value, "output_padding")
         return size, size
@@ -348,4 +399,5 @@ def _physical_memory() -> int:
 
 
 def _gib(nbytes: int) -> str:
+    """Return a number of bytes as text."""
     return f"{nbytes / 2**30:,.1f} GiB"

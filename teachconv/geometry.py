@@ -298,10 +298,12 @@ def _split_formula(total: int, mode: str) -> str:
 
 
 def _signed(number: int) -> str:
+    """Return a number as text, a negative one in parentheses."""
     return f"({number})" if number < 0 else str(number)
 
 
 def _one_of(low: int, high: int) -> str:
+    """Return the legal sizes from ``low`` to ``high`` as text."""
     if high <= low:
         return str(low)
     return f"{low} or {high}" if high == low + 1 else f"from {low} to {high}"
@@ -352,17 +354,20 @@ class _Shared:
         )
 
     def _layout(self, batch: int, rows: int, cols: int, channels: int) -> Shape:
+        """Return a shape in ``data_format`` order."""
         if self.data_format == "NCHW":
             return (batch, channels, rows, cols)
         return (batch, rows, cols, channels)
 
     def _headline(self) -> str:
+        """Return the first line of the text: the shapes."""
         return (
             f"{self._name}: input {list(self.input_shape)} {self.data_format}, "
             f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
         )
 
     def _facts(self) -> str:
+        """Return the second line of the text: strides, padding and multiply-adds."""
         (top, bottom), (left, right) = self.padding
         return (
             f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "

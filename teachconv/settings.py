@@ -16,6 +16,7 @@ __all__ = ["get_num_threads", "set_num_threads", "use_backend"]
 
 
 def _threads_at_start() -> int:
+    """Return the initial number of threads."""
     # OMP_NUM_THREADS may hold a list, one number for each level of nesting: the first one counts.
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdigit() and int(first) >= 1:

@@ -248,7 +248,14 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
 
 @lru_cache(maxsize=256)
 def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
-    """Return for each input index its taps and their output indices: the inverse of `gather`."""
+    """Return for each input index its taps and their output indices: the inverse of `gather`.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        One `Reach` for each input index.
+    """
     table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
     for out_index, tap, in_index in triples(axis):
         table[in_index].append((tap, out_index))

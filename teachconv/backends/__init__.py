@@ -123,6 +123,7 @@ class BackendReport(list[BackendInfo]):
     """What `teachconv.backends()` returns: a list that prints as a table."""
 
     def _cells(self) -> list[tuple[str, str, str, str]]:
+        """Return the rows of the table."""
         return [
             (
                 info.name,
@@ -232,6 +233,12 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
 
     float16 and bfloat16 are widened to float32. Integers are viewed as unsigned, because signed overflow is
     undefined in C, while unsigned arithmetic wraps around and gives the same bits.
+
+    Args:
+        array: an array of a supported dtype.
+
+    Returns:
+        The array or a view of it; a copy for float16 and bfloat16.
     """
     if is_integer(array.dtype):
         return array.view(array.dtype.str.replace("i", "u"))
@@ -242,8 +249,16 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
 def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
     """Return the part of the zero-extended images that the taps read; negative padding crops.
 
-    ``x`` is [batch, in_rows, in_cols, in_channels]. Index 0 of the result is input index -pad_before, and its
-    length is what all taps of all outputs span, which may be more or less than pad_after suggests.
+    Args:
+        x: [batch, in_rows, in_cols, in_channels].
+        geometry: the geometry.
+
+    Returns:
+        The images, whose index 0 is input index -pad_before. Their size is what all taps of all outputs span,
+        which may be more or less than pad_after suggests.
+
+    Raises:
+        MemoryError: if they are larger than this machine's memory.
     """
     rows, cols = window(geometry.rows), window(geometry.cols)
     if rows.inside == slice(0, rows.size) and cols.inside == slice(0, cols.size):
@@ -262,9 +277,17 @@ def finish(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Add the bias, apply the activation, round to ``dtype``, and write to ``out`` if it is given.
+    """Do the last step of a call: add the bias, apply the activation, and round.
 
-    ``sums`` has the accumulator's type and may be overwritten.
+    Args:
+        sums: the result in the accumulator's type; it may be overwritten.
+        dtype: the dtype of the result.
+        bias: [channels], or None.
+        activation: None or "relu".
+        out: an array to write to, or None.
+
+    Returns:
+        ``out`` if it is given, else an array, which may be ``sums``.
     """
     if bias is None and activation is None and (out is sums or (out is None and sums.dtype == dtype)):
         return sums
@@ -279,6 +302,7 @@ def _finish(
     activation: str | None,
     out: np.ndarray | None,
 ) -> np.ndarray:
+    """Do what `finish` does, if there is anything to do."""
     if bias is not None:
         sums = np.add(sums, to_accumulator(bias), out=sums if sums.flags.writeable else None)
     result = sums.view(dtype) if is_integer(dtype) else sums

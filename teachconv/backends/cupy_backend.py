@@ -255,9 +255,11 @@ class _Device:
         self._timed: list[tuple[record.Stage, Any, Any]] = []
 
     def empty(self, size: int, dtype: str, zero: bool) -> Any:
+        """Return a flat array on the device, zeroed if ``zero`` is set."""
         return (self._cupy.zeros if zero else self._cupy.empty)(size, dtype)
 
     def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
+        """Launch a kernel."""
         function = _function(kernel, self._cupy.cuda.Device().id)
         values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
         with record.stage(f"launch {kernel.name}") as stage:
@@ -267,6 +269,7 @@ class _Device:
             self._stop(stage, start)
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
+        """Multiply stacks of matrices with CuPy, which calls cuBLAS."""
         with record.stage("cupy.matmul") as stage:
             stage.arrays(left=left, right=right, product=out)
             start = self._start(stage)
@@ -277,6 +280,7 @@ class _Device:
             self._stop(stage, start)
 
     def _start(self, stage: Any) -> Any:
+        """Record an event before a step, during a trace."""
         if not isinstance(stage, record.Stage):
             return None
         event = self._cupy.cuda.Event()
@@ -284,6 +288,7 @@ class _Device:
         return event
 
     def _stop(self, stage: Any, start: Any) -> None:
+        """Record an event after a step, during a trace."""
         if start is not None:
             event = self._cupy.cuda.Event()
             event.record()

@@ -133,6 +133,7 @@ def _conv_general_dilated(
     batch_group_count: Any,
     function: str = "jax.conv_general_dilated",
 ) -> ConvCall:
+    """Resolve a call of conv_general_dilated."""
     layouts = _layouts(dimension_numbers, _Layouts("NCHW", "OIHW", "NCHW"))
     strides = layouts.ordered(_pair(window_strides, "window_strides"))
     stuffing = layouts.ordered(_pair(lhs_dilation, "lhs_dilation"))
@@ -266,6 +267,7 @@ def _conv_transpose(
     transpose_kernel: Any,
     use_consistent_padding: Any = False,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose."""
     layouts = _layouts(dimension_numbers, _Layouts("NHWC", "HWIO", "NHWC"))
     steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
     dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))

@@ -44,6 +44,7 @@ def _words(padding: Any, data_format: Any) -> tuple[str, str]:
 def _conv(
     inputs: Shape, kernel: Shape, strides: Any, padding: Any, data_format: Any, dilation_rate: Any
 ) -> ConvCall:
+    """Resolve a call of conv."""
     mode, layout = _words(padding, data_format)
     shape = to_nhwc(inputs, layout)
     *_, depth, outs = kernel
@@ -78,6 +79,7 @@ def _conv_transpose(
     data_format: Any,
     dilation_rate: Any,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose."""
     mode, layout = _words(padding, data_format)
     n, *in_sizes, channels = to_nhwc(inputs, layout)
     *sizes, outs, depth = kernel

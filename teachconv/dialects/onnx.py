@@ -95,6 +95,7 @@ def _conv(
     pads: Any,
     strides: Any,
 ) -> ConvCall:
+    """Resolve a call of Conv."""
     n, in_channels, in_rows, in_cols = X
     outs, depth, rows, cols = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
@@ -130,6 +131,7 @@ def _conv_transpose(
     pads: Any,
     strides: Any,
 ) -> ConvCall:
+    """Resolve a call of ConvTranspose."""
     n, in_channels, *in_sizes = X
     weight_in, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)

@@ -46,6 +46,7 @@ def _conv2d(
     letters: str = "HWIO",
     **_: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d, or of an op with the same geometry."""
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
     check_bias(bias, geometry.out_channels)
@@ -78,6 +79,7 @@ def _transpose(
     output_padding: Any,
     **_: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d_transpose."""
     layout = check_data_format(data_format)
     geometry = conv2d_transpose_geometry(
         input, filters, output_shape, strides, padding, layout, dilations, output_padding=output_padding
@@ -108,10 +110,12 @@ def _gradient(
 
 
 def _backprop_input(input_sizes: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_backprop_input."""
     return _gradient("conv2d_backprop_input", normalize_shape(input_sizes, "input_sizes"), **arguments)
 
 
 def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_backprop_filter."""
     filters = normalize_shape(filter_sizes, "filter_sizes")
     return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
 

@@ -100,6 +100,7 @@ def _conv2d(
     dilation: Any,
     groups: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d."""
     shape, layout = _batched(input)
     geometry, steps = _forward(shape, weight, stride, padding, dilation, groups, strings=True)
     check_bias(bias, geometry.out_channels)
@@ -119,6 +120,7 @@ def _conv_transpose2d(
     groups: Any,
     dilation: Any,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose2d."""
     (n, in_channels, *in_sizes), layout = _batched(input)
     weight_in, depth, *sizes = weight
     groups = count(groups, "groups")
@@ -206,12 +208,14 @@ def _gradient(
 
 
 def _conv2d_input(input_size: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_input."""
     return _gradient(
         "torch.conv2d_input", "conv2d_backprop_input", normalize_shape(input_size, "input_size"), **arguments
     )
 
 
 def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_weight."""
     weight = normalize_shape(weight_size, "weight_size")
     return _gradient("torch.conv2d_weight", "conv2d_backprop_filter", input, weight, **arguments)
 

@@ -30,7 +30,17 @@ _IMAGES = 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a call that a page shows: ranges of indices of the whole arrays."""
+    """The part of a call that a page shows: ranges of indices of the whole arrays.
+
+    Attributes:
+        images: the images.
+        in_rows: rows of the forward input.
+        in_cols: its columns.
+        in_channels: its channels.
+        out_rows: rows of the forward output.
+        out_cols: its columns.
+        out_channels: its channels.
+    """
 
     images: range
     in_rows: range

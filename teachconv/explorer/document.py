@@ -81,6 +81,7 @@ class Tables:
         }
 
     def _number(self, key: Any, store: list[dict[str, Any]], make: Callable[[], dict[str, Any]]) -> int:
+        """Return the number of an entry in a store; make the entry if it is new."""
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())

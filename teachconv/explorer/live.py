@@ -45,6 +45,7 @@ def widget(explorer: Explorer) -> Any:
 
 @lru_cache(maxsize=1)
 def _widget_class() -> Any:
+    """Return the widget class; raise ``ImportError`` without anywidget."""
     try:
         import anywidget
         import traitlets

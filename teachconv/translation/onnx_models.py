@@ -106,6 +106,7 @@ class OnnxModel:
         )
 
     def _headline(self) -> str:
+        """Return the title of the table."""
         inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
         skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)

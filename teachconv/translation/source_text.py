@@ -250,6 +250,7 @@ def _call(target: TargetCall, arrays: str) -> str:
 
 
 def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call TensorFlow."""
     if target.split == 1:
         return [f"y = {_call(target, 'x, w')}.numpy()"]
     return _split_lines(target, f"{_call(target, 'part, filters')}.numpy()")
@@ -267,6 +268,7 @@ def _split_lines(target: TargetCall, call: str) -> list[str]:
 
 
 def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call PyTorch."""
     lines = ["x = torch.from_numpy(x.copy())", "w = torch.from_numpy(w.copy())"]
     if target.pad_input != _NONE:
         lines.append(_torch_pad("x", target.pad_input))
@@ -284,10 +286,13 @@ def _torch_pad(name: str, pads: Pads) -> str:
 
 
 def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call JAX."""
     return [f"y = {_call(target, 'x, w')}", "y = np.asarray(y)"]
 
 
 def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call Keras."""
+
     def converted(arrays: str) -> str:
         return f"keras.ops.convert_to_numpy({_call(target, arrays)})"
 
@@ -297,6 +302,7 @@ def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call onnxruntime."""
     with_bias = conv.bias and _bias_in_call(target)
     feeds = '{"X": x, "W": w, "B": b}' if with_bias else '{"X": x, "W": w}'
     words = "".join(f", {name}={value!r}" for name, value in target.arguments.items())
@@ -316,6 +322,7 @@ def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call SciPy."""
     g = conv.geometry
     rows, cols, depth, outs = g.filters_shape
     (s_rows, s_cols), (d_rows, d_cols) = g.strides, g.dilations

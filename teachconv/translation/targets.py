@@ -167,6 +167,7 @@ _CROP_FIRST = "{} has no negative padding: the input is cropped first"
 
 
 def _tensorflow(conv: ConvCall) -> TargetCall:
+    """Return the call of tf.nn.conv2d."""
     arguments: dict[str, Any] = {"strides": conv.geometry.strides}
     crop, pads = _cropped(_pads(conv))
     if _is_same(conv):
@@ -182,6 +183,7 @@ def _tensorflow(conv: ConvCall) -> TargetCall:
 
 
 def _torch(conv: ConvCall) -> TargetCall:
+    """Return the call of torch.nn.functional.conv2d."""
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     before = [axis.pad_before for axis in _axes(conv)]
     pad, notes = _NONE, []
@@ -229,6 +231,7 @@ def _is_symmetric(axis: AxisGeometry) -> bool:
 
 
 def _jax(conv: ConvCall) -> TargetCall:
+    """Return the call of jax.lax.conv_general_dilated."""
     arguments: dict[str, Any] = {"window_strides": conv.geometry.strides}
     arguments["padding"] = "SAME" if _is_same(conv) and not conv.has_gaps else _pads(conv)
     if conv.geometry.dilations != (1, 1):
@@ -250,6 +253,7 @@ def _jax_layouts(conv: ConvCall) -> tuple[str, str]:
 
 
 def _onnx(conv: ConvCall) -> TargetCall:
+    """Return the node of ONNX's Conv."""
     crop, pads = _cropped(_pads(conv))
     arguments = _onnx_arguments(conv, pads)
     notes = (_CROP_FIRST.format("ONNX"),) if crop != _NONE else ()
@@ -272,6 +276,7 @@ def _onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
 
 
 def _keras(conv: ConvCall) -> TargetCall:
+    """Return the call of keras.ops.conv."""
     arguments: dict[str, Any] = {"strides": conv.geometry.strides}
     pad, notes = _NONE, []
     if _is_same(conv):
@@ -289,6 +294,7 @@ def _keras(conv: ConvCall) -> TargetCall:
 
 
 def _scipy(conv: ConvCall) -> TargetCall:
+    """Return the use of scipy.signal.correlate."""
     notes = ("SciPy has neither channels nor strides: one correlation for each output channel, subsampled",)
     return TargetCall("scipy", None, "signal.correlate", pad_input=_pads(conv), notes=notes)
 
@@ -328,6 +334,7 @@ def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
 
 
 def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of tf.nn.conv2d_transpose."""
     g = conv.geometry
     outs = g.in_channels // conv.groups
     arguments: dict[str, Any] = {"output_shape": (g.batch, g.rows.in_size, g.cols.in_size, outs)}
@@ -369,6 +376,7 @@ def _ek(axis: AxisGeometry) -> int:
 
 
 def _torch_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of torch.nn.functional.conv_transpose2d."""
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     wanted = _wanted(conv)
     extra = [o - (full - 2 * a) for a, o, full, _, _ in wanted]
@@ -403,6 +411,7 @@ def _torch_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _jax_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of jax.lax.conv_transpose, or with groups of conv_general_dilated."""
     g, layouts = conv.geometry, _jax_layouts(conv)
     pads = []
     for (a, o, full, _, _), axis in zip(_wanted(conv), _axes(conv), strict=True):
@@ -443,6 +452,7 @@ def _jax_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _onnx_transpose(conv: ConvCall) -> TargetCall:
+    """Return the node of ONNX's ConvTranspose."""
     ends, crop, notes = _end_pads(conv), _NONE, []
     if ends is None:
         crop = _crop_of_full(conv)
@@ -464,6 +474,7 @@ def _onnx_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _keras_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of keras.ops.conv_transpose."""
     g = conv.geometry
     facts = list(zip(_wanted(conv), _axes(conv), strict=True))
     arguments: dict[str, Any] = {"strides": g.strides}
@@ -504,6 +515,7 @@ def _keras_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _scipy_transpose(conv: ConvCall) -> TargetCall:
+    """Return the use of scipy.signal.convolve."""
     notes = (
         "SciPy has neither channels nor strides: zeros inserted between the cells, then full convolutions",
     )

@@ -214,6 +214,7 @@ class _Job:
 
     @property
     def sum_dtype(self) -> str:
+        """The type in which products are summed."""
         return str(accumulator(self.dtype).name)
 
     @property
@@ -228,6 +229,7 @@ class _Job:
 
     @property
     def out_depth(self) -> int:
+        """The output channels of a group."""
         return self.g.out_channels // self.g.groups
 
     @property
@@ -236,15 +238,18 @@ class _Job:
         return () if self.kind.sums_images else (self.bias, self.relu)
 
     def kernel(self, file: str, name: str, *defines: str) -> Kernel:
+        """Return a kernel for the dtype of the call."""
         return Kernel(file, name, self.dtype, defines)
 
     def buffer(self, name: str, size: int, dtype: str = "", zero: bool = False) -> str:
+        """Add a scratch buffer and return its name."""
         self.buffers[name] = Buffer(size, dtype or self.sum_dtype, zero)
         return name
 
     def launch(
         self, kernel: Kernel, threads: int, *arguments: Argument | int, most: int | None = None
     ) -> None:
+        """Add a launch."""
         self.steps.append(launch(kernel, threads, *arguments, most=most))
 
     def number(self, value: float) -> np.generic:
