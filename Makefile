@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
-SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
+SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
 # the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 

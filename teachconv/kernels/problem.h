@@ -18,9 +18,6 @@
 #if defined(_WIN32)
 #include <malloc.h>
 #endif
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
 
 typedef struct {
     ptrdiff_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
@@ -80,22 +77,13 @@ static inline double problem_macs(const conv_problem *p) {
            * (p->in_channels / p->groups);
 }
 
-/* GNU's OpenMP hangs in a child forked after its parent used threads. Such a child gets one thread. */
-static inline int threads_survive_here(void) {
-#if defined(__unix__) || defined(__APPLE__)
-    static long owner = 0; /* two threads that get here first write the same number */
-    const long here = (long)getpid();
-    if (owner == 0) owner = here;
-    return owner == here;
-#else
-    return 1;
-#endif
-}
+/* GNU's OpenMP hangs in a child forked after its parent used threads: such a child gets one thread. */
+int teachconv_threads_survive(void);
 
 /* Starting threads costs some microseconds, so a small problem gets one. */
 static inline int useful_threads(double macs, int threads) {
     const double enough = 1e6; /* multiply-adds per thread: about 10 microseconds */
-    if (threads <= 1 || macs < 2 * enough || !threads_survive_here()) return 1;
+    if (threads <= 1 || macs < 2 * enough || !teachconv_threads_survive()) return 1;
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
 
