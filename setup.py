@@ -51,9 +51,10 @@ def extensions():
         compile_args, link_args = ["-O3", "-g0"], []
     else:
         compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
-    if os.environ.get("TEACHCONV_SANITIZE") == "1":  # see make sanitize
+    optimize = {"1": "-O1", "small": "-O0"}.get(os.environ.get("TEACHCONV_SANITIZE", ""))
+    if optimize:  # see make sanitize and sanitize-small
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
-        compile_args, link_args = ["-O1", "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
+        compile_args, link_args = [optimize, "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
     kernels = Path("teachconv/kernels")
     modules = cythonize(
         Extension(

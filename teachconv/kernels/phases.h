@@ -146,8 +146,8 @@ INLINE void phase_layout(const gather *g, gather_layout *l) {
 }
 
 KERNEL int phases_pack(const conv_problem *p, const real *w, real *packed, int threads) {
-    for (ptrdiff_t row = 0; row < p->stride_rows; row++)
-        for (ptrdiff_t col = 0; col < p->stride_cols; col++) {
+    for (ptrdiff_t row = 0; row < smaller(p->stride_rows, p->in_rows); row++)
+        for (ptrdiff_t col = 0; col < smaller(p->stride_cols, p->in_cols); col++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, row, col, &offset);
             gather_layout l = {0};
@@ -161,14 +161,12 @@ KERNEL int phases_pack(const conv_problem *p, const real *w, real *packed, int t
 KERNEL int phases_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
                       const real *bias, int relu, real *dx, int threads) {
     int status = CONV_OK;
-    for (ptrdiff_t row = 0; row < p->stride_rows; row++)
-        for (ptrdiff_t col = 0; col < p->stride_cols; col++) {
+    for (ptrdiff_t row = 0; row < smaller(p->stride_rows, p->in_rows); row++)
+        for (ptrdiff_t col = 0; col < smaller(p->stride_cols, p->in_cols); col++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, row, col, &offset);
             gather_layout l = {0};
             phase_layout(&g, &l);
-            if (g.shape.out_rows == 0 || g.shape.out_cols == 0)
-                offset = 0; /* nothing is written: stay inside dx */
             status |= run_phase(&g, dy, w, packed, bias, relu, dx + offset, threads);
             if (packed) packed += packed_filter_numbers(&g, &l, LANES);
         }
