@@ -154,11 +154,7 @@ def unavailable() -> str:
 
 
 def set_isa(name: str) -> str:
-    """Use another instruction set, if the processor has it, and return the one in use. For tests.
-
-    ``name`` is "baseline", "avx2", "avx512" or "best". Filters packed before stay valid, but are packed again
-    in each call.
-    """
+    """Use "baseline", "avx2", "avx512" or "best", if the processor has it, and return the one in use."""
     _prepare.cache_clear()  # the algorithm depends on the width of a vector
     return str(_kernels.set_isa(name))
 
@@ -208,17 +204,13 @@ def conv2d_backprop_filter(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PackedFilters:
-    """What `pack` returns: a filter, its algorithm, and the filter in the order in which that reads it.
-
-    It may be passed as ``w`` to the two functions above.
+    """What `pack` returns; it may be passed as ``w`` to the two functions above.
 
     Attributes:
         w: the filter itself.
-        kind: the function it was packed for.
-        algorithm: the algorithm it was packed for.
+        kind, algorithm: what it was packed for.
         numbers: the packed filter; None if the algorithm packs nothing.
-        isa: the instruction set that ``numbers`` is packed for, a level of kernels/isa.h. On another one
-            the kernel packs ``w`` in each call instead.
+        isa: the instruction set whose layout ``numbers`` has; on another one, each call packs ``w`` again.
     """
 
     w: np.ndarray

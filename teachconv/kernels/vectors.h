@@ -43,8 +43,12 @@ typedef real vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef real unaligned_vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(real))));
 #define KERNEL static __attribute__((noinline, unused)) ISA_TARGET
 #define INLINE static inline __attribute__((always_inline, unused)) ISA_TARGET
+#if defined(__clang__) /* given a number, it unrolls too late to keep an array of vectors in registers */
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL(n) UNROLL_(GCC unroll n)
 #define UNROLL_(text) _Pragma(#text)
+#endif
 #define PREFETCH(address, keep) __builtin_prefetch((address), 0, keep)
 #define PREFETCH_TO_WRITE(address) __builtin_prefetch((address), 1, 3)
 #else /* no vector extensions: the same source with vectors of one lane */
