@@ -54,7 +54,7 @@ test: $(EXTENSION) $(VENV)/.gpu $(VENV)/.system
 	$(BIN)/python -m pytest
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers tests/test_onnx_models.py tests/test_translating.py
+	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

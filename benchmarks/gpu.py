@@ -33,8 +33,8 @@ from racing import Measurement, Timing, Truth
 from report import CUDNN
 
 import teachconv as tc
-from teachconv import bounds
 from teachconv.backends import get, why_not
+from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
 BALLAST = 1 << 30  # bytes written between two calls: more than any L2, and time for Python to run ahead

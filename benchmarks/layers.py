@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
-from teachconv.cases import make_array
+from teachconv.data.seeded import make_array
 from teachconv.geometry import Conv2DGeometry
 
 OPS = ("forward", "input_gradient", "filter_gradient", "transposed", "depthwise")

@@ -23,8 +23,10 @@ import numpy as np
 from layers import Problem
 
 import teachconv as tc
-from teachconv import bounds, nn_ops
+from teachconv import nn_ops
 from teachconv.backends import get
+from teachconv.dtypes import float_format
+from teachconv.truth import bounds
 
 SCRIPT = Path(__file__).with_name("peers.py")
 OURS = ("teachconv", "plan", "numpy")  # those that need teachconv, and so this interpreter
@@ -173,8 +175,8 @@ class Truth:
         self.want = self._run(problem, wide)
         self.abs_sum = self._run(problem, {name: np.abs(array) for name, array in wide.items()})
         op, args, options = problem.call(wide)
-        self.terms = nn_ops.resolve(op, args, options)[0].terms
-        self.abs_sum *= 1 + bounds.gamma(self.terms, bounds.float_format("float64").unit_roundoff)
+        self.terms = nn_ops.call_of(op, args, options)[0].terms
+        self.abs_sum *= 1 + bounds.gamma(self.terms, float_format("float64").unit_roundoff)
 
     @staticmethod
     def _run(problem: Problem, arrays: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -5,7 +5,7 @@ The docs build runs it (`write` from docs/conf.py); by hand: python docs/dialect
 
 from pathlib import Path
 
-from teachconv.dialect_map import markdown
+from teachconv.translation.dialect_map import markdown
 
 PAGE = Path(__file__).parent / "dialect_map.md"
 

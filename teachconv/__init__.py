@@ -13,9 +13,7 @@ under one API, so that one can trace what a call does, explain each number and d
 from typing import TYPE_CHECKING, Any
 
 from . import backends
-from .diffing import DiffReport, DiffRow, check_backend, diff
-from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable
-from .explaining import Explanation, Tap, explain
+from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError
 from .geometry import (
     AxisGeometry,
     Conv2DGeometry,
@@ -23,6 +21,9 @@ from .geometry import (
     conv2d_geometry,
     conv2d_transpose_geometry,
 )
+from .inspection.explaining import Explanation, Tap, explain
+from .inspection.receptive import ReceptiveField, receptive_field
+from .inspection.tracing import Trace, trace
 from .nn_ops import (
     conv2d,
     conv2d_backprop_filter,
@@ -34,17 +35,17 @@ from .nn_ops import (
     depthwise_conv2d_backprop_input,
 )
 from .planning import Plan, plan
-from .receptive import ReceptiveField, receptive_field
 from .settings import get_num_threads, set_num_threads, use_backend
-from .tracing import Trace, trace
 from .tuning import autotune
+from .verification.contract import check_backend
+from .verification.diffing import DiffReport, DiffRow, diff
 
 if TYPE_CHECKING:
     from . import dialects
-    from . import plotting as plot
     from .explorer import Explorer, explore
-    from .onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translating import Translation, convert_filters, resolve, translate
+    from .inspection import plotting as plot
+    from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
+    from .translation.translating import Translation, convert_filters, resolve, translate
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "ContractError",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
     "DiffReport",
@@ -96,10 +98,11 @@ __all__ = [
     "use_backend",
 ]
 
-_LATER = {"dialects": "dialects", "graph": "graph", "plot": "plotting"}  # modules
-_LATER |= {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
-_LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translating")
-_LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "onnx_models")
+_MODULES = {"dialects": "dialects", "graph": "graph", "plot": "inspection.plotting"}
+_LATER = {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
+_LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translation.translating")
+_LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
+_LATER |= _MODULES
 
 if not TYPE_CHECKING:  # else every name would seem to be there
 
@@ -110,7 +113,7 @@ if not TYPE_CHECKING:  # else every name would seem to be there
         from importlib import import_module
 
         module = import_module(f".{_LATER[name]}", __name__)
-        value = module if name in ("dialects", "graph", "plot") else getattr(module, name)
+        value = module if name in _MODULES else getattr(module, name)
         globals()[name] = value
         return value
 

@@ -18,19 +18,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .devices import device_array, is_on_device, lies_on_a_gpu
+from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
-    "FLOATS",
-    "INTEGERS",
     "as_array",
     "check_data_format",
     "check_memory",
     "to_nhwc",
 ]
-
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("int32", "int64")
 
 Pair: TypeAlias = tuple[int, int]
 Pads: TypeAlias = tuple[Pair, Pair]  # ((top, bottom), (left, right)); negative numbers crop
@@ -200,26 +196,6 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
 # ---------------------------------------------------------------------------------------------
 
 
-def to_dtype(name: Any) -> np.dtype[Any]:
-    """Return a dtype by name; "bfloat16" is known to NumPy only once ml_dtypes is imported."""
-    if name == "bfloat16":
-        try:
-            import ml_dtypes  # noqa: F401
-        except ImportError:
-            raise ArgumentTypeError(
-                "dtype bfloat16 needs the package ml_dtypes: pip install ml_dtypes"
-            ) from None
-    try:
-        return np.dtype(name)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
-        ) from None
-
-
-_KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
-
-
 def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes: str = "") -> np.ndarray:
     """Return ``value`` as a native, aligned NumPy array of ``ndim`` axes and a supported dtype.
 
@@ -233,8 +209,8 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
         axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
         expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
         raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")
-    if array.dtype not in _KNOWN_DTYPES and array.dtype.name != "bfloat16":
-        if not array.dtype.isnative and array.dtype.newbyteorder("=") in _KNOWN_DTYPES:
+    if array.dtype not in KNOWN_DTYPES and array.dtype.name != "bfloat16":
+        if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
         raise ArgumentTypeError(_unsupported(array.dtype, name))
     if is_on_device(array):
@@ -276,7 +252,7 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
         raise ArgumentError(f"{name} must be nested lists of equal lengths, of numbers: {error}") from None
-    if array.dtype.kind != "i":
+    if not is_integer(array.dtype):
         return array
     limits = np.iinfo(np.int32)
     if array.size and (array.min() < limits.min or array.max() > limits.max):

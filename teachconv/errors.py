@@ -13,6 +13,18 @@ class ArgumentTypeError(TypeError):
     """An argument has a type that is refused: a float stride, a complex array, two dtypes mixed."""
 
 
+class ContractError(RuntimeError):
+    """A backend broke its contract: it returned another shape or dtype, or left ``out`` unwritten.
+
+    Attributes:
+        result: what the backend returned.
+    """
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
     """The backend that was asked for cannot run here; the message says what is missing.
 

@@ -11,7 +11,7 @@ second-order terms in which gamma_K exceeds what K roundings can do.
 import numpy as np
 
 import teachconv as tc
-from teachconv import bounds
+from teachconv.truth import bounds
 
 
 def propagate(graph, feeds, fetch, variables=None):

@@ -43,9 +43,10 @@ def main():
     load(path)
     import teachconv as tc
     from teachconv.backends import cython_backend
-    from teachconv.cases import CASES, make_array
-    from teachconv.diffing import check_cases
+    from teachconv.data.seeded import make_array
     from teachconv.geometry import conv2d_geometry
+    from teachconv.verification.cases import CASES
+    from teachconv.verification.diffing import check_cases
 
     levels = []
     for level in ("baseline", "avx2", "avx512"):
@@ -82,7 +83,7 @@ def main():
             (tc.conv2d_backprop_input, (x_shape, w, dy)),
             (tc.conv2d_backprop_filter, (x, w_shape, dy)),
         ):
-            call, _ = tc.nn_ops.resolve(op, args, {"strides": s, "padding": padding, "dilations": d})
+            call, _ = tc.nn_ops.call_of(op, args, {"strides": s, "padding": padding, "dilations": d})
             want = tc.dispatch.run(call, "numpy")
             for algorithm in tc.backends.get("cython").ALGORITHMS:
                 if algorithm.fits(call.kind, "float32", g):

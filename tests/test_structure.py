@@ -4,101 +4,45 @@ import ast
 import inspect
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE, get, why_not
+from teachconv.kinds import KINDS, OPS
 
 PACKAGE = Path(tc.__file__).parent
 
-# left to right; a module may import those in lines above its own, and those it is listed after in its line
-GRAPH = [
-    "device_spec errors operators tensor_shape tensor_util timeline",
-    "common_shape_fns config context op_def",
-    "core_ops gradient_registry ops",
-    "node_def op_def_library op_gen",
-    "constant_op graph_pictures op_kernel optimizer_cse remapper subgraph",
-    "constant_folding executor kernels.array_ops kernels.conv_ops kernels.math_ops kernels.nn_ops kernels.pooling_ops kernels.state_ops placer run_metadata",
-    "kernels",
-    "execute graph_execution_state",
-    "gen_nn_ops",
-    "nn_ops",
-    "array_ops math_ops",
-    "find_source variables",
-    "session",
-    "def_function digits_network photo_network",
-]
-ORDER = [
-    ["errors"],
-    ["settings", "record", "devices"],
-    ["arguments", "datasets"],
-    ["geometry"],
-    ["taps"],
-    ["bounds"],
-    ["backends"],
-    ["backends.cuda.sources", "backends.cuda.launches"],
-    ["backends.cuda.ladder"],
-    ["backends.cuda"],
-    [
-        "backends.reference",
-        "backends.numpy_backend",
-        "backends.scipy_backend",
-        "backends.cython_backend",
-        "backends.cupy_backend",
-    ],
-    ["dispatch"],
-    ["nn_ops"],
-    ["planning", "tuning"],
-    ["dialects.calls"],
-    ["dialects.torch", "dialects.onnx", "dialects.jax", "dialects.keras", "dialects.tensorflow"],
-    ["dialects.targets"],
-    ["dialects.source_text"],
-    ["dialects"],
-    ["cases"],
-    ["pictures"],
-    ["receptive"],
-    ["tracing"],
-    ["explaining"],
-    ["mistakes"],
-    ["diffing"],
-    ["translating"],
-    ["dialect_map", "onnx_models"],
-    ["plotting"],
-    ["explorer.tables", "explorer.page"],
-    ["explorer.document"],
-    ["explorer.variants"],
-    ["explorer.live"],
-    ["explorer.explorer"],
-    ["explorer"],
-    *([f"graph.{name}" for name in names.split()] for names in GRAPH),
-    ["graph"],
-    ["demo"],
-    ["command_calls"],
-    ["dialects.commands", "explorer.commands", "graph.commands"],
-    ["cli"],
-    ["__init__", "__main__"],
-]
-RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-TYPES_ONLY = {
-    ("pictures", "explaining"),
-    ("graph.context", "graph.ops"),
-    ("graph.executor", "graph.run_metadata"),
-    ("graph.graph_pictures", "graph.run_metadata"),
-    ("graph.graph_pictures", "graph.graph_execution_state"),
-    ("graph.run_metadata", "graph.placer"),
-    ("graph.run_metadata", "graph.executor"),
-    ("graph.run_metadata", "graph.graph_execution_state"),
-    ("graph.timeline", "graph.run_metadata"),
-    ("explorer.live", "explorer.explorer"),
-}
-LATE = {  # the few that look right, where they are used, with the reason
+# The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
+ROOMS = """
+    errors
+    settings record devices kinds
+    dtypes
+    arguments data
+    geometry
+    taps
+    backends
+    dispatch
+    nn_ops
+    planning tuning
+    dialects
+    truth
+    inspection
+    verification
+    translation
+    graph
+    explorer
+    cli
+    __init__ __main__
+"""
+RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}
+LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "use_backend asks the table, at the moment of the call",
-    ("nn_ops", "backends.scipy_backend"): "conv_matrix is SciPy's",
     ("graph.op_def", "graph.gradient_registry"): "a property looks the gradient up",
     ("graph.operators", "graph.gen_nn_ops"): "an operator makes a node",
-} | dict.fromkeys(TYPES_ONLY, "types only")
+}
 
 
 def modules():
@@ -107,38 +51,115 @@ def modules():
         yield name.removesuffix(".__init__") or "__init__", path
 
 
+NAMES = {name for name, _ in modules()}
+
+
+def room_of(name):
+    return name.split(".")[0]
+
+
+def statements(tree):
+    """Yield the nodes of a module, except those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from statements(node)
+
+
 def imports_of(name, path):
     """Yield the modules of teachconv that a module imports, at any depth of its code."""
-    package = (
-        name.split(".")[:-1]
-        if path.name != "__init__.py"
-        else [part for part in name.split(".") if part != "__init__"]
-    )
-    for node in ast.walk(ast.parse(path.read_text())):
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    package = [part for part in package if part != "__init__"]
+    for node in statements(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
-        base = package[: len(package) - node.level + 1]
-        target = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+        target = ".".join(package[: len(package) - node.level + 1] + (node.module or "").split(".")).strip(
+            "."
+        )
         for alias in node.names:
             full = f"{target}.{alias.name}".strip(".")
-            yield full if full in RANK else target or "__init__"
+            found = full if full in NAMES else target or "__init__"
+            if found not in ("__init__", "_kernels", name) and (name, found) not in LATE:
+                yield found
 
 
-def test_every_module_has_its_place():
-    assert {name for name, _ in modules()} == set(RANK)
+def test_every_room_has_its_place():
+    assert {room_of(name) for name in NAMES} == set(RANK)
 
 
 @pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
 def test_imports_run_one_way(name, path):
     for target in imports_of(name, path):
-        if target in ("", "__init__", "_kernels") or (name, target) in LATE:
-            continue
-        assert RANK[target] < RANK[name], f"{name} imports {target}"
-        if name.startswith("backends."):
-            parts = "backends.cuda"  # of the cupy backend
-            assert not target.startswith("backends.") or target.startswith(parts), (
-                f"backend {name} imports backend {target}"
-            )
+        here, there = room_of(name), room_of(target)
+        assert here == there or RANK[there] < RANK[here], f"{name} imports {target}"
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {name: set(imports_of(name, path)) for name, path in modules()}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_backend_imports_another():
+    files = {module.removeprefix("teachconv.") for module in TABLE.values()}
+    for name, path in modules():
+        if name in files:
+            assert not files & set(imports_of(name, path)), name
+
+
+# kinds.py says everything that differs between the kinds of calls; elsewhere it is looked up, never compared
+NAMES_OF_OPS = {*OPS, *map(str, KINDS), "FORWARD", "INPUT_GRADIENT", "FILTER_GRADIENT"}
+
+
+def last_name(node):
+    """Return the last part of ``a.b.c``, the value of a string, or ""; the "kind" of a dtype is another thing."""
+    if isinstance(node, ast.Attribute):
+        of_dtype = node.attr == "kind" and last_name(node.value).endswith("dtype")
+        return "" if of_dtype else node.attr
+    return str(getattr(node, "id", getattr(node, "value", "")))
+
+
+def compared(tree):
+    """Yield (line, names) of every comparison with ==, is or a literal tuple, of every match, and of prefixes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            literals = [part for side in sides for part in getattr(side, "elts", [])]
+            if isinstance(node.ops[0], (ast.In, ast.NotIn)) and not literals:
+                continue  # whether it is in a table: a look-up
+            sides += literals
+            if not any(isinstance(side, ast.Constant) and side.value is None for side in sides):
+                yield node.lineno, {last_name(side) for side in sides}
+        elif isinstance(node, ast.Match):
+            yield node.lineno, {last_name(node.subject)}
+        elif isinstance(node, ast.Attribute) and node.attr in ("startswith", "endswith"):
+            yield node.lineno, {last_name(node.value)}
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+def test_no_kind_and_no_op_is_compared(name, path):
+    forbidden = NAMES_OF_OPS | {"kind", "op"}
+    if name == "kinds":
+        return
+    if room_of(name) == "graph":  # where `op` is the type of a node, and `kind` that of an attribute
+        forbidden = NAMES_OF_OPS
+    found = [line for line, names in compared(ast.parse(path.read_text())) if names & forbidden]
+    assert not found, f"{path}: lines {found}"
+
+
+def test_the_check_for_comparisons_sees_them():
+    for text in (
+        'call.kind == "conv2d"',
+        "kind is FORWARD",
+        'x in ("conv2d", "y")',
+        "op != other",
+        "op is nn_ops.conv2d",
+        'call.op.startswith("depthwise")',
+        "match call.kind:\n case _: pass",
+    ):
+        (_, names), *_ = compared(ast.parse(text))
+        assert names & (NAMES_OF_OPS | {"kind", "op"}), text
+    for text in ('array.dtype.kind == "i"', "op in TABLE", "arguments.op is None"):
+        assert not any(names & (NAMES_OF_OPS | {"kind"}) for _, names in compared(ast.parse(text)))
 
 
 def test_backends_keep_one_contract():
@@ -197,7 +218,7 @@ def test_importing_is_light():
         "matplotlib",
         "anywidget",
         "teachconv.explorer",
-        "teachconv.plotting",
+        "teachconv.inspection.plotting",
         "cupy",
         "rich",
         "teachconv._kernels",

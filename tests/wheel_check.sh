@@ -19,7 +19,7 @@ cd "$work"
 PYTHONPATH="$work/site" "$work/venv/bin/python" - "$source" <<'CHECK'
 import sys
 import teachconv as tc
-from teachconv.datasets import photo
+from teachconv.data import photo
 assert not tc.__file__.startswith(sys.argv[1] + "/teachconv"), tc.__file__
 assert all(info.available for info in tc.backends() if info.name != "cupy"), tc.backends()
 from teachconv.backends.cuda import sources

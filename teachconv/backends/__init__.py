@@ -32,15 +32,14 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..arguments import FLOATS, INTEGERS, check_memory
-from ..bounds import accumulator
+from ..arguments import check_memory
+from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
+from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
 
-__all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
-
-KINDS = ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter")
+__all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 
 # overflow to infinity, and NaN from infinities, are what IEEE says: nothing to warn about
 QUIET = np.errstate(all="ignore")
@@ -67,15 +66,18 @@ class Algorithm:
 
     name: str
     summary: str
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[Kind, ...] = KINDS
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[str, Conv2DGeometry], str] = lambda kind, geometry: ""
+    refuses: Callable[[Kind, Conv2DGeometry], str] = lambda kind, geometry: ""
 
-    def fits(self, kind: str, dtype: str, geometry: Conv2DGeometry) -> bool:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # names will do, too
+
+    def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Whether it can do this kind of call on this dtype and this convolution."""
-        return kind in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
+        return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +178,13 @@ def get(name: Any) -> ModuleType:
 # ---------------------------------------------------------------------------------------------
 
 
-def result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
-    """Return the canonical shape of the result of one of the three functions."""
-    if kind == "conv2d":
-        return geometry.output_shape
-    return geometry.input_shape if kind == "conv2d_backprop_input" else geometry.filters_shape
-
-
 def to_accumulator(array: np.ndarray) -> np.ndarray:
     """Return the array in the type that sums are held in.
 
     float16 and bfloat16 are widened to float32. Integers are viewed as unsigned, whose arithmetic
     wraps around by definition; the bits are the same, and signed overflow is undefined in C.
     """
-    if array.dtype.kind == "i":
+    if is_integer(array.dtype):
         return array.view(array.dtype.str.replace("i", "u"))
     wide = accumulator(array.dtype)
     return array if wide is array.dtype else array.astype(wide, copy=False)
@@ -237,7 +232,7 @@ def _finish(
 ) -> np.ndarray:
     if bias is not None:
         sums = np.add(sums, to_accumulator(bias), out=sums if sums.flags.writeable else None)
-    result = sums.view(dtype) if dtype.kind == "i" else sums
+    result = sums.view(dtype) if is_integer(dtype) else sums
     if activation == "relu":
         result = np.maximum(result, 0)
     if out is None:

@@ -14,8 +14,8 @@ from math import log2
 import numpy as np
 
 from .. import record
-from ..arguments import FLOATS, check_memory
-from ..bounds import float_format
+from ..arguments import check_memory
+from ..dtypes import FLOATS, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..taps import triples, window
 from . import QUIET, Algorithm, finish, pad, to_accumulator

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import to_dtype
+from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import op_def_library
 from .context import executing_eagerly

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arguments import to_dtype
+from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops, tensor_shape
 from .config import ConfigProto

@@ -2,7 +2,7 @@
 
 After Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document
 recognition, 1998: two rounds of convolution and pooling, three dense layers. The weights, 100 images and
-PyTorch's logits are recorded (`teachconv.datasets.digits`).
+PyTorch's logits are recorded (`teachconv.data.digits`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import digits
+from ..data import digits
 from . import nn_ops as nn
 from .array_ops import identity, placeholder, reshape
 from .config import ConfigProto

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FLOATS, INTEGERS, integer, to_dtype
+from ..arguments import integer
+from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .tensor_shape import as_shape
 

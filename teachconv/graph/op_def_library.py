@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import to_dtype
+from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .common_shape_fns import InferenceContext
 from .context import get_default_graph

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FLOATS, INTEGERS
+from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
 from . import tensor_shape
 from .context import current_graph, get_default_graph, set_default_graph

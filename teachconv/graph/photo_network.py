@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import photo
+from ..data import photo
 from . import nn_ops as nn
 from .array_ops import identity, placeholder, transpose
 from .config import ConfigProto

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from . import tensor_shape
 from .config import ConfigProto
@@ -217,7 +218,7 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
         # a float64 array for a float32 placeholder is everyday; a float for an int would lose numbers
         if raw.dtype.kind in "uif" and np.can_cast(raw.dtype, tensor.dtype, "same_kind"):
             array = raw.astype(tensor.dtype)
-            if tensor.dtype.kind == "i" and not np.array_equal(array, raw):
+            if is_integer(tensor.dtype) and not np.array_equal(array, raw):
                 raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} does not")
         else:
             raise ArgumentTypeError(

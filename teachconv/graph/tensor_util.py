@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import as_array
+from ..dtypes import is_integer
 from ..errors import ArgumentTypeError
 
 __all__ = ["frozen", "to_array"]
@@ -38,7 +39,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
         return array.astype(np.float32)
     if dtype is None or array.dtype == dtype:
         return array
-    if python and (dtype.kind != "i" or array.dtype.kind == "i" or not array.size):
+    if python and (not is_integer(dtype) or is_integer(array.dtype) or not array.size):
         return array.astype(dtype)
     raise ArgumentTypeError(
         f'{name} must have dtype {dtype.name}; got {array.dtype.name}: .astype("{dtype}")'

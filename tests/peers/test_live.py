@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from peers.frameworks import unwritten_by_onednn
 
 import teachconv as tc
-from teachconv.cases import make_array
+from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...backends import to_accumulator
+from ...dtypes import is_integer
 from ..common_shape_fns import normalize_axes
 from ..node_def import NodeDef
 from ..op_kernel import OpKernel, OpKernelContext, register_kernel
@@ -69,7 +70,7 @@ class MatMulOp(OpKernel):
         a, b = (to_accumulator(matrix) for matrix in inputs)
         product = (a.T if self.transpose_a else a) @ (b.T if self.transpose_b else b)
         dtype = inputs[0].dtype
-        return product.view(dtype) if dtype.kind == "i" else product.astype(dtype, copy=False)
+        return product.view(dtype) if is_integer(dtype) else product.astype(dtype, copy=False)
 
 
 class _Reduction(OpKernel):
@@ -80,7 +81,7 @@ class _Reduction(OpKernel):
     def sum(self, x: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
         """The sum in the accumulator's type, and the axes that it runs over."""
         axes = normalize_axes(indices, x.ndim, "reduction_indices")
-        cells = x if x.dtype.kind == "i" else to_accumulator(x)
+        cells = x if is_integer(x.dtype) else to_accumulator(x)
         return np.sum(cells, axis=axes, keepdims=self.keep_dims, dtype=cells.dtype), axes
 
 
@@ -103,7 +104,7 @@ class MeanOp(_Reduction):
         x = inputs[0]
         total, axes = self.sum(*inputs)
         count = int(np.prod([x.shape[axis] for axis in axes]))
-        if x.dtype.kind == "i":
+        if is_integer(x.dtype):
             if not count:
                 return np.zeros_like(total)
             quotient, rest = np.divmod(total, total.dtype.type(count))  # rounded down

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arguments import normalize_padding, normalize_pair
 from ...backends import to_accumulator
+from ...dtypes import is_integer
 from ...geometry import Conv2DGeometry, conv2d_geometry
 from ...taps import overlap
 from ..common_shape_fns import padding_argument
@@ -63,7 +64,7 @@ class MaxPoolingOp(_Pool):
 
     def pool(self, x: np.ndarray, geometry: Conv2DGeometry, shape: tuple[int, ...]) -> np.ndarray:
         """Start from the lowest value there is; padding is not looked at, so it never wins."""
-        lowest = np.iinfo(x.dtype).min if x.dtype.kind == "i" else -np.inf
+        lowest = np.iinfo(x.dtype).min if is_integer(x.dtype) else -np.inf
         y = np.full(shape, lowest, x.dtype)
         for outputs, inputs in _each_tap(geometry):
             np.maximum(y[outputs], x[inputs], out=y[outputs])

@@ -1,0 +1,1 @@
+"""The command line, ``python -m teachconv``; `main` parses it and runs the command."""

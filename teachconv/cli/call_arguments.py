@@ -1,0 +1,109 @@
+"""A call from the command line: the options that say it, and the arrays made from them.
+
+Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from .. import nn_ops
+from ..data.seeded import DATA, make_array
+
+__all__ = ["OPS", "add_call", "numbers", "padding", "read_call"]
+
+OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
+
+
+def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """Add the op and its arguments to a parser; ``optional`` lets the op be left out."""
+    parser.add_argument("op", nargs="?" if optional else None, choices=list(OPS), help="the op to call")
+    array = "a shape such as 1,8,8,1, or an .npy file"
+    parser.add_argument("--input", help=array)
+    parser.add_argument("--filters", help=array)
+    parser.add_argument("--out-backprop", help=array + " (gradients; default: the shape that fits)")
+    parser.add_argument("--input-sizes", type=numbers, help="4 ints (input gradients)")
+    parser.add_argument("--filter-sizes", type=numbers, help="4 ints (filter gradients)")
+    parser.add_argument("--output-shape", type=numbers, help="4 ints (conv2d_transpose)")
+    parser.add_argument("--output-padding", type=numbers, help="an int or rows,cols (conv2d_transpose)")
+    parser.add_argument("--strides", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
+    parser.add_argument("--dilations", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
+    parser.add_argument(
+        "--padding", type=padding, help="SAME, VALID, SAME_LOWER, an int, rows,cols or top,bottom,left,right"
+    )
+    parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
+    parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")
+    parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
+
+
+def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The op, its positional arguments and its keyword arguments."""
+    op = OPS[arguments.op]
+    kwargs: dict[str, Any] = {
+        "strides": arguments.strides,
+        "dilations": arguments.dilations,
+        "data_format": arguments.data_format,
+    }
+    if arguments.padding is not None:
+        kwargs["padding"] = arguments.padding
+    if "output_shape" in signature(op).parameters:
+        kwargs |= {"output_shape": arguments.output_shape, "output_padding": arguments.output_padding}
+    elif arguments.output_shape is not None or arguments.output_padding is not None:
+        raise ValueError("--output-shape and --output-padding go with conv2d_transpose")
+    values: dict[str, Callable[[], Any]] = {
+        "input": lambda: _array(arguments, "input"),
+        "filters": lambda: _array(arguments, "filters"),
+        "input_sizes": lambda: arguments.input_sizes or _array(arguments, "input").shape,
+        "filter_sizes": lambda: arguments.filter_sizes or _array(arguments, "filters").shape,
+    }
+    first, second = (values[name]() for name in [*signature(op).parameters][:2])
+    if op not in nn_ops.FORWARD_OF:
+        return op, (first, second), kwargs
+    shapes = [getattr(value, "shape", value) for value in (first, second)]
+    return op, (first, second, _out_backprop(arguments, op, shapes, kwargs)), kwargs
+
+
+def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
+    text = getattr(arguments, name)
+    if text is None:
+        raise ValueError(f"{arguments.op} needs --{name.replace('_', '-')}: a shape or an .npy file")
+    if text.endswith(".npy"):
+        return np.asarray(np.load(text))
+    shape = numbers(text)
+    shape = (shape,) if isinstance(shape, int) else shape
+    return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
+
+
+def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:
+    """The array asked for, or seeded numbers of the shape that the forward op gives."""
+    if arguments.out_backprop is not None:
+        return _array(arguments, "out_backprop")
+    dtype = arguments.dtype or "float32"
+    blank = [np.zeros(shape, "float32") for shape in shapes]
+    call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], tuple(blank), kwargs)
+    return make_array(call.result_shape, dtype, arguments.data or "integers", "out_backprop")
+
+
+def numbers(text: str) -> Any:
+    """ "2" as an int, "1,2,2,1" as a tuple of ints."""
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {text!r}") from None
+    return found[0] if len(found) == 1 else found
+
+
+def padding(text: str) -> Any:
+    """ "same" as "SAME", an int, "1,2" as two ints, "0,1,0,1" as two pairs."""
+    if text.replace("_", "").isalpha():
+        return text.upper()
+    found = numbers(text)
+    if isinstance(found, tuple) and len(found) == 4:
+        top, bottom, left, right = found
+        return (top, bottom), (left, right)
+    return found

@@ -1,0 +1,149 @@
+"""The main job: a photograph through an edge filter at stride 2, and back up by the transpose.
+
+Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends with
+their relative times; writes a page with the pictures.
+"""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ..data import photo
+from ..geometry import conv2d_geometry, conv2d_transpose_geometry
+from ..inspection.explaining import explain
+from ..inspection.pictures import png
+from ..inspection.tracing import trace
+from ..nn_ops import conv2d, conv2d_transpose
+from ..verification.diffing import DiffReport, diff
+
+__all__ = ["demo"]
+
+CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
+
+
+def demo(output: Path) -> int:
+    """Run the demo, print what it does, write the page to ``output``; return 0 if every backend passed."""
+    image = photo()
+    gray = image.astype(np.float32).mean(axis=2).reshape(1, *image.shape[:2], 1)  # [1, 150, 225, 1]
+    sobel = _sobel()
+    edge_call = (gray, sobel, 2, "SAME")
+    geometry = conv2d_geometry(gray.shape, sobel.shape, 2, "SAME")
+    edges = conv2d(*edge_call)  # [1, 75, 113, 2]: how much rows and columns change
+    strength = np.sqrt((edges**2).sum(axis=3, keepdims=True))
+    bilinear = _bilinear()
+    back_call = (strength, bilinear, gray.shape, 2)
+    back_geometry = conv2d_transpose_geometry(strength.shape, bilinear.shape, gray.shape, 2)
+    upsampled = conv2d_transpose(*back_call)
+
+    explained = explain(conv2d, *edge_call, at=CELL)
+    corner = explain(conv2d, *edge_call, at=(0, 74, 112, 0))
+    back = explain(conv2d_transpose, *back_call, at=(0, 78, 120, 0))
+    traced, back_traced = trace(conv2d, *edge_call), trace(conv2d_transpose, *back_call)
+    report, back_report = diff(conv2d, *edge_call), diff(conv2d_transpose, *back_call)
+
+    _print("1. The geometry: an edge filter (Sobel) at stride 2, SAME", geometry)
+    _print("2. One output cell, explained tap by tap", explained)
+    _print("3. The trace: where conv2d is executed", traced)
+    _print("4. Back up: conv2d_transpose with a bilinear filter", back_geometry)
+    _print("5. Every backend and algorithm against the reference", report, _times(report))
+    _print("6. The same for the transposed convolution", back_report, _times(back_report))
+
+    pictures = [
+        ("the photograph (CC0, Stefan van der Walt)", image),
+        ("conv2d, Sobel, stride 2: strength of edges", _bytes(strength[0, :, :, 0])),
+        ("conv2d_transpose, bilinear, back to 150 x 225", _bytes(upsampled[0, :, :, 0])),
+    ]
+    sections = [
+        ("What conv2d was asked for, and what follows", geometry._repr_html_()),
+        ("One output cell: every product of its sum", explained._repr_html_()),
+        ("The last cell: SAME put the padding at the bottom and at the right", corner._repr_html_()),
+        ("Where it was executed", traced._repr_html_()),
+        ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),
+        ("Where that was executed", back_traced._repr_html_()),
+        ("Every backend against the reference: conv2d", report._repr_html_() + _bars(report)),
+        ("... and conv2d_transpose", back_report._repr_html_() + _bars(back_report)),
+    ]
+    output.write_text(_page(pictures, sections), encoding="utf-8")
+    print(f"The pictures are in {output.resolve()}")
+    return 0 if report.passed and back_report.passed else 1
+
+
+def _sobel() -> np.ndarray:
+    """Two filters, [3, 3, 1, 2]: change along the columns, and along the rows."""
+    horizontal = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], np.float32)
+    return np.stack([horizontal, horizontal.T], axis=-1).reshape(3, 3, 1, 2)
+
+
+def _bilinear() -> np.ndarray:
+    """The 4 x 4 filter that interpolates linearly when its transpose is applied at stride 2."""
+    ramp = np.array([0.25, 0.75, 0.75, 0.25], np.float32)
+    return np.outer(ramp, ramp).reshape(4, 4, 1, 1)
+
+
+def _print(title: str, *things: object) -> None:
+    print(f"{title}\n{'-' * len(title)}")
+    for thing in things:
+        print(thing)
+    print()
+
+
+def _speeds(report: DiffReport) -> list[tuple[str, float]]:
+    """How many times as fast as the reference each algorithm ran, this once."""
+    base = report.reference_seconds or 0.0
+    return [(f"{row.name} {row.algorithm}", base / row.seconds) for row in report.rows if row.seconds]
+
+
+def _times(report: DiffReport) -> str:
+    speeds = _speeds(report)
+    return "times as fast as the pure-Python reference, in one run: " + ", ".join(
+        f"{name} {speed:,.3g}" for name, speed in sorted(speeds, key=lambda item: -item[1])
+    )
+
+
+def _bars(report: DiffReport) -> str:
+    speeds = _speeds(report)
+    longest = max(np.log10(max(speed, 1.1)) for _, speed in speeds)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td style='text-align:right'>{speed:,.3g} ×</td><td>"
+        f"<div style='background:#0072B2;height:.8em;width:{18 * np.log10(max(speed, 1.1)) / longest:.1f}em'>"
+        "</div></td></tr>"
+        for name, speed in speeds
+    )
+    return f"<table><caption>times as fast as the reference (bars: logarithm)</caption>{rows}</table>"
+
+
+def _bytes(plane: np.ndarray) -> np.ndarray:
+    return np.asarray((255 * plane / plane.max()).clip(0, 255).astype(np.uint8))
+
+
+_STYLE = """
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem }
+pre, code { font-size: .85rem; white-space: pre-wrap }
+table { border-collapse: collapse; margin: .8em 0; font-size: .9rem; display: block; overflow-x: auto }
+td, th { padding: .15em .7em; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent) }
+caption { text-align: left; font-weight: bold; padding-bottom: .3em }
+figure { display: inline-block; margin: 0 1rem 1rem 0; vertical-align: top }
+figcaption { font-size: .85rem; max-width: 22rem }
+img { width: 22rem; max-width: 100%; image-rendering: pixelated; display: block }
+"""
+
+
+def _page(pictures: list[tuple[str, np.ndarray]], sections: list[tuple[str, str]]) -> str:
+    figures = "".join(
+        f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,"
+        f"{base64.b64encode(png(image)).decode()}'><figcaption>{escape(caption)}, "
+        f"{image.shape[0]} x {image.shape[1]}</figcaption></figure>"
+        for caption, image in pictures
+    )
+    body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
+    return (
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>teachconv: one photograph, two convolutions</title><style>{_STYLE}</style>"
+        f"<h1>One photograph, two convolutions</h1>{figures}{body}</html>"
+    )

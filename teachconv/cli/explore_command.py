@@ -1,0 +1,113 @@
+"""``python -m teachconv explore``: the picture of a call as one page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import nn_ops
+from ..data import photo
+from ..dtypes import to_dtype
+from ..errors import ArgumentError
+from ..explorer.explorer import BUDGET, Explorer, explore
+from ..kinds import OPS
+from .call_arguments import add_call, padding, read_call
+
+__all__ = ["add_commands"]
+
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+_EDGES = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])  # Sobel's filter: change along the columns
+_EYE = (0.38, 0.37)  # where one of the cat's eyes is, in parts of the photograph
+
+
+def add_commands(subparsers: Any) -> None:
+    """Add the command ``explore`` to the parsers of the command line."""
+    parser = subparsers.add_parser(
+        "explore",
+        help="an interactive page of one call: windows, products, variants, the transpose four ways",
+        description="Writes one self-contained page. --input is a shape, an .npy file or an image file; "
+        "without it the op runs on the shipped photograph.",
+    )
+    add_call(parser, optional=True)
+    parser.add_argument("--at", type=_cell, help="n,row,col,channel of the cell to begin with")
+    parser.add_argument("--beside-padding", metavar="PADDING", help="compare with this padding, as --padding")
+    parser.add_argument(
+        "--budget",
+        type=int,
+        default=BUDGET,
+        help="about how many bytes the page may have (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", default="teachconv-explore.html", help="the page to write (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page, and say where it is."""
+    explorer = _explorer(arguments)
+    if arguments.beside_padding is not None:
+        explorer = explorer.beside(padding=padding(arguments.beside_padding))
+    path = explorer.save(arguments.output)
+    print(explorer)
+    print(f"The page is {path.resolve()}, {path.stat().st_size / 1000:,.0f} kB: open it in a browser.")
+    return 0
+
+
+def _explorer(arguments: argparse.Namespace) -> Explorer:
+    arguments.op = arguments.op or "conv2d"
+    takes_images = not OPS[arguments.op].is_gradient
+    if arguments.input is None and takes_images:
+        return _of_picture(arguments, photo(), _EYE)
+    if arguments.input is not None and Path(arguments.input).suffix.lower() in _IMAGES:
+        if not takes_images:
+            raise ArgumentError(f"{arguments.op} takes arrays: give --input as a shape or an .npy file")
+        return _of_picture(arguments, _image(Path(arguments.input)), (0.5, 0.5))
+    op, args, kwargs = read_call(arguments)
+    return explore(op, *args, at=arguments.at, budget=arguments.budget, **kwargs)
+
+
+def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tuple[float, float]) -> Explorer:
+    """An op on an image, [rows, cols] or [rows, cols, colours]; without --filters an edge filter.
+
+    Without --at the page begins at ``centre``, in parts of the height and the width.
+    """
+    image = picture.reshape(1, *picture.shape[:2], -1).astype(to_dtype(arguments.dtype or "float32"))
+    colours = image.shape[3]
+    x = image.transpose(0, 3, 1, 2) if arguments.data_format == "NCHW" else image
+    edges = arguments.filters is None
+    if edges:
+        channels = (1, colours) if OPS[arguments.op].transposed else (colours, 1)
+        arguments.filters = f"3,3,{channels[0]},{channels[1]}"
+    arguments.input = ",".join(map(str, x.shape))
+    op, (_, w), kwargs = read_call(arguments)  # an input of that shape; the image takes its place
+    if edges:
+        w = np.broadcast_to(_EDGES[:, :, None, None], w.shape).astype(w.dtype)
+    at = arguments.at
+    if at is None:
+        _, rows, cols, _ = nn_ops.call_of(op, (x, w), kwargs)[0].backend_shape
+        at = (0, int(rows * centre[0]), int(cols * centre[1]), 0)
+    return explore(op, x, w, at=at, budget=arguments.budget, **kwargs)
+
+
+def _image(path: Path) -> np.ndarray:
+    """An image file as [rows, cols] or [rows, cols, 3], 0 to 255."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("image files need the package Pillow: pip install pillow") from error
+    with Image.open(path) as image:
+        return np.asarray(image.convert("L" if image.mode in ("1", "L", "I", "F") else "RGB"))
+
+
+def _cell(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 4:
+        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {text!r}")
+    return numbers

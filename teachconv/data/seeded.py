@@ -1,0 +1,50 @@
+"""Seeded arrays: the same for the same shape, dtype, kind of data and seed, on every machine."""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from ..dtypes import is_integer, to_dtype
+from ..errors import ArgumentError
+
+__all__ = ["DATA", "make_array"]
+
+DATA = ("normal", "integers", "scaled", "tiny", "huge", "nonfinite")
+
+
+def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> np.ndarray:
+    """Return a seeded array: the same for the same shape, dtype, kind of data and seed, everywhere.
+
+    ``data`` is "normal" (standard normal), "integers" (-4..4, sums of which are exact in any type),
+    "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge" (sums overflow) or
+    "nonfinite" (normal, with some NaN and infinities). Integer dtypes take any bits for "normal".
+
+    >>> make_array((2,), "int32", "integers", "a").tolist()
+    [1, 4]
+    """
+    if data not in DATA:
+        raise ArgumentError(f"data must be one of {', '.join(DATA)}; got {data!r}")
+    dtype = to_dtype(dtype)
+    random = np.random.Generator(np.random.PCG64(crc32(seed.encode())))
+    if data == "integers":
+        return random.integers(-4, 5, shape).astype(dtype)
+    if is_integer(dtype):
+        limits = np.iinfo(dtype)
+        return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    values = random.standard_normal(shape)
+    largest = float(np.finfo(dtype).max) if dtype.name != "bfloat16" else 3.3e38
+    smallest = {"float16": 6e-8, "bfloat16": 9e-41, "float32": 1.4e-45}.get(dtype.name, 5e-324)
+    if data == "scaled":
+        values *= 10.0 ** random.uniform(-4, min(4, np.log10(largest) / 2 - 1), shape)
+    elif data == "tiny":
+        values *= smallest**0.5
+    elif data == "huge":
+        values *= largest**0.5 / 2
+    elif data == "nonfinite":
+        special = random.choice([np.nan, np.inf, -np.inf], shape)
+        values = np.where(random.random(shape) < 0.06, special, values)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype)

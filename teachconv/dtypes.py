@@ -1,0 +1,144 @@
+"""The element types: which there are, their formats, and the type that sums are held in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .errors import ArgumentTypeError
+
+__all__ = [
+    "FLOATS",
+    "INTEGERS",
+    "FloatFormat",
+    "accumulator",
+    "float_format",
+    "is_integer",
+    "to_dtype",
+    "wrap",
+]
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int32", "int64")
+
+# bfloat16 is not here: NumPy knows it only once ml_dtypes is imported
+KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
+
+
+def to_dtype(name: Any) -> np.dtype[Any]:
+    """Return a dtype by name; "bfloat16" is known to NumPy only once ml_dtypes is imported."""
+    if name == "bfloat16":
+        try:
+            import ml_dtypes  # noqa: F401
+        except ImportError:
+            raise ArgumentTypeError(
+                "dtype bfloat16 needs the package ml_dtypes: pip install ml_dtypes"
+            ) from None
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
+        ) from None
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype is one of the integer types, whose arithmetic wraps around.
+
+    >>> is_integer(np.dtype("int32")), is_integer(np.dtype("float16"))
+    (True, False)
+    """
+    return dtype.kind == "i"
+
+
+def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:
+    """Wrap a Python integer, or an object array of them, around as an integer type does.
+
+    Args:
+        numbers: of any size.
+        dtype: int32 or int64.
+
+    Returns:
+        The numbers that are equal modulo 2^32 or 2^64, and that the type can hold.
+
+    >>> wrap(2**31, np.dtype("int32"))
+    -2147483648
+    """
+    half = 1 << (8 * dtype.itemsize - 1)
+    return (numbers + half) % (2 * half) - half
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
+
+    precision: int
+    smallest_exponent: int
+    largest: float
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Half the distance from 1 to the next larger number."""
+        return 2.0**-self.precision
+
+    @property
+    def smallest_subnormal(self) -> float:
+        """The smallest positive number."""
+        return 2.0**self.smallest_exponent
+
+    def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Round doubles to this format, half to even, and say which of them are midpoints.
+
+        The significand is rounded, since NumPy's and ml_dtypes' casts to bfloat16 round to float32 first.
+
+        Args:
+            doubles: float64, of any shape.
+
+        Returns:
+            The rounded numbers as float64, and whether each double lies in the middle of two neighbours.
+
+        >>> [numbers.tolist() for numbers in float_format("bfloat16").round(np.array([257.0, 258.0, 259.5]))]
+        [[256.0, 258.0, 260.0], [True, False, False]]
+        """
+        with np.errstate(all="ignore"):
+            last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
+            units = np.ldexp(doubles, -last_bit)  # exact: the number in units of the last place
+            nearest = np.rint(units)
+            rounded = np.ldexp(nearest, last_bit)
+            rounded = np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, doubles), rounded)
+            return rounded, np.abs(units - nearest) == 0.5
+
+
+_FORMATS = {
+    "float16": FloatFormat(11, -24, 65504.0),
+    "bfloat16": FloatFormat(8, -133, (2 - 2.0**-7) * 2.0**127),
+    "float32": FloatFormat(24, -149, (2 - 2.0**-23) * 2.0**127),
+    "float64": FloatFormat(53, -1074, (2 - 2.0**-52) * 2.0**1023),
+}
+
+
+@lru_cache(maxsize=64)
+def float_format(dtype: Any) -> FloatFormat:
+    """Return the format of a floating-point dtype; raise ``TypeError`` for any other.
+
+    >>> float_format(np.dtype("float32")).unit_roundoff == 2.0**-24
+    True
+    """
+    name = to_dtype(dtype).name
+    if name not in _FORMATS:
+        raise ArgumentTypeError(f"dtype must be one of {', '.join(_FORMATS)}; got {name}")
+    return _FORMATS[name]
+
+
+@lru_cache(maxsize=64)
+def accumulator(dtype: Any) -> np.dtype[Any]:
+    """Return the type in which sums of ``dtype`` are held: float32 for float16 and bfloat16.
+
+    >>> accumulator("float16"), accumulator("float64")
+    (dtype('float32'), dtype('float64'))
+    """
+    dtype = to_dtype(dtype)
+    return np.dtype("float32") if dtype.name in ("float16", "bfloat16") else dtype

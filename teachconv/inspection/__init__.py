@@ -1,0 +1,1 @@
+"""Looks at calls: their stages, the products of one cell, the receptive field, static pictures."""

@@ -1,0 +1,380 @@
+"""Explains one cell: every tap of an output cell, or every output cell that one input cell feeds.
+
+The taps come from `taps`, the tables that the reference loops over, so that what is explained is what
+is run. Cells are named in NHWC order whatever the data_format; for a filter gradient the cell is
+(filter_row, filter_col, in_channel, out_channel).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from html import escape
+from itertools import islice
+from operator import mul
+from typing import Any, overload
+
+from .. import nn_ops
+from ..arguments import integer
+from ..backends.reference import exact_product, round_sum
+from ..devices import call_on_host
+from ..dispatch import Call
+from ..dtypes import is_integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..taps import Triple, triples_of
+from .pictures import cell_picture
+
+__all__ = ["Explanation", "Tap", "explain"]
+
+Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One product of a sum.
+
+    Explaining an output cell: ``input_index`` * ``filter_index`` with ``running_sum`` so far, rounded
+    once to the result's dtype. ``in_padding`` says that no value stands behind the tap: nothing is
+    multiplied, ``input_value`` and ``product`` count as zero. For the transposed op and the input
+    gradient ``input_index`` is a cell of what is scattered. A filter gradient multiplies the input by
+    ``out_backprop_value``; its ``filter_index`` is the cell explained. Explaining an input cell,
+    ``output_index`` says which output the product is added to, and there is no running sum. Of a
+    dialect's function every index is that of its own arrays: ``weight[tap.filter_index]`` is
+    ``filter_value``.
+    """
+
+    filter_index: Cell
+    input_index: Cell
+    in_padding: bool
+    input_value: Any
+    filter_value: Any
+    product: Any
+    running_sum: Any = None
+    output_index: Cell | None = None
+    out_backprop_index: Cell | None = None
+    out_backprop_value: Any = None
+
+
+class Taps(Sequence[Tap]):
+    """The taps of one cell, made when they are looked at: sized, indexable, sliceable.
+
+    Running sums need all taps before, so the taps made so far are kept.
+    """
+
+    def __init__(self, length: int, make: Callable[[], Iterator[Tap]]) -> None:
+        self._length = length
+        self._source = make()
+        self._made: list[Tap] = []
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Tap: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Tap]: ...
+    def __getitem__(self, index: int | slice) -> Tap | list[Tap]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._length))]
+        position = range(self._length)[index]  # raises IndexError, and counts from the end
+        self._made += islice(self._source, max(0, position + 1 - len(self._made)))
+        return self._made[position]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One cell of one call.
+
+    ``cell`` is the cell asked for, ``value`` its value, ``taps`` what it is the sum of (``inverse``
+    False), or which outputs it is added to (``inverse`` True). ``bias`` is added after the taps.
+    ``value`` is the reference's: the exact sum, rounded once. ``canonical`` is there for a dialect's
+    function only: the same explanation with its cells in NHWC and HWIO order.
+    """
+
+    op: str
+    cell: Cell
+    inverse: bool
+    taps: Sequence[Tap]
+    call: Call
+    bias: Any = None
+    canonical: Explanation | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value of the cell: of the output cell explained, or of the input cell followed."""
+        if self.canonical is not None:
+            return self.canonical.value
+        if self.inverse:
+            return _scalar(self.call.first[self.cell])
+        multiply = exact_product if _is_float(self.call) else mul
+        terms = [multiply(*_factors(tap)) for tap in self.taps if not tap.in_padding]
+        if self.bias is not None:
+            terms.append(self.bias)
+        return round_sum(terms, self.call.first.dtype)
+
+    def _headline(self) -> str:
+        if self.inverse:
+            return (
+                f"{self.op}: input{list(self.cell)} = {self.value} is in {_count(len(self.taps), 'product')}"
+            )
+        inside = sum(not tap.in_padding for tap in self.taps)
+        outside = len(self.taps) - inside
+        name = self.call.kind.words[2]
+        padding = f"; {outside} of {_count(len(self.taps), 'tap')} in the padding" if outside else ""
+        return (
+            f"{self.op}: {name}{list(self.cell)} = {self.value}, "
+            f"the sum of {_count(inside, 'product')}{padding}"
+        )
+
+    def _columns(self) -> list[str]:
+        first, second, result = self.call.kind.words
+        names = [second, f"{first} value", f"{second} value", "product"]
+        return [result.split()[0], *names] if self.inverse else [first, *names, "running sum"]
+
+    def _row(self, tap: Tap) -> list[str]:
+        first = tap.output_index if self.inverse else tap.input_index
+        second, other = _second(tap)
+        if tap.in_padding:
+            row = [_index(first), _index(second), "padding", _number(other), ""]
+        else:
+            row = [
+                _index(first),
+                _index(second),
+                _number(tap.input_value),
+                _number(other),
+                _number(tap.product),
+            ]
+        return row if self.inverse else [*row, _number(tap.running_sum)]
+
+    def _shown(self, limit: int) -> tuple[list[list[str]], int]:
+        count = len(self.taps) if len(self.taps) <= limit else limit - 10
+        return [self._row(tap) for tap in self.taps[:count]], len(self.taps) - count
+
+    def __str__(self) -> str:
+        rows, hidden = self._shown(200)
+        table = [self._columns(), *rows]
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+        lines = [self._headline()]
+        lines += ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
+        if hidden:
+            lines.append(f"... and {hidden:,} more in .taps")
+        if self.bias is not None:
+            lines.append(f"+ bias {_number(self.bias)} = {self.value}")
+        return "\n".join(lines)
+
+    def picture(self) -> str:
+        """Draw the cell as SVG text: input with its padding, the window of its taps, the output cell.
+
+        Of a filter gradient the window is every input cell that the tap meets. Large planes are cut to
+        the part around the window. The numbers shown are those of the cell's first channel.
+        """
+        return cell_picture(self.canonical or self)
+
+    def _repr_svg_(self) -> str:
+        return self.picture()
+
+    def _repr_html_(self) -> str:
+        rows, hidden = self._shown(60)
+        head = "".join(f"<th>{name}</th>" for name in self._columns())
+        body = "".join(
+            "<tr>" + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        more = f"<p>… and {hidden:,} more in <code>.taps</code></p>" if hidden else ""
+        bias = "" if self.bias is None else f"<p>+ bias {_number(self.bias)} = {self.value}</p>"
+        return (
+            f"<div><p><b>{escape(self._headline())}</b></p>{self.picture()}"
+            f"<table><tr>{head}</tr>{body}</table>{more}{bias}</div>"
+        )
+
+
+def explain(
+    op: Callable[..., Any],
+    *args: Any,
+    at: Sequence[int] | None = None,
+    at_input: Sequence[int] | None = None,
+    **kwargs: Any,
+) -> Explanation:
+    """Explain one cell of ``op(*args, **kwargs)``.
+
+    Args:
+        op: any op of teachconv; the other arguments are its own.
+        at: (n, row, col, channel) of an output cell: every tap of its sum, in the order of the
+            reference. For a filter gradient (filter_row, filter_col, in_channel, out_channel).
+        at_input: (n, row, col, channel) of an input cell: every output cell that it feeds, and
+            through which tap. Give one of the two.
+
+    Both count from 0; negative numbers count from the end. Cells are in NHWC order whatever the
+    data_format; of a dialect's function they are indices into its own arrays, as
+    (n, channel, row, col) for PyTorch. Raises ``IndexError`` where the cell is outside, naming the
+    legal range.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
+    >>> w = np.float32([1, 10, 100]).reshape(1, 3, 1, 1)
+    >>> print(tc.explain(tc.conv2d, x, w, padding="SAME", at=(0, 0, 0, 0)))
+    conv2d: output[0, 0, 0, 0] = 210.0, the sum of 2 products; 1 of 3 taps in the padding
+          input      filter  input value  filter value  product  running sum
+     0,0,-1,0  0,0,0,0      padding             1                      0
+      0,0,0,0     0,1,0,0            1            10       10           10
+      0,0,1,0     0,2,0,0            2           100      200          210
+    """
+    if (at is None) == (at_input is None):
+        raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
+    call, _ = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    name = call.title or call.op.name
+    if at is not None:
+        cell = _cell(at, "at", call.kind.result, call)
+        found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
+    else:
+        cell = _cell(at_input, "at_input", call.kind.first, call)
+        found = Explanation(name, cell, True, _input_taps(call, cell), call)
+    return found if call.names is None else _as_the_caller_numbers(found)
+
+
+def _as_the_caller_numbers(found: Explanation) -> Explanation:
+    """The same explanation with every cell as the caller numbers it: a dialect's, a depthwise filter's."""
+    call, kind = found.call, found.call.kind
+
+    def named(role: str, cell: Cell | None) -> Any:
+        return None if cell is None else call.name(role, cell)
+
+    def taps() -> Iterator[Tap]:
+        for tap in kept:
+            yield replace(
+                tap,
+                filter_index=named("filters", tap.filter_index),
+                input_index=named(kind.first, tap.input_index),
+                output_index=named(kind.result, tap.output_index),
+                out_backprop_index=named("output", tap.out_backprop_index),
+            )
+
+    kept: Sequence[Tap] = found.taps
+    if call.names is not None and call.names.has_gaps:  # a zero between two cells is no tap of theirs
+        kept = [tap for tap in found.taps if call.name(kind.first, tap.input_index) is not None]
+    cell = call.name(kind.first if found.inverse else kind.result, found.cell)
+    assert cell is not None
+    return replace(found, cell=cell, taps=Taps(len(kept), taps), canonical=found)
+
+
+# ---------------------------------------------------------------------------------------------
+# The taps of a cell, and of an input cell
+# ---------------------------------------------------------------------------------------------
+
+
+def _output_taps(call: Call, cell: Cell) -> Taps:
+    """Every tap of one cell of the result, in the reference's order."""
+    count, triples = triples_of(call.geometry, call.kind.result, cell)
+    return Taps(count, lambda: _running(call, triples()))
+
+
+def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
+    """Make a `Tap` of each product, with the sum so far."""
+    exact: Any = Fraction(0) if _is_float(call) else 0
+    special: list[float] = []  # products with NaN or infinity, which no rational number can hold
+    for triple in triples:
+        tap = _tap(call, triple)
+        if not tap.in_padding:
+            first, second = _factors(tap)
+            term = exact_product(first, second) if _is_float(call) else first * second
+            if isinstance(term, float):
+                special.append(term)
+            else:
+                exact += term
+        total = round_sum([*special, exact], call.first.dtype)
+        yield replace(tap, running_sum=total)
+
+
+def _input_taps(call: Call, cell: Cell) -> Taps:
+    """Every product that one cell of the first array is part of, and where it is added to."""
+    count, triples = triples_of(call.geometry, call.kind.first, cell, inside=True)
+    return Taps(
+        count,
+        lambda: (_tap(call, t, output_index=t.cells[call.kind.result]) for t in triples()),
+    )
+
+
+def _tap(call: Call, triple: Triple, **more: Any) -> Tap:
+    """One product of the law as a tap, its values looked up."""
+    kind, cells = call.kind, triple.cells
+    first = 0 if triple.in_padding else _scalar(call.first[cells[kind.first]])
+    second = _scalar(call.second[cells[kind.second]])
+    return Tap(
+        filter_index=cells["filters"],
+        input_index=cells[kind.first],
+        in_padding=triple.in_padding,
+        input_value=first,
+        product=0 if triple.in_padding else first * second,
+        **_SECOND[kind.second](cells[kind.second], second),
+        **more,
+    )
+
+
+# a tap names its second factor by what it is
+_SECOND: dict[str, Callable[[Cell, Any], dict[str, Any]]] = {
+    "filters": lambda cell, value: {"filter_value": value},
+    "output": lambda cell, value: {
+        "filter_value": None,
+        "out_backprop_index": cell,
+        "out_backprop_value": value,
+    },
+}
+
+
+def _second(tap: Tap) -> tuple[Cell, Any]:
+    """Cell and value of the second factor."""
+    if tap.out_backprop_index is None:
+        return tap.filter_index, tap.filter_value
+    return tap.out_backprop_index, tap.out_backprop_value
+
+
+def _factors(tap: Tap) -> tuple[Any, Any]:
+    return tap.input_value, _second(tap)[1]
+
+
+_AXES = {"N": "n", "H": "row", "W": "col", "C": "channel"}
+_FILTER_AXES = {"H": "filter_row", "W": "filter_col", "I": "in_channel", "O": "out_channel"}
+_FILTER_AXES |= {"M": "channel_multiplier"}  # of a depthwise filter
+
+
+def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
+    """A cell given by the caller, checked against the shape and counted from 0, in cell order."""
+    shape, layout = call.cells_of(role)
+    words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
+    axes = f"({', '.join(words[letter] for letter in layout)})"
+    try:
+        numbers = [integer(index, name) for index in cell]
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}") from None
+    if len(numbers) != len(shape):
+        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}")
+    for index, size in zip(numbers, shape, strict=True):
+        if not -size <= index < size:
+            raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
+    inside = tuple(index % size for index, size in zip(numbers, shape, strict=True))
+    return call.find(role, inside)
+
+
+def _bias_of(call: Call, cell: Cell) -> Any:
+    return None if call.bias is None else _scalar(call.bias[cell[3]])
+
+
+def _is_float(call: Call) -> bool:
+    return not is_integer(call.first.dtype)
+
+
+def _scalar(value: Any) -> Any:
+    return int(value) if is_integer(value.dtype) else float(value)
+
+
+def _index(cell: Cell | None) -> str:
+    return ",".join(map(str, cell)) if cell is not None else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.7g}" if isinstance(value, float) else str(value)

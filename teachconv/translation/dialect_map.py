@@ -1,0 +1,306 @@
+"""The map of dialects: what each option resolves to, and how each framework says what another says.
+
+Both tables are made by running the code: `option_rows` resolves a call, or is refused; `target_rows`
+translates one. Nothing in them is typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import nn_ops
+from ..dialects import jax, keras, onnx, torch
+from ..dialects.calls import FUNCTIONS
+from .targets import TARGETS
+from .translating import resolve, translate
+
+__all__ = ["OPTIONS", "Probe", "markdown", "option_rows", "plain", "target_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One call whose option is to be shown: a function, shapes, and its own arguments."""
+
+    option: str
+    function: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+    arguments: dict[str, Any]
+
+    @property
+    def dialect(self) -> str:
+        """The framework whose words these are."""
+        return FUNCTIONS[self.function].name.partition(".")[0]
+
+    @property
+    def text(self) -> str:
+        """The arguments as they would be written."""
+        words = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{FUNCTIONS[self.function].name.partition('.')[2]}({words})"
+
+
+# 8 x 8 input, 3 x 3 filter, 2 channels in and 4 out, unless the option needs others
+_NHWC, _NCHW = (1, 8, 8, 2), (1, 2, 8, 8)
+_HWIO, _OIHW = (3, 3, 2, 4), (4, 2, 3, 3)
+_HWOI, _IOHW = (3, 3, 4, 2), (2, 4, 3, 3)
+_TF, _TORCH, _ONNX, _KERAS = (_NHWC, _HWIO), (_NCHW, _OIHW), (_NCHW, _OIHW), (_NHWC, _HWIO)
+_TF_T, _TORCH_T = (_NHWC, _HWOI), (_NCHW, _IOHW)
+_JAX, _JAX_T = (_NCHW, _OIHW), (_NHWC, _HWIO)
+
+
+def _probes(
+    option: str, *entries: tuple[Callable[..., Any], tuple[tuple[int, ...], ...], dict[str, Any]]
+) -> list[Probe]:
+    return [Probe(option, function, shapes, arguments) for function, shapes, arguments in entries]
+
+
+OPTIONS: tuple[Probe, ...] = tuple(
+    probe
+    for group in (
+        _probes(
+            "SAME, stride 1",
+            (nn_ops.conv2d, _TF, {"padding": "SAME"}),
+            (torch.conv2d, _TORCH, {"padding": "same"}),
+            (jax.conv_general_dilated, _JAX, {"window_strides": (1, 1), "padding": "SAME"}),
+            (onnx.conv, _ONNX, {"auto_pad": "SAME_UPPER"}),
+            (keras.conv, _KERAS, {"padding": "same"}),
+        ),
+        _probes(
+            "SAME, stride 2",
+            (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME"}),
+            (torch.conv2d, _TORCH, {"stride": 2, "padding": "same"}),
+            (torch.conv2d, _TORCH, {"stride": 2, "padding": 1}),
+            (jax.conv_general_dilated, _JAX, {"window_strides": (2, 2), "padding": "SAME"}),
+            (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+            (keras.conv, _KERAS, {"strides": 2, "padding": "same"}),
+        ),
+        _probes(
+            "SAME with the odd row at the top",
+            (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME_LOWER"}),
+            (jax.conv_general_dilated, _JAX, {"window_strides": (2, 2), "padding": "SAME_LOWER"}),
+            (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_LOWER"}),
+            (keras.conv, _KERAS, {"strides": 2, "padding": "same_lower"}),
+        ),
+        _probes(
+            "padding that is not the same on both sides",
+            (nn_ops.conv2d, _TF, {"padding": [[0, 0], [0, 1], [2, 0], [0, 0]]}),
+            (torch.conv2d, _TORCH, {"padding": (0, 1, 2, 0)}),
+            (jax.conv_general_dilated, _JAX, {"window_strides": (1, 1), "padding": ((0, 1), (2, 0))}),
+            (onnx.conv, _ONNX, {"pads": [0, 2, 1, 0]}),
+            (keras.conv, _KERAS, {"padding": ((0, 1), (2, 0))}),
+        ),
+        _probes(
+            "negative padding",
+            (nn_ops.conv2d, _TF, {"padding": -1}),
+            (torch.conv2d, _TORCH, {"padding": -1}),
+            (jax.conv_general_dilated, _JAX, {"window_strides": (1, 1), "padding": ((-1, -1), (-1, -1))}),
+            (onnx.conv, _ONNX, {"pads": [-1, -1, -1, -1]}),
+        ),
+        _probes(
+            "stride 2 with dilation 2",
+            (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME", "dilations": 2}),
+            (torch.conv2d, _TORCH, {"stride": 2, "padding": 2, "dilation": 2}),
+            (
+                jax.conv_general_dilated,
+                _JAX,
+                {"window_strides": (2, 2), "padding": "SAME", "rhs_dilation": (2, 2)},
+            ),
+            (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_UPPER", "dilations": [2, 2]}),
+            (keras.conv, _KERAS, {"strides": 2, "padding": "same", "dilation_rate": 2}),
+        ),
+        _probes(
+            "groups, or depthwise with multiplier 2",
+            (nn_ops.depthwise_conv2d, (_NHWC, (3, 3, 2, 2)), {}),
+            (torch.conv2d, (_NCHW, (4, 1, 3, 3)), {"groups": 2}),
+            (
+                jax.conv_general_dilated,
+                (_NCHW, (4, 1, 3, 3)),
+                {"window_strides": (1, 1), "padding": "VALID", "feature_group_count": 2},
+            ),
+            (onnx.conv, (_NCHW, (4, 1, 3, 3)), {"group": 2}),
+            (keras.conv, (_NHWC, (3, 3, 1, 4)), {}),
+        ),
+        _probes(
+            "transposed, SAME, stride 2",
+            (nn_ops.conv2d_transpose, _TF_T, {"strides": 2, "padding": "SAME"}),
+            (
+                nn_ops.conv2d_transpose,
+                _TF_T,
+                {"output_shape": (1, 15, 15, 4), "strides": 2, "padding": "SAME"},
+            ),
+            (torch.conv_transpose2d, _TORCH_T, {"stride": 2, "padding": 1}),
+            (torch.conv_transpose2d, _TORCH_T, {"stride": 2, "padding": 1, "output_padding": 1}),
+            (jax.conv_transpose, _JAX_T, {"strides": (2, 2), "padding": "SAME"}),
+            (onnx.conv_transpose, _TORCH_T, {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+            (onnx.conv_transpose, _TORCH_T, {"strides": [2, 2], "auto_pad": "SAME_LOWER"}),
+            (onnx.conv_transpose, _TORCH_T, {"strides": [2, 2], "output_shape": [16, 16]}),
+            (keras.conv_transpose, _TF_T, {"strides": 2, "padding": "same"}),
+            (keras.conv_transpose, _TF_T, {"strides": 2, "padding": "same", "output_padding": 0}),
+        ),
+        _probes(
+            "transposed, VALID, filter shorter than the stride",
+            (nn_ops.conv2d_transpose, (_NHWC, (1, 1, 4, 2)), {"strides": 3, "padding": "VALID"}),
+            (torch.conv_transpose2d, (_NCHW, (2, 4, 1, 1)), {"stride": 3}),
+            (jax.conv_transpose, (_NHWC, (1, 1, 2, 4)), {"strides": (3, 3), "padding": "VALID"}),
+            (onnx.conv_transpose, (_NCHW, (2, 4, 1, 1)), {"strides": [3, 3], "auto_pad": "VALID"}),
+            (onnx.conv_transpose, (_NCHW, (2, 4, 1, 1)), {"strides": [3, 3], "auto_pad": "SAME_UPPER"}),
+            (keras.conv_transpose, (_NHWC, (1, 1, 4, 2)), {"strides": 3, "padding": "valid"}),
+        ),
+        _probes(
+            "transposed, integer pads of 0",
+            (nn_ops.conv2d_transpose, _TF_T, {"strides": 2, "padding": 0}),
+            (torch.conv_transpose2d, _TORCH_T, {"stride": 2, "padding": 0}),
+            (jax.conv_transpose, _JAX_T, {"strides": (2, 2), "padding": ((0, 0), (0, 0))}),
+            (
+                jax.conv_transpose,
+                _JAX_T,
+                {"strides": (2, 2), "padding": ((0, 0), (0, 0)), "use_consistent_padding": True},
+            ),
+            (onnx.conv_transpose, _TORCH_T, {"strides": [2, 2], "pads": [0, 0, 0, 0]}),
+            (keras.conv_transpose, _TF_T, {"strides": 2, "padding": 0}),
+        ),
+        _probes(
+            "transposed, output_padding from the stride up (dilation 3)",
+            (
+                nn_ops.conv2d_transpose,
+                _TF_T,
+                {"strides": 2, "padding": "VALID", "dilations": 3, "output_padding": 2},
+            ),
+            (torch.conv_transpose2d, _TORCH_T, {"stride": 2, "dilation": 3, "output_padding": 2}),
+            (
+                onnx.conv_transpose,
+                _TORCH_T,
+                {"strides": [2, 2], "dilations": [3, 3], "output_padding": [2, 2]},
+            ),
+            (keras.conv_transpose, _TF_T, {"strides": 2, "dilation_rate": 3, "output_padding": 2}),
+        ),
+        _probes(
+            "zeros between the input's cells, with a stride",
+            (
+                jax.conv_general_dilated,
+                _JAX,
+                {"window_strides": (2, 2), "padding": ((1, 1), (1, 1)), "lhs_dilation": (3, 3)},
+            ),
+        ),
+        _probes(
+            "groups of images",
+            (
+                jax.conv_general_dilated,
+                ((2, 2, 8, 8), _OIHW),
+                {"window_strides": (1, 1), "padding": "SAME", "batch_group_count": 2},
+            ),
+        ),
+    )
+    for probe in group
+)
+
+
+def option_rows() -> list[tuple[str, str, str, str]]:
+    """Return (option, dialect, call, what it resolves to or why it is refused) for every probe."""
+    rows = []
+    for probe in OPTIONS:
+        try:
+            call = resolve(probe.function, *probe.shapes, **probe.arguments)
+        except (ValueError, TypeError) as error:
+            rows.append((probe.option, probe.dialect, probe.text, f"refused: {error}"))
+            continue
+        (top, bottom), (left, right) = call.geometry.padding
+        g = call.geometry
+        if call.op.transposed:
+            kept = f"full[{top} : {top + g.rows.in_size}] of {g.rows.full_size} rows"
+            if (g.rows.pad_before, g.rows.in_size) != (g.cols.pad_before, g.cols.in_size):
+                kept += f", [{left} : {left + g.cols.in_size}] of {g.cols.full_size} columns"
+        else:
+            kept = f"top {top} bottom {bottom} left {left} right {right}"
+        groups = f", {g.groups} groups" if g.groups > 1 else ""
+        stuffed = ", zeros stuffed in first" if call.has_gaps else ""
+        size = "x".join(map(str, call.output_shape))
+        rows.append((probe.option, probe.dialect, probe.text, f"{kept}{groups}{stuffed} -> {size}"))
+    return rows
+
+
+def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return (option, the call in its own words, how each target says it) for every legal probe."""
+    rows = []
+    for probe in OPTIONS:
+        try:
+            ways = [
+                translate(probe.function, *probe.shapes, to=target, **probe.arguments) for target in TARGETS
+            ]
+        except (ValueError, TypeError):
+            continue
+        rows.append((probe.option, f"{probe.dialect}.{probe.text}", tuple(_way(way) for way in ways)))
+    return rows
+
+
+def _way(way: Any) -> str:
+    if not way.possible:
+        return "impossible"
+    target = way._target
+    steps = []
+    if any(map(any, target.pad_input)):
+        steps.append("pad first")
+    if target.split > 1:
+        steps.append("group by group")
+    if way.source.has_gaps and not target.stuffs:
+        steps.append("stuff zeros first")
+    if way.source.batch_groups > 1:
+        steps.append("parts of the batch to channels first")
+    if target.flip != way.source.flip:
+        steps.append("filter flipped")
+    if any(map(any, target.pad_output)):
+        steps.append("crop after")
+    return ", ".join(steps) or "directly"
+
+
+# ---------------------------------------------------------------------------------------------
+# As text and as Markdown
+# ---------------------------------------------------------------------------------------------
+
+_OWN = (
+    "tensorflow: teachconv's own ops, which take TensorFlow's words and, beyond them, SAME_LOWER, negative "
+    "padding and output_padding."
+)
+_OPTION_HEAD = ("dialect", "call", "resolves to")
+
+
+def plain() -> str:
+    """Return both tables as text, for the terminal."""
+    lines, rows = [], option_rows()
+    widths = [max(len(row[i]) for row in rows) for i in (1, 2)]
+    lines += [_OWN]
+    for option in dict.fromkeys(row[0] for row in rows):
+        lines += ["", option]
+        for _, dialect, text, result in (row for row in rows if row[0] == option):
+            lines.append(f"  {dialect:<{widths[0]}}  {text:<{widths[1]}}  {result}")
+    lines += ["", "How each framework says the legal ones (python -m teachconv translate writes the code):"]
+    table = [("call", *TARGETS), *((text, *ways) for _, text, ways in target_rows())]
+    sizes = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines += [
+        "  " + "  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()
+        for row in table
+    ]
+    return "\n".join(lines).lstrip("\n")
+
+
+def markdown() -> str:
+    """Return both tables as Markdown, for the documentation."""
+    lines, rows = ["## What each option resolves to", "", _OWN, ""], option_rows()
+    for option in dict.fromkeys(row[0] for row in rows):
+        lines += [f"### {option}", "", _line(_OPTION_HEAD), _line(["---"] * 3)]
+        for _, dialect, text, result in (row for row in rows if row[0] == option):
+            lines.append(_line((dialect, f"`{text}`", result)))
+        lines.append("")
+    lines += [
+        "## How each framework says it",
+        "",
+        _line(("call", *TARGETS)),
+        _line(["---"] * (len(TARGETS) + 1)),
+    ]
+    lines += [_line((f"`{text}`", *ways)) for _, text, ways in target_rows()]
+    return "\n".join([*lines, ""])
+
+
+def _line(cells: Any) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,291 @@
+"""Reads the convolutions out of an ONNX file: every 2-D Conv and ConvTranspose with its geometry.
+
+Not a runtime: nodes are listed, and one by one compared with what onnxruntime computed for them. Needs
+the package onnx; the comparison, and models whose shapes cannot be inferred, need onnxruntime too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import dispatch, nn_ops
+from ..data.seeded import make_array
+from ..dialects import onnx as dialect
+from ..dialects.calls import ConvCall
+from ..errors import ArgumentError, BackendUnavailable
+from ..truth import bounds
+from ..truth.exact import abs_sum
+from .translating import resolve
+
+__all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
+
+_UNKNOWN = 64  # what a dynamic size other than the batch is taken for, unless `inputs` says otherwise
+_FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxNode:
+    """One Conv or ConvTranspose: its attributes, and what they come to.
+
+    ``call`` is None where the shapes are not known or the node is refused; ``note`` says why. After a
+    check ``bound_fraction`` and ``runtime_fraction`` are the largest errors of teachconv and of
+    onnxruntime as fractions of the bound of float32 summation, and ``passed`` whether both are within.
+    """
+
+    name: str
+    op_type: str
+    attributes: Mapping[str, Any]
+    call: ConvCall | None
+    note: str = ""
+    passed: bool | None = None
+    bound_fraction: float | None = None
+    runtime_fraction: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """The convolutions of a model, in the file's order; ``inputs`` are the shapes they were resolved for."""
+
+    path: Path
+    inputs: Mapping[str, tuple[int, ...]]
+    nodes: tuple[OnnxNode, ...]
+    skipped: int = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether no node failed its check."""
+        return all(node.passed is not False for node in self.nodes)
+
+    _HEAD = ("node", "op", "input", "filter", "strides", "dilations", "groups", "padding", "output", "check")
+
+    def _cells(self, node: OnnxNode) -> tuple[str, ...]:
+        if node.call is None:
+            return (node.name, node.op_type, *[""] * 7, node.note)
+        g = node.call.geometry
+        (top, bottom), (left, right) = g.padding
+        check = node.note
+        if node.passed is not None:
+            verdict = "pass" if node.passed else "FAIL"
+            check = (
+                f"{verdict} {node.bound_fraction:.1g}, onnxruntime {node.runtime_fraction:.1g} of the bound"
+            )
+        return (
+            node.name,
+            node.op_type,
+            _times(node.call.input_shape),
+            _times(node.call.filter_shape),
+            _times(g.strides),
+            _times(g.dilations),
+            str(g.groups),
+            f"{top},{bottom} {left},{right}",
+            _times(node.call.output_shape),
+            check,
+        )
+
+    def _headline(self) -> str:
+        inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
+        skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
+        macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
+        return (
+            f"{self.path.name}: {len(self.nodes)} convolutions for {inputs}, {macs:,} multiply-adds; padding "
+            f"top,bottom left,right{skipped}"
+        )
+
+    def __str__(self) -> str:
+        table = [self._HEAD, *(self._cells(node) for node in self.nodes)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        return "\n".join([self._headline(), *lines])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
+        body = ""
+        for node in self.nodes:
+            body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(node)) + "</tr>"
+        return f"<table><caption>{escape(self._headline())}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _times(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def onnx_model(
+    path: Any,
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    *,
+    check: bool = False,
+    progress: Progress | None = None,
+) -> OnnxModel:
+    """Return every 2-D Conv and ConvTranspose of an ONNX file with its resolved geometry.
+
+    Args:
+        path: the file.
+        inputs: shapes of the model's inputs by name. Without them a dynamic batch is 1 and every other
+            dynamic size 64.
+        check: run each node on its real weights and on the activations that onnxruntime computes for
+            it, from seeded input, and judge both results by the error bound of float32 summation
+            around the result in float64.
+        progress: called with (nodes done, nodes, name of the node) after each node.
+
+    Returns:
+        An `OnnxModel`; ``.nodes`` and, after a check, ``.passed``. It prints as a table.
+
+    Raises:
+        BackendUnavailable: without the package onnx, or onnxruntime where it is needed.
+        ValueError: for an input that the model does not have.
+
+    >>> import teachconv as tc
+    >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
+    """
+    onnx = _import("onnx")
+    model = onnx.load(str(path))
+    weights = _constants(onnx, model.graph)
+    fed = _fix_inputs(model, weights, dict(inputs or {}))
+    nodes = [node for node in model.graph.node if node.op_type in _FUNCTIONS]
+    shapes = _shapes(onnx, model) | {name: array.shape for name, array in weights.items()}
+    flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
+    values: dict[str, np.ndarray] = {}
+    if check or any(node.input[0] not in shapes or node.input[1] not in shapes for node in flat):
+        values = _activations(onnx, model, flat, fed)
+        shapes |= {name: array.shape for name, array in values.items()}
+    found = []
+    for number, node in enumerate(flat):
+        entry = _node(onnx, node, shapes)
+        if check and entry.call is not None:
+            entry = _checked(entry, node, weights | values)
+        found.append(entry)
+        if progress is not None:
+            progress(number + 1, len(flat), entry.name)
+    return OnnxModel(Path(path), fed, tuple(found), len(nodes) - len(flat))
+
+
+def input_names(path: Any) -> list[str]:
+    """Return the names of the inputs that an ONNX model is fed, weights left out."""
+    graph = _import("onnx").load(str(path), load_external_data=False).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    return [info.name for info in graph.input if info.name not in weights]
+
+
+def _import(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError as error:
+        raise BackendUnavailable(f"onnx_model needs the package {name}: pip install {name}") from error
+
+
+def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
+    """Initializers, and the values of Constant nodes, by name."""
+    found = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            found[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
+    return found
+
+
+def _fix_inputs(
+    model: Any, weights: Mapping[str, np.ndarray], wanted: dict[str, Sequence[int]]
+) -> dict[str, tuple[int, ...]]:
+    """Give every input of the model a static shape; return the shapes."""
+    fed = {}
+    for info in model.graph.input:
+        if info.name in weights:
+            continue
+        dims = info.type.tensor_type.shape.dim
+        shape = tuple(
+            dim.dim_value if dim.dim_value > 0 else (1 if axis == 0 else _UNKNOWN)
+            for axis, dim in enumerate(dims)
+        )
+        given = tuple(wanted.pop(info.name, shape))
+        if len(given) != len(shape):
+            raise ArgumentError(f"inputs[{info.name!r}] must have {len(shape)} sizes; got {list(given)}")
+        for dim, size in zip(dims, given, strict=True):
+            dim.ClearField("dim_param")
+            dim.dim_value = size
+        fed[info.name] = given
+    if wanted:
+        raise ArgumentError(f"inputs must be named {', '.join(fed)}; got {', '.join(wanted)}")
+    return fed
+
+
+def _shapes(onnx: Any, model: Any) -> dict[str, tuple[int, ...]]:
+    """The static shapes that ONNX's own inference finds."""
+    graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+    found = {}
+    for info in (*graph.value_info, *graph.input, *graph.output):
+        dims = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+        if dims and min(dims) > 0:
+            found[info.name] = tuple(dims)
+    return found
+
+
+def _activations(
+    onnx: Any, model: Any, nodes: Sequence[Any], fed: Mapping[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    """What onnxruntime computes for the inputs and outputs of the nodes, from seeded input."""
+    runtime = _import("onnxruntime")
+    known = {info.name for info in model.graph.output}
+    wanted = dict.fromkeys(name for node in nodes for name in (*node.input[:2], node.output[0]))
+    constant = {tensor.name for tensor in model.graph.initializer}
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for name in wanted:
+        if name not in known | constant | set(fed):
+            copy.graph.output.append(onnx.ValueInfoProto(name=name))
+    options = runtime.SessionOptions()
+    # every node by itself: a fused one has no output of its own
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = {name: make_array(shape, "float32", "normal", f"onnx {name}") for name, shape in fed.items()}
+    names = [output.name for output in session.get_outputs()]
+    return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
+
+
+def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNode:
+    attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+    attributes = {
+        name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
+    }
+    name = node.name or node.output[0]
+    missing = [part for part in node.input if part and part not in shapes]
+    if missing:
+        note = f"the shape of {', '.join(missing)} is not known"
+        return OnnxNode(name, node.op_type, attributes, None, note)
+    operands = [shapes[part] if part else None for part in node.input]
+    try:
+        call = resolve(_FUNCTIONS[node.op_type], *operands, **attributes)
+    except (ValueError, TypeError) as error:
+        return OnnxNode(name, node.op_type, attributes, None, f"refused: {error}")
+    return OnnxNode(name, node.op_type, attributes, call)
+
+
+def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> OnnxNode:
+    """Judge teachconv's float32 result and onnxruntime's by the float64 result."""
+    arrays = [values[part] if part else None for part in node.input]
+    function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
+    call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
+    wide, _ = nn_ops.call_of(
+        function, tuple(None if array is None else array.astype(np.float64) for array in arrays), attributes
+    )
+    want = dispatch.run_canonical(wide).astype(call.first.dtype)
+    sums = abs_sum(call)
+    # the truth here is a float64 sum, with an error of its own beside that of the float32 sums
+    allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
+    verdicts = [
+        bounds.judge(call.from_caller(result), want, allowed, sums)
+        for result in (dispatch.run(call), values[node.output[0]])
+    ]
+    ours, theirs = (float(verdict.fraction.max(initial=0.0)) for verdict in verdicts)
+    passed = all(verdict.passed for verdict in verdicts)
+    return replace(entry, passed=passed, bound_fraction=ours, runtime_fraction=theirs)

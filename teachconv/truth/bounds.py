@@ -1,0 +1,311 @@
+"""A-priori error bounds: how far a floating-point result may lie from the exact sum, and no further.
+
+Every comparison in teachconv is judged by these, never by a tolerance that happens to pass. The
+reference is the exact sum rounded once; a backend sums K terms in some order in its accumulator type
+of unit roundoff u, so each of its cells obeys
+
+    |error| <= gamma_K * sum |x||w| + K * eta,        gamma_K = K u / (1 - K u)
+
+(N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1; eta, the smallest
+subnormal, for products that underflow). Fused multiply-adds and any order of summation are covered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log2, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ..dtypes import FloatFormat, accumulator, float_format
+from ..geometry import AxisGeometry, Conv2DGeometry
+from ..kinds import Kind
+
+__all__ = [
+    "Verdict",
+    "direct",
+    "fft",
+    "gamma",
+    "judge",
+    "tensor",
+    "tf32",
+    "winograd2",
+    "winograd4",
+]
+
+
+def gamma(terms: int, unit_roundoff: float) -> float:
+    """Return gamma_K = K u / (1 - K u), the relative error of a sum of K products; inf if K u >= 1."""
+    ku = terms * unit_roundoff
+    return ku / (1 - ku) if ku < 1 else inf
+
+
+def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
+    """Bound the error of direct summation, cell by cell, before any last rounding.
+
+    ``abs_sum`` holds sum |x||w| of each cell, ``terms`` is the number K of its terms (bias counted),
+    ``dtype`` the data's type. Holds for every algorithm that multiplies each x by its w once and adds.
+
+    >>> bool(direct(np.array(1.0), 9, "float32") < 9.1 * 2.0**-24)
+    True
+    """
+    form = float_format(accumulator(dtype))
+    return gamma(terms, form.unit_roundoff) * abs_sum + terms * form.smallest_subnormal
+
+
+def fft(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of a convolution by FFT: one number per image and result channel.
+
+    Normwise: with transforms of N points, each of relative 2-norm error e = L h / (1 - L h), L =
+    log2 N, h = u + gamma_4 (sqrt 2 + u) (Higham, theorem 24.2; doubled here, for the radices up to 11
+    that the transform uses: sqrt(r) gamma_{r+2} <= 2 h log2 r), the product of two spectra has error
+    2e + e^2 + sqrt(2) gamma_4 in the 1-norm relative to N ||x||_2 ||w||_2, and the inverse transform
+    adds e ||x * w||_2 <= e sqrt(K) ||x||_2 ||w||_2, K the length of the shorter operand. Planes are
+    transformed one by one and their results summed, which adds gamma of their number.
+    """
+    form = float_format(accumulator(dtype))
+    u, gamma4 = form.unit_roundoff, gamma(4, form.unit_roundoff)
+    rows, cols = geometry.rows, geometry.cols
+    depth = max(geometry.filters_shape[2], geometry.out_channels // geometry.groups)
+    points = 2 * _span(rows) * _span(cols)
+    step = 2 * (u + gamma4 * (sqrt(2) + u)) * log2(points)
+    if step >= 1:
+        return np.array(inf)
+    e = step / (1 - step)
+    shorter, planes = rows.filter_size * cols.filter_size, depth
+    if kind.sums_images:
+        shorter, planes = rows.out_size * cols.out_size, geometry.batch
+    factor = (2 * e + e * e + sqrt(2) * gamma4 + e * sqrt(shorter)) * (1 + e)
+    factor += (1 + factor) * gamma(planes, u)
+    with np.errstate(over="ignore"):
+        return factor * _norms(kind, first, second, geometry) + points * form.smallest_subnormal
+
+
+def winograd2(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of Winograd's F(2x2, 3x3), cell by cell.
+
+    An output tile is A' [sum over c of (G g G') * (B' d B)] A. Each of its numbers comes out of two
+    additions for B', four for G, C products and sums, four additions for A', so its error is at most
+    gamma_{C+12} times the same expression with every number and every matrix entry replaced by its
+    absolute value (Higham, section 3.1; B. Barabasz et al., Error Analysis and Improving the Accuracy of
+    Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020, does it normwise). For the input
+    gradient the same holds of the convolution of dy with the flipped, transposed filter.
+    """
+    return _winograd(kind, first, second, geometry, dtype, 2, 12)
+
+
+def winograd4(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of Winograd's F(4x4, 3x3), cell by cell: as `winograd2`, with larger transforms.
+
+    A row of B' has at most four entries (a product with 5, three additions), one of G three that are
+    rounded themselves (entry, product, two additions), one of A' five (four additions); each is applied
+    twice. With the C products and sums that is gamma_{C+25} and less than gamma_{C+32}.
+    """
+    return _winograd(kind, first, second, geometry, dtype, 4, 32)
+
+
+def _winograd(
+    kind: Kind,
+    first: np.ndarray,
+    second: np.ndarray,
+    geometry: Conv2DGeometry,
+    dtype: Any,
+    tile: int,
+    roundings: int,
+) -> np.ndarray:
+    form = float_format(accumulator(dtype))
+    rows, cols = geometry.rows, geometry.cols
+    data, w = (np.where(np.isfinite(array), np.abs(array), 0).astype(np.float64) for array in (first, second))
+    pads, sizes = (rows.pad_before, cols.pad_before), (rows.out_size, cols.out_size)
+    if kind.scatters:
+        w = w[::-1, ::-1].swapaxes(2, 3)
+        pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
+    scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
+    data, w = (
+        data * scales[0],
+        w * scales[1],
+    )  # squares of large numbers would overflow: zeros times that are NaN
+    tiles = [-(-size // tile) for size in sizes]
+    padded = np.zeros((len(data), tile * tiles[0] + 2, tile * tiles[1] + 2, data.shape[3]))
+    inside, source = [], []
+    for axis in (0, 1):  # padded[0] is input index -pad
+        start, stop = max(0, pads[axis]), min(padded.shape[1 + axis], data.shape[1 + axis] + pads[axis])
+        inside.append(slice(start, max(start, stop)))
+        source.append(slice(start - pads[axis], max(start, stop) - pads[axis]))
+    padded[:, inside[0], inside[1]] = data[:, source[0], source[1]]
+    b, g, a = _WINOGRAD[tile]
+    d = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
+    v = np.einsum("ai,ntucij,bj->abntuc", b, d, b)  # d: batch, tile, tile, channel, tile + 2, tile + 2
+    u = np.einsum("ai,ijco,bj->abco", g, w, g)
+    m = np.einsum("abntuc,abco->abntuo", v, u)
+    y = np.einsum("pa,abntuo,qb->ntpuqo", a, m, a)
+    y = y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
+    steps = data.shape[3] + roundings
+    underflow = (tile + 2) ** 2 * steps * form.smallest_subnormal * (a.sum(axis=1).max() / (tile + 1)) ** 2
+    with np.errstate(over="ignore"):
+        return np.asarray(gamma(steps, form.unit_roundoff) * y / scales[0] / scales[1] + underflow)
+
+
+def _table(*rows: str) -> np.ndarray:
+    """Return a matrix written in rows, its entries as "5" or "1/6"."""
+    parts = [[entry.partition("/") for entry in row.split()] for row in rows]
+    return np.array([[float(top) / float(bottom or 1) for top, _, bottom in row] for row in parts])
+
+
+# the absolute values of the entries of B', G and A', by the size of the tile
+_WINOGRAD = {
+    2: (
+        _table("1 0 1 0", "0 1 1 0", "0 1 1 0", "0 1 0 1"),
+        _table("1 0 0", "1/2 1/2 1/2", "1/2 1/2 1/2", "0 0 1"),
+        _table("1 1 1 0", "0 1 1 1"),
+    ),
+    4: (
+        _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
+        _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
+        _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
+    ),
+}
+
+
+def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
+    """Bound the error of sums on tensor cores, cell by cell, before the last rounding.
+
+    Products of half types are exact in float32. One instruction adds n >= 4 of them to a running sum: all
+    are aligned to the largest and what hangs over is cut off, at worst one unit 2u of the largest for each
+    of the n + 1 numbers, and once more when the sum is normalised: (n + 2) 2u sum |x||w|, which is at most
+    3u a product. Sums are padded with zeros to whole instructions, of at most 16 products:
+    gamma_{3 (K + 16)}.
+
+    (M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer
+    Science 7:e330, 2021, sections 3 and 4: products exact, no rounding but truncation, subnormals kept. They
+    measured V100, T4 and A100; later cards keep more bits.)
+
+    >>> bool(tensor(np.array(1.0), 9, "float16") < 76 * 2.0**-24)
+    True
+    """
+    form = float_format(accumulator(dtype))
+    steps = 3 * (terms + 16)
+    return gamma(steps, form.unit_roundoff) * abs_sum + steps * form.smallest_subnormal
+
+
+def tf32(abs_sum: np.ndarray, terms: int, largest: float) -> np.ndarray:
+    """Bound the error of float32 sums whose factors are rounded to TF32, cell by cell.
+
+    Each factor keeps 11 bits of its significand, rounded to nearest: (1 + 2^-11)^2 - 1 a product. Below
+    2^-126 it may be lost altogether; ``largest`` is max |x| + max |w|, what it would have been multiplied
+    with. The sums are those of `tensor`.
+
+    >>> bool(tf32(np.array(1.0), 9, 1.0) > 2.0**-10)
+    True
+    """
+    rounding = 2.0**-10 + 2.0**-22
+    lost = terms * 2.0**-126 * largest if np.isfinite(largest) else 0.0
+    return tensor(abs_sum * (1 + rounding), terms, "float32") + rounding * abs_sum + lost
+
+
+def _span(axis: AxisGeometry) -> int:
+    """At least the length of the padded transform along one axis."""
+    return max(axis.in_size, axis.full_size) + 2 * axis.effective_filter + abs(axis.pad_before)
+
+
+def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+    """||x||_2 ||w||_2 over what one transform sees, in a shape that broadcasts to the result."""
+    g = geometry.groups
+
+    def norms(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        # plain squares would overflow or underflow for large and small data
+        scale = np.abs(array).max(initial=0.0) or 1.0
+        return np.asarray(scale * np.sqrt(((array / scale) ** 2).sum(axis=axes)))
+
+    # where a number is not finite the transform is not used, and the bound of direct summation holds
+    a, b = (np.where(np.isfinite(array), array, 0).astype(np.float64) for array in (first, second))
+    if kind.sums_images:
+        x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
+        dy = norms(b, (1, 2)).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]
+        products = (x * dy).sum(axis=0)  # [groups, in / groups, out / groups]
+        return np.asarray(products.transpose(1, 0, 2).reshape(1, 1, products.shape[1], -1))
+    images = norms(a.reshape(*a.shape[:3], g, -1), (1, 2, 4))  # [batch, groups]
+    w = b.reshape(*b.shape[:3], g, -1)  # [rows, cols, in / groups, groups, out / groups]
+    filters = norms(w, (0, 1, 2)) if kind.gathers else norms(w, (0, 1, 4)).T
+    return np.asarray((images[:, :, None] * filters).reshape(len(a), 1, 1, -1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What `judge` found, cell by cell: arrays of the result's shape, and the worst of each.
+
+    ``passed`` is the verdict, ``error`` the absolute error, ``fraction`` the error as a fraction of its
+    bound, ``ulps`` the error in units in the last place of the larger number; ``may_overflow`` marks cells
+    whose sum of absolute terms exceeds the type, where infinity or NaN is no failure.
+    """
+
+    ok: np.ndarray
+    error: np.ndarray
+    fraction: np.ndarray
+    ulps: np.ndarray
+    may_overflow: np.ndarray
+
+    @property
+    def passed(self) -> bool:
+        """Whether every cell lies within its bound."""
+        return bool(self.ok.all())
+
+
+def judge(
+    got: np.ndarray,
+    want: np.ndarray,
+    error_bound: np.ndarray | float = 0.0,
+    abs_sum: np.ndarray | float = 0.0,
+) -> Verdict:
+    """Compare a result with the reference's, cell by cell.
+
+    ``want`` is the exact result rounded once; ``error_bound`` bounds the error before the last
+    rounding (see `direct`), and the roundings of both sides are added here. Integers must be equal.
+    Where the reference is NaN or infinite, kind and sign must agree. ``abs_sum`` says where an
+    intermediate sum may overflow.
+
+    >>> verdict = judge(np.float32([1, 2]), np.float32([1, 2.5]), 0.1)
+    >>> verdict.passed, verdict.ok.tolist()
+    (False, [True, False])
+    """
+    if want.dtype.kind in "iu":
+        error = np.abs(got.astype(object) - want.astype(object)).astype(np.float64)
+        fraction = np.where(error == 0, 0.0, inf)
+        return Verdict(error == 0, error, fraction, error, np.zeros(want.shape, bool))
+    form, sums = float_format(want.dtype), float_format(accumulator(want.dtype))
+    g, w = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        allowed = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
+        last = _half_ulp(w, allowed, form)
+        # the reference rounds once; a sum held in a wider type is rounded once more
+        allowed = allowed + (last if sums == form else 2 * last)
+        finite = np.isfinite(w)
+        error = np.where(finite, np.abs(g - w), 0.0)
+        same_kind = np.where(np.isnan(w), np.isnan(g), g == w)
+        ok = np.where(finite, error <= allowed, same_kind)
+        largest = form.largest * (1 - 4 * form.unit_roundoff)
+        may_overflow = np.broadcast_to(np.asarray(abs_sum) >= largest, w.shape)
+        ok = ok | (may_overflow & (~np.isfinite(g) | ~finite))
+        error = np.where(ok & ~np.isfinite(g), 0.0, np.where(ok | finite, error, inf))
+        error = np.where(np.isnan(error), inf, error)
+        fraction = np.where(error == 0, 0.0, error / allowed)
+        # in ulps of the larger of the two: next to an exact zero every number is far away
+        size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
+        ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
+    return Verdict(ok, error, fraction, ulps, may_overflow)
+
+
+def _half_ulp(value: np.ndarray, error: Any, form: FloatFormat) -> np.ndarray:
+    """At most this much is lost where a number within ``error`` of ``value`` is rounded."""
+    magnitude = np.minimum(np.abs(value) + error, form.largest)
+    exponent = np.frexp(magnitude)[1] - form.precision
+    exponent = np.where(magnitude == 0, form.smallest_exponent, exponent)
+    return np.asarray(np.ldexp(0.5, np.maximum(exponent, form.smallest_exponent)))

@@ -1,0 +1,1 @@
+"""Checks calls: every backend against the reference, with a diagnosis, on named cases."""

@@ -1,0 +1,320 @@
+"""Diffs backends, and arrays from elsewhere, against the reference: judged by a bound, with a diagnosis.
+
+A comparison that fails is run again with each of the usual mistakes made on purpose (filter flipped,
+padding on the other side, ...); the mistake whose result fits the bound is named. Named causes come
+before a bare shift.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import backends as backend_table
+from .. import dispatch, nn_ops
+from ..devices import call_on_host, to_host
+from ..dispatch import Call
+from ..dtypes import accumulator, float_format, is_integer
+from ..errors import ArgumentTypeError, ContractError
+from ..inspection.explaining import Explanation, explain
+from ..truth import bounds
+from ..truth.exact import abs_sum
+from .cases import CASES, Case
+from .mistakes import Diagnosis, diagnose, diagnose_shape
+
+__all__ = ["DiffReport", "DiffRow", "Truth", "check_cases", "diff"]
+
+Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
+
+
+@dataclass(frozen=True, eq=False)
+class DiffRow:
+    """One result beside the reference's.
+
+    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place;
+    ``bound_fraction`` is the largest error as a fraction of its bound, 1 or less where ``passed``.
+    ``first_bad`` and ``worst`` are cells (NHWC; a filter gradient's as the filter; of a dialect as its
+    arrays are indexed), None where there is none. ``diagnosis`` is None or the mistake that explains the
+    failure. ``seconds`` is the time of one run, ``note`` what else there is to say.
+    """
+
+    name: str
+    algorithm: str
+    passed: bool
+    max_abs: float = 0.0
+    max_ulps: float = 0.0
+    bound_fraction: float = 0.0
+    first_bad: Cell | None = None
+    worst: Cell | None = None
+    diagnosis: Diagnosis | None = None
+    seconds: float | None = None
+    note: str = ""
+    _explain: Callable[[Cell], Explanation] | None = field(default=None, repr=False)
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """The first bad cell explained, else the worst: every product that it should be the sum of."""
+        cell = self.first_bad or self.worst
+        return None if cell is None or self._explain is None else self._explain(cell)
+
+
+@dataclass(frozen=True, eq=False)
+class DiffReport:
+    """Every backend and algorithm beside the reference; ``passed`` where all rows did."""
+
+    title: str
+    rows: tuple[DiffRow, ...]
+    reference_seconds: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row lies within its bound."""
+        return all(row.passed for row in self.rows)
+
+    _HEAD = ("backend", "algorithm", "", "max abs", "max ulps", "of bound", "time", "worst cell", "")
+
+    def _cells(self, row: DiffRow) -> tuple[str, ...]:
+        cell = row.first_bad if not row.passed else row.worst
+        remark = "; ".join(filter(None, [str(row.diagnosis) if row.diagnosis else "", row.note]))
+        return (
+            row.name,
+            row.algorithm,
+            "pass" if row.passed else "FAIL",
+            f"{row.max_abs:.2g}",
+            f"{row.max_ulps:.3g}",
+            f"{row.bound_fraction:.2g}",
+            "" if row.seconds is None else _time(row.seconds),
+            "" if cell is None else ",".join(map(str, cell)),
+            remark,
+        )
+
+    def __str__(self) -> str:
+        table = [self._HEAD, *(self._cells(row) for row in self.rows)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
+        lines = [self.summary]
+        for row in table:
+            cells = [row[i].ljust(widths[i]) if i < 3 else row[i].rjust(widths[i]) for i in range(8)]
+            lines.append("  ".join([*cells, row[8]]).rstrip())
+        return "\n".join(lines)
+
+    @property
+    def summary(self) -> str:
+        """One line: what was compared, and whether it passed."""
+        failed = sum(not row.passed for row in self.rows)
+        verdict = "all pass" if not failed else f"{failed} of {len(self.rows)} FAIL"
+        base = "" if self.reference_seconds is None else f" (reference: {_time(self.reference_seconds)})"
+        return f"{self.title} against the reference{base}: {verdict}"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
+        body = ""
+        for row in self.rows:
+            cells = "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row))
+            body += f"<tr>{cells}</tr>" if row.passed else f"<tr style='font-weight:bold'>{cells}</tr>"
+        return f"<table><caption>{escape(self.summary)}</caption><tr>{head}</tr>{body}</table>"
+
+
+def diff(
+    op: Callable[..., Any],
+    *args: Any,
+    backends: Iterable[Any] | None = None,
+    against: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> DiffReport:
+    """Compare backends, and arrays from elsewhere, with the reference on one call.
+
+    Args:
+        op: any op of teachconv; the other arguments are its own.
+        backends: names, or modules that keep the contract of `teachconv.backends`; None for every
+            backend that can run here. Each of its algorithms that fits the call is a row.
+        against: arrays by name, such as {"my port": y}: the output of another framework, in the
+            layout that the op returns. Judged by the bound of direct summation.
+
+    Returns:
+        A `DiffReport`: ``.passed`` and ``.rows``. What a backend does wrong is a failed row with a
+        diagnosis, never an exception.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
+    >>> w = np.arange(9, dtype="float32").reshape(3, 3, 1, 1)
+    >>> flipped = tc.conv2d(x, w[::-1, ::-1])
+    >>> report = tc.diff(tc.conv2d, x, w, against={"my port": flipped})
+    >>> report.passed, report.rows[-1].diagnosis.code
+    (False, 'flipped_filter')
+    """
+    args, kwargs = call_on_host(args, kwargs)
+    call, _ = nn_ops.call_of(op, args, kwargs)
+
+    def explain_cell(cell: Cell) -> Explanation:
+        return explain(op, *args, at=cell, **kwargs)
+
+    start = time.perf_counter()
+    want = dispatch.run_canonical(call, "reference")
+    seconds = time.perf_counter() - start
+    truth = Truth(call, want, explain_cell)
+    rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
+    for name, array in dict(against or {}).items():
+        rows.append(truth.row(str(name), "", _their_array(array, name)))
+    return DiffReport(call.title or call.op.name, tuple(rows), seconds)
+
+
+def check_cases(
+    modules: Iterable[Any] | None = None,
+    dtype: str = "float32",
+    data: str = "normal",
+    cases: Iterable[Case] = CASES,
+) -> list[DiffRow]:
+    """Run the case table with one dtype and one kind of data; a row's name says which problem it is."""
+    rows = []
+    for case in cases:
+        for problem in case.problems(dtype, data):
+            report = diff(problem.op, *problem.args, backends=modules, **problem.kwargs)
+            label = f"{problem.name}, {dtype} {data}"
+            rows += [replace(row, name=f"{row.name}: {label}") for row in report.rows]
+    return rows
+
+
+class Truth:
+    """The reference's result of one call, and what it takes to judge another result by it.
+
+    Args:
+        call: the call.
+        want: the reference's result, as a backend returns it.
+        explain_cell: explains one cell of the result, or None where nobody asks.
+    """
+
+    def __init__(
+        self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation] | None = None
+    ) -> None:
+        self.call, self.want, self._explain = call, want, explain_cell
+        self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+
+    def bound(self, error: str) -> np.ndarray:
+        """The bound of one kind of algorithm, cell by cell."""
+        call, dtype = self.call, self.want.dtype
+        if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.backend_shape):
+            return np.zeros(())
+        direct = bounds.direct(self.abs_sum, call.terms, dtype)
+        if error == "direct":
+            return direct
+        if error == "tensor":
+            return bounds.tensor(self.abs_sum, call.terms, dtype)
+        if error == "tf32":
+            return bounds.tf32(self.abs_sum, call.terms, _largest(call.first) + _largest(call.second))
+        function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
+        transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
+        # data that a transform cannot hold are summed directly instead; and a bias is added at the end
+        last = float_format(accumulator(dtype)).unit_roundoff * self.abs_sum
+        return np.maximum(direct, transformed) + last
+
+    def _name(self, cell: Cell) -> Cell | None:
+        """A cell of the result as the caller numbers it."""
+        return self.call.name(self.call.kind.result, cell)
+
+    def row(
+        self,
+        name: str,
+        algorithm: str,
+        got: np.ndarray,
+        error: str = "direct",
+        seconds: float | None = None,
+    ) -> DiffRow:
+        """Judge one result, given in the caller's layout."""
+        shape = tuple(self.call.result_shape)
+        if got.shape != shape:
+            wrong = diagnose_shape(self.call, got, self.want, self.bound(error))
+            return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
+        got = self.call.from_caller(got)
+        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum)
+        if not got.size:
+            return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
+        worst = self._name(_first(verdict.fraction == verdict.fraction.max()))
+        first_bad = None if verdict.passed else self._name(_first(~verdict.ok))
+        found: Diagnosis | None = None
+        if not verdict.passed:
+            found = diagnose(self.call, got, self.want, self.bound(error))
+        note = "some sums may overflow" if verdict.may_overflow.any() else ""
+        return DiffRow(
+            name,
+            algorithm,
+            verdict.passed,
+            float(verdict.error.max()),
+            float(verdict.ulps.max()),
+            float(verdict.fraction.max()),
+            first_bad,
+            worst if verdict.error.any() else None,
+            found,
+            seconds,
+            note,
+            self._explain,
+        )
+
+
+def _backend_rows(name: str, module: Any, truth: Truth) -> Iterable[DiffRow]:
+    call, dtype = truth.call, truth.call.first.dtype.name
+    fitting = [a for a in module.ALGORITHMS if a.fits(call.kind, dtype, call.geometry)]
+    if not fitting:
+        yield DiffRow(name, "", True, note=f"has no {call.kind} for {dtype}")
+    for algorithm in fitting:
+        try:
+            start = time.perf_counter()
+            result = dispatch.run_canonical(call, module, algorithm.name)
+            seconds = time.perf_counter() - start
+            if seconds < 1:  # the first run pays for imports and caches
+                start = time.perf_counter()
+                dispatch.run_canonical(call, module, algorithm.name)
+                seconds = time.perf_counter() - start
+            result = np.asarray(result)
+        except ContractError as error:  # of a result of another size the diagnosis says more
+            result = np.asarray(error.result)
+            if result.shape == call.backend_shape:
+                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=str(error))
+                continue
+            seconds = None
+        except Exception as error:  # a backend under test may do anything; a diff reports it
+            note = f"raised {type(error).__name__}: {error}"
+            yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
+            continue
+        if result.shape == call.backend_shape:
+            result = call.to_caller(result)
+        yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
+
+
+def _modules(backends: Iterable[Any] | None) -> list[tuple[str, Any]]:
+    if backends is None:
+        names = [name for name in backend_table.TABLE if name != "reference"]
+        return [(name, backend_table.get(name)) for name in names if not backend_table.why_not(name)]
+    if isinstance(backends, (str, ModuleType)):
+        backends = [backends]
+    found = [dispatch.find_backend(backend) for backend in backends]
+    return [(name.rpartition(".")[2], module) for name, module in found]
+
+
+def _their_array(array: Any, name: Any) -> np.ndarray:
+    try:
+        result = np.asarray(to_host(array))
+    except Exception as error:
+        raise ArgumentTypeError(f"against[{name!r}] must be an array: {error}") from error
+    if result.dtype.kind not in "iuf" and result.dtype.name != "bfloat16":
+        raise ArgumentTypeError(f"against[{name!r}] must be an array of numbers; got dtype {result.dtype}")
+    return result
+
+
+def _largest(array: np.ndarray) -> float:
+    """The largest finite number, without its sign."""
+    sizes = np.abs(array.astype(np.float64))
+    return float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
+
+
+def _first(where: np.ndarray) -> Cell:
+    return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:,.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"

@@ -1,0 +1,295 @@
+"""One suite for every backend and algorithm: the common cases, random shapes, odd data, the adjoint."""
+
+import numpy as np
+import pytest
+from helpers import backend_algorithms, only, problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.data.seeded import make_array
+from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
+from teachconv.truth import bounds
+from teachconv.verification.cases import CASES
+
+BACKENDS = list(backend_algorithms())
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
+
+
+def check(op, args, kwargs, backend, algorithm):
+    """Diff one algorithm against the reference; the reference itself is checked in test_reference."""
+    call, _ = tc.nn_ops.call_of(op, args, kwargs)
+    if not algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
+        with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
+            op(*args, **kwargs, backend=backend, algorithm=algorithm.name)
+        return None  # refused by name, which is what it should do
+    report = tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs)
+    rows = report.rows
+    assert [row.algorithm for row in rows] == [algorithm.name]
+    assert rows[0].passed, f"{report}\n{rows[0].explanation}"
+    return rows[0]
+
+
+@pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(DTYPES)))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_cases(case, dtype, backend, algorithm):
+    for problem in case.problems(dtype, "integers" if dtype == "int64" else "normal"):
+        check(problem.op, problem.args, problem.kwargs, backend, algorithm)
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+@pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
+def test_odd_data(data, backend, algorithm):
+    for case in CASES[::2]:
+        for problem in case.problems("float32", data):
+            row = check(problem.op, problem.args, problem.kwargs, backend, algorithm)
+            if row and data == "integers" and algorithm.error == "direct":
+                assert row.max_abs == 0  # sums of small integers are exact in any order
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+@pytest.mark.parametrize("data", ["scaled", "tiny", "huge", "nonfinite"])
+def test_odd_data_in_float64(data, backend, algorithm):
+    for case in CASES[1::9]:
+        for problem in case.problems("float64", data):
+            check(problem.op, problem.args, problem.kwargs, backend, algorithm)
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+@settings(max_examples=40)
+@given(data=st.data(), layout=st.sampled_from(["NHWC", "NCHW"]))
+def test_random_shapes(backend, algorithm, data, layout):
+    problem = data.draw(problems(algorithm=algorithm))
+    dtype = data.draw(st.sampled_from(algorithm.dtypes))
+    g = conv2d_geometry(**problem)
+    x, w, dy = (
+        make_array(shape, dtype, "integers", name)
+        for shape, name in ((g.input_shape, "x"), (g.filters_shape, "w"), (g.output_shape, "dy"))
+    )
+    if layout == "NCHW":
+        x, dy = x.transpose(0, 3, 1, 2), dy.transpose(0, 3, 1, 2)
+    common = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    common |= {"data_format": layout}
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        if check(op, args, common, backend, algorithm) is None:
+            continue
+        want = op(*args, **common, backend="reference")
+        got = op(*args, **common, backend=backend, algorithm=algorithm.name)
+        assert got.dtype == want.dtype
+        assert got.flags.c_contiguous
+        if algorithm.error == "direct":
+            assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(["int64"])))
+@settings(max_examples=25)
+@given(problem=problems())
+def test_adjoint_identity(backend, algorithm, dtype, problem):
+    """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, so exactly."""
+    g = conv2d_geometry(**problem)
+    x, w, dy = (
+        make_array(shape, "int64", "integers", name)
+        for shape, name in ((g.input_shape, "x"), (g.filters_shape, "w"), (g.output_shape, "dy"))
+    )
+    options = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    options |= {"backend": backend, "algorithm": algorithm.name}
+    y = tc.conv2d(x, w, **options)
+    dx = tc.conv2d_backprop_input(x.shape, w, dy, **options)
+    dw = tc.conv2d_backprop_filter(x, w.shape, dy, **options)
+    transposed = tc.conv2d_transpose(dy, w, x.shape, **options)
+    assert (y * dy).sum() == (x * dx).sum() == (w * dw).sum()
+    assert np.array_equal(transposed, dx)
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+def test_any_memory_layout_gives_the_same_result(backend, algorithm):
+    x = make_array((2, 6, 7, 4), "float32", "integers", "x")
+    depth = {"depthwise": 1, "winograd2": 4}.get(algorithm.name, 2)
+    w = make_array((3, 3, depth, 8), "float32", "integers", "w")
+    options = {"padding": "SAME", "backend": backend, "algorithm": algorithm.name}
+    if FORWARD not in algorithm.kinds:
+        options["algorithm"] = None
+    want = tc.conv2d(x, w, **options)
+
+    class Subclass(np.ndarray):
+        pass
+
+    misaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape)
+    assert not misaligned.flags.aligned
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    variants = [
+        np.asfortranarray(x),
+        np.repeat(x, 2, axis=1)[:, ::2],
+        x[:, ::-1, ::-1].copy()[:, ::-1, ::-1],
+        read_only,
+        x.astype(">f4"),
+        misaligned,
+        x.view(Subclass),
+        np.ma.masked_array(x),
+    ]
+    for variant in variants:
+        assert np.array_equal(tc.conv2d(variant, w, **options), want)
+    for variant in (np.asfortranarray(w), w[::-1].copy()[::-1], w.astype(">f4")):
+        assert np.array_equal(tc.conv2d(x, variant, **options), want)
+    broadcast = np.broadcast_to(x[:1, :1], x.shape)
+    assert np.array_equal(tc.conv2d(broadcast, w, **options), tc.conv2d(broadcast.copy(), w, **options))
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+def test_out_is_written_and_returned(backend, algorithm):
+    options = {"padding": "SAME", "backend": backend, "algorithm": algorithm.name}
+    if algorithm.name == "depthwise" or "conv2d" not in algorithm.kinds:
+        options["algorithm"] = None
+    x, w = np.ones((1, 4, 5, 2), np.float32), np.ones((3, 3, 2, 3), np.float32)
+    want = tc.conv2d(x, w, **options)
+    for out in (np.full((1, 4, 5, 3), 7, np.float32), np.full((1, 4, 5, 6), 7, np.float32)[..., ::2]):
+        assert tc.conv2d(x, w, **options, out=out) is out
+        assert np.array_equal(out, want)
+    out = np.empty((1, 3, 4, 5), np.float32)
+    got = tc.conv2d(x.transpose(0, 3, 1, 2), w, **options, data_format="NCHW", out=out)
+    assert got is out
+    assert np.array_equal(out, want.transpose(0, 3, 1, 2))
+    options["algorithm"] = None
+    out = np.empty((3, 3, 2, 1), np.float32)
+    tc.depthwise_conv2d_backprop_filter(x, (3, 3, 2, 1), x, **options, out=out)
+    assert np.array_equal(out, tc.depthwise_conv2d_backprop_filter(x, (3, 3, 2, 1), x, **options))
+
+
+def test_lists_and_other_libraries_arrays():
+    assert tc.conv2d([[[[2]]]], [[[[3]]]]).dtype == np.int32
+    assert tc.conv2d([[[[2.0]]]], [[[[3.0]]]]).dtype == np.float64
+
+    class SpeaksArray:
+        def __array__(self, dtype=None, copy=None):
+            return np.full((1, 1, 1, 1), 2, np.float32)
+
+    class SpeaksDlpack:
+        array = np.full((1, 1, 1, 1), 2, np.float32)
+
+        def __dlpack__(self, **kwargs):
+            return self.array.__dlpack__(**kwargs)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    w = np.full((1, 1, 1, 1), 3, np.float32)
+    assert tc.conv2d(SpeaksArray(), w).item() == 6
+    assert tc.conv2d(SpeaksDlpack(), w).item() == 6
+
+
+@pytest.mark.parametrize("backend", ["reference", "cython"])
+def test_bits_depend_neither_on_threads_nor_on_the_batch(backend):
+    if tc.backends.why_not(backend):
+        pytest.skip(tc.backends.why_not(backend))
+    shapes = [((4, 9, 8, 5), (3, 3, 5, 7), 1)]
+    if backend == "cython":
+        shapes += [
+            ((3, 40, 44, 16), (3, 3, 16, 24), 1),
+            ((3, 30, 30, 32), (3, 3, 1, 32), 1),
+            ((3, 7, 7, 96), (3, 3, 96, 128), 1),
+            ((5, 33, 31, 8), (4, 4, 8, 40), 2),
+        ]
+    for x_shape, w_shape, strides in shapes:
+        x, w = make_array(x_shape, "float32", "normal", "x"), make_array(w_shape, "float32", "normal", "w")
+        options = {"strides": strides, "padding": "SAME", "backend": backend}
+        dy = tc.conv2d(x, w, strides, "SAME", backend="numpy")
+        geometry = conv2d_geometry(x_shape, w_shape, strides, "SAME")
+        for algorithm in (None, *tc.backends.get(backend).ALGORITHMS):
+            options["algorithm"] = None if algorithm is None else algorithm.name
+
+            def fits(kind, algorithm=algorithm, geometry=geometry):
+                return algorithm is None or algorithm.fits(kind, "float32", geometry)
+
+            runs = []
+            for threads in (1, 2, 3):
+                tc.set_num_threads(threads)
+                results = []
+                if fits(FORWARD):
+                    results.append(tc.conv2d(x, w, **options))
+                    images = [tc.conv2d(x[n : n + 1], w, **options) for n in range(len(x))]
+                    assert np.array_equal(results[-1], np.concatenate(images)), options
+                if fits(INPUT_GRADIENT):
+                    results.append(tc.conv2d_backprop_input(x.shape, w, dy, **options))
+                    images = [
+                        tc.conv2d_backprop_input((1, *x_shape[1:]), w, dy[n : n + 1], **options)
+                        for n in range(len(x))
+                    ]
+                    assert np.array_equal(results[-1], np.concatenate(images)), options
+                if fits(FILTER_GRADIENT):
+                    results.append(tc.conv2d_backprop_filter(x, w_shape, dy, **options))
+                runs.append([result.tobytes() for result in results])
+            assert runs[0] == runs[1] == runs[2], options
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_conv_matrix_is_the_convolution(transposed, rng):
+    x = rng.integers(-4, 5, (1, 5, 4, 4)).astype("int64")
+    w = rng.integers(-4, 5, (3, 2, 2, 4)).astype("int64")
+    if transposed:
+        g = tc.conv2d_transpose_geometry(x.shape, w.shape, (1, 9, 7, 4), 2)
+        y = tc.conv2d_transpose(x, w, (1, 9, 7, 4), 2)
+    else:
+        g = tc.conv2d_geometry(x.shape, w.shape, 2, "SAME")
+        y = tc.conv2d(x, w, 2, "SAME")
+    matrix = tc.conv_matrix(w, g)
+    assert matrix.format == "csr"
+    assert matrix.shape == (y.size, x.size)
+    assert np.array_equal(matrix @ x.ravel(), y.ravel())
+    with pytest.raises(ValueError, match="filters must have shape"):
+        tc.conv_matrix(w[:2], g)
+    with pytest.raises(TypeError, match="geometry must come from"):
+        tc.conv_matrix(w, "geometry")
+
+
+def test_judge_fails_what_is_outside_the_bound():
+    """The bound can fail: one ulp too many is found, and so is a NaN in the wrong place."""
+    want = np.float32([1, 2, 3])
+    limit = bounds.direct(np.abs(want).astype(float), 2, "float32")
+    assert bounds.judge(want, want, limit).passed
+    assert not bounds.judge(want * np.float32(1 + 2.0**-20), want, limit).passed
+    assert not bounds.judge(np.float32([1, np.nan, 3]), want, limit).passed
+    assert not bounds.judge(np.float32([1, np.inf, 3]), want, limit).passed
+    nan = np.float32([1, np.nan, np.inf])
+    assert bounds.judge(nan, nan, limit).passed
+    assert not bounds.judge(want, nan, limit).passed
+    assert not bounds.judge(-nan, nan, limit).passed
+    assert not bounds.judge(np.int32([1, 2, 4]), np.int32([1, 2, 3])).passed
+    overflowing = bounds.judge(np.float32([np.inf]), np.float32([3e38]), 0.0, np.array([4e38]))
+    assert overflowing.passed
+    assert overflowing.may_overflow.all()
+
+
+def test_backends_table():
+    table = tc.backends()
+    assert [info.name for info in table] == ["reference", "numpy", "scipy", "cython", "cupy"]
+    assert all(info.available for info in table if info.name not in ("cython", "cupy"))
+    assert "im2col" in str(table)
+    assert "<table>" in table._repr_html_()
+
+
+def test_use_backend_sets_and_sets_back(rng):
+    x, w = np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1))
+    before = tc.trace(tc.conv2d, x, w).backend
+    with tc.use_backend("numpy"):
+        assert tc.trace(tc.conv2d, x, w).backend == "numpy"
+        with tc.use_backend("scipy"):
+            assert tc.trace(tc.conv2d, x, w).backend == "scipy"
+        assert tc.trace(tc.conv2d, x, w).backend == "numpy"
+    setter = tc.use_backend("numpy")
+    assert tc.trace(tc.conv2d, x, w).backend == "numpy"
+    setter.__exit__(None, None, None)
+    assert tc.trace(tc.conv2d, x, w).backend == before
+    with pytest.raises(ValueError, match="backend must be one of reference"):
+        tc.use_backend("cudnn")
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", None, 10**6])
+def test_set_num_threads_refuses(bad):
+    with pytest.raises((ValueError, TypeError), match="num_threads must be"):
+        tc.set_num_threads(bad)

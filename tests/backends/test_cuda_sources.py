@@ -1,0 +1,150 @@
+"""Every CUDA source compiles for every dtype it is used with, for sm_80 and sm_90, without a warning. No GPU is needed."""
+
+from functools import lru_cache
+
+import pytest
+from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
+
+from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.dtypes import FLOATS, INTEGERS
+from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import KINDS
+from teachconv.nn_ops import call_of
+from teachconv.verification.cases import CASES
+
+TILES = ((8, 8), (8, 4), (4, 4))
+VARIANTS = {  # how each source may be compiled: its dtypes, and its other macros
+    "direct.cu": (FLOATS + INTEGERS, [()]),
+    "helpers.cu": (FLOATS, [()]),
+    "im2col.cu": (FLOATS, [()]),
+    "depthwise.cu": (FLOATS, [()]),
+    "implicit_gemm.cu": (FLOATS, [(f"RM={rows}", f"RN={cols}") for rows, cols in TILES]),
+    "tensor_gemm.cu": (
+        FLOATS[:3],
+        [(f"TILE_ROWS={16 * rows}", f"TILE_COLS={16 * cols}") for rows, cols in TILES],
+    ),
+    "winograd.cu": (FLOATS, [("TILE=2",), ("TILE=4",)]),
+}
+UNUSED = {("implicit_gemm.cu", "float64", defines) for defines in VARIANTS["implicit_gemm.cu"][1][:2]}
+ALL = [
+    (file, dtype, defines)
+    for file, (dtypes, variants) in VARIANTS.items()
+    for dtype in dtypes
+    for defines in variants
+    if (file, dtype, defines) not in UNUSED
+]
+
+
+@lru_cache(maxsize=1)
+def nvrtc():
+    found = find_nvrtc()
+    return None if found is None else Nvrtc(found)
+
+
+def compile_source(text, file, dtype, defines, arch):
+    options = [*sources.defines(dtype, defines), f"-arch={arch}"]
+    if nvrtc() is not None:
+        return nvrtc().compile(text, file, options)
+    return compile_by_nvcc(text, file, options)
+
+
+needs_a_compiler = pytest.mark.skipif(
+    find_nvrtc() is None and NVCC is None,
+    reason="needs nvcc, or pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt",
+)
+
+
+@needs_a_compiler
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("file", "dtype", "defines"), ALL, ids=lambda value: str(value).replace(" ", ""))
+def test_compiles_without_a_warning(file, dtype, defines, arch):
+    succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, arch)
+    assert succeeded, log
+    assert log == ""
+
+
+@pytest.mark.skipif(NVCC is None, reason="nvcc is not on the path")
+@pytest.mark.parametrize("file", VARIANTS)
+def test_nvcc_compiles_without_a_warning(file):
+    dtypes, variants = VARIANTS[file]
+    gencode = [
+        "-gencode=arch=compute_80,code=sm_80",
+        "-Xptxas=-warn-spills",
+        *sources.defines(dtypes[0], variants[0]),
+    ]
+    succeeded, log = compile_by_nvcc(sources.source_text(file), file, gencode)
+    assert succeeded, log
+    assert log == ""
+
+
+@needs_a_compiler
+def test_a_warning_and_an_error_are_found():
+    text = sources.source_text("direct.cu")
+    for bad in ("__device__ void f() { int unused; }", "__device__ int f() { return x; }"):
+        succeeded, log = compile_source(text + bad, "direct.cu", "float32", (), "sm_80")
+        assert not succeeded or log
+        assert "direct.cu" in log  # the #line directives hold
+
+
+def test_every_source_is_compiled():
+    assert set(VARIANTS) == {path.name for path in sources.FOLDER.glob("*.cu")}
+
+
+def test_schedules_use_what_is_compiled():
+    """Whatever the ladder asks a compiler for, on the case table and on large layers, is in the list above."""
+    geometries = [
+        conv2d_geometry((batch, size, size, channels), (k, k, channels, outs), stride, "SAME")
+        for batch in (1, 64)
+        for size, channels, k, outs, stride in (
+            (224, 3, 7, 64, 2),
+            (56, 64, 1, 256, 1),
+            (14, 256, 3, 256, 1),
+            (7, 512, 3, 512, 1),
+        )
+    ]
+    for case in CASES:
+        for problem in case.problems():
+            call, _ = call_of(problem.op, problem.args, problem.kwargs)
+            if call.first.size and call.second.size and 0 not in call.backend_shape:
+                geometries.append(call.geometry)
+    seen = set()
+    for g in geometries:
+        for algorithm in ladder.ALGORITHMS:
+            for dtype in algorithm.dtypes:
+                for kind in KINDS:
+                    if algorithm.fits(kind, dtype, g):
+                        plan = ladder.schedule(kind, g, dtype, algorithm.name, None, False, False)
+                        seen |= {step.kernel for step in plan.steps if isinstance(step, launches.Launch)}
+    assert {(kernel.file, kernel.dtype, kernel.defines) for kernel in seen} <= set(ALL)
+    assert {(kernel.file, kernel.name) for kernel in seen} == {
+        (file, name) for file in VARIANTS for name in sources.kernel_names(file)
+    }
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [("cu13",), ("cuda_runtime", "cuda_nvcc")],
+    ids=["as-CUDA-13-packs-them", "as-CUDA-12-packs-them"],
+)
+def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
+    for name in sources._HEADERS:
+        folder = folders[-1] if "crt" in name else folders[0]
+        path = tmp_path / "nvidia" / folder / "include" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for name in ("CUDA_PATH", "CUDA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    want = tuple(str(tmp_path / "nvidia" / folder / "include") for folder in folders)
+    assert sources.header_folders.__wrapped__() == want
+    (tmp_path / "nvidia" / folders[-1] / "include" / "crt" / "mma.h").unlink()
+    assert sources.header_folders.__wrapped__() != want
+
+
+def test_nothing_is_added_atomically_and_no_assembly():
+    """What makes results repeatable, and what keeps the sources readable and portable."""
+    for path in sources.FOLDER.glob("*.cu*"):
+        text = path.read_text()
+        assert "atomic" not in text.replace("added atomically", "")
+        assert "asm" not in text
+        assert text.startswith("/* "), f"{path.name} opens with what it is"

@@ -1,0 +1,350 @@
+"""The cupy backend from end to end: on a stand-in for CuPy everywhere, and on a GPU where there is one."""
+
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import backends
+from teachconv.backends import cupy_backend
+from teachconv.backends.cuda import sources
+from teachconv.data.seeded import make_array
+from teachconv.verification.cases import CASES
+
+SOME = CASES[::9]
+
+
+@pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
+def cupy(request, cupy_forgotten):
+    """CuPy, or what stands in for it, with no kernel compiled yet."""
+    if request.param == "stand-in":
+        return request.getfixturevalue("stand_in")
+    if why := backends.why_not("cupy"):
+        pytest.skip(why)
+    return importlib.import_module("cupy")
+
+
+def arrays(*shapes, dtype="float32", data="integers"):
+    return [make_array(shape, dtype, data, f"cupy {i}") for i, shape in enumerate(shapes)]
+
+
+@pytest.fixture
+def xw():
+    return arrays((2, 7, 6, 4), (3, 3, 4, 5))
+
+
+def names(trace):
+    return [stage.name for stage in trace.stages]
+
+
+def notes(trace):
+    return "\n".join(stage.note for stage in trace.stages)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64"])
+def test_cases_keep_their_bounds(cupy, dtype):
+    """Host arrays in and out; on a GPU test_backends.py runs the whole table besides."""
+    rows = tc.diffing.check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)
+    assert len(rows) >= 20
+    assert not [row for row in rows if not row.passed]
+
+
+@pytest.mark.parametrize("case", CASES[::4], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_device_arrays_stay_on_the_device(cupy, case):
+    for problem in case.problems("float32", "integers"):
+        given = [cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in problem.args]
+        kwargs = {k: cupy.asarray(a) if isinstance(a, np.ndarray) else a for k, a in problem.kwargs.items()}
+        traced = tc.trace(problem.op, *given, **kwargs)
+        assert isinstance(traced.result, cupy.ndarray)
+        assert traced.backend == "cupy"
+        assert not any(name.startswith("copy") for name in names(traced))
+        want = problem.op(*problem.args, backend="reference", **problem.kwargs)
+        assert np.array_equal(traced.result.get(), want)
+
+
+def test_host_arrays_are_copied_and_say_so(cupy, xw):
+    traced = tc.trace(tc.conv2d, *xw, padding="SAME", bias=np.ones(5, "float32"), backend="cupy")
+    assert isinstance(traced.result, np.ndarray)
+    assert names(traced).count("copy to the device") == 3
+    assert names(traced).count("copy to the host") == 1
+    copied = [stage for stage in traced.stages if stage.name == "copy to the device"]
+    assert [stage.nbytes for stage in copied] == [2 * 7 * 6 * 4 * 4, 9 * 20 * 4, 20]
+    assert np.array_equal(traced.result, tc.conv2d(*xw, padding="SAME", bias=np.ones(5, "float32")))
+
+
+def test_trace_shows_compilation_once_launches_and_time(cupy, xw):
+    x, w = map(cupy.asarray, xw)
+    first = tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm")
+    assert "compile implicit_gemm.cu" in names(first)
+    assert "-DNUMBER_FLOAT32 -DRM=4 -DRN=4" in notes(first)
+    assert "launch implicit_forward" in names(first)
+    assert "grid 1, block 256" in notes(first)
+    assert "µs on the device" in notes(first)
+    again = tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm")
+    assert "compile implicit_gemm.cu" not in names(again)
+    cupy_backend._module.cache_clear()
+    cupy_backend._function.cache_clear()  # as in a new process: the compiled source is found again
+    assert "compiled before" in notes(tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm"))
+    assert "cupy.matmul" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
+
+
+def test_the_choice_and_its_reason(cupy):
+    for dtype, precision, channels, want in (
+        ("float32", None, 32, "winograd2: 3x3 at stride 1"),
+        ("float32", "fast", 32, "winograd4: "),
+        ("float32", "strict", 32, "implicit_gemm: the general default"),
+        ("float32", "tf32", 32, "tensor_gemm_tf32: TF32 was asked for"),
+        ("float16", None, 32, "tensor_gemm: tensor cores"),
+        ("int32", None, 2, "direct: the other rungs have no integers"),
+    ):
+        x, w = map(cupy.asarray, arrays((1, 4, 4, channels), (3, 3, channels, channels), dtype=dtype))
+        traced = tc.trace(tc.conv2d, x, w, padding="SAME", precision=precision)
+        assert want in notes(traced)
+        assert traced.algorithm == want.split(":")[0]
+
+
+def test_precision_tf32_belongs_to_cupy(xw):
+    with pytest.raises(ValueError, match='precision must be None, "strict" or "fast"; got \'tf32\''):
+        tc.conv2d(*xw, precision="tf32")
+
+
+def test_cupy_tf32_in_the_environment_is_refused(cupy, xw, monkeypatch):
+    monkeypatch.setenv("CUPY_TF32", "1")
+    with pytest.raises(ValueError, match="CUPY_TF32=1 lets CuPy round"):
+        tc.conv2d(*xw, backend="cupy", algorithm="im2col")
+    tc.conv2d(*xw, backend="cupy", algorithm="implicit_gemm")
+
+
+def test_what_is_done_again_is_said(cupy, xw):
+    x, w = xw
+    x[1, 3, 3, 0] = np.inf
+    traced = tc.trace(tc.conv2d, x, w, padding="SAME", backend="cupy", algorithm="winograd2")
+    assert traced.algorithm == "winograd2, direct"
+    assert "1 of 2 done again by direct" in notes(traced)
+    assert np.array_equal(traced.result, tc.conv2d(x, w, padding="SAME", backend="reference"), equal_nan=True)
+
+
+# ---------------------------------------------------------------------------------------------
+# Arrays: other libraries', out=, in the wrong place
+# ---------------------------------------------------------------------------------------------
+
+
+class Tensor:
+    """Another library's array on a GPU: all that is known of it is DLPack."""
+
+    def __init__(self, on_host, on_device):
+        self.on_host, self._on_device = on_host, on_device
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **how):
+        return self._on_device.__dlpack__(**how)
+
+
+def test_dlpack(cupy, xw):
+    x, w = (Tensor(array, cupy.asarray(array)) for array in xw)
+    got = tc.conv2d(x, w, 2)
+    assert isinstance(got, cupy.ndarray)
+    assert np.array_equal(got.get(), tc.conv2d(*xw, 2))
+
+
+@pytest.mark.gpu
+def test_torch_tensors(xw):
+    if why := backends.why_not("cupy"):
+        pytest.skip(why)
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch sees no GPU")
+    for dtype in ("float32", "bfloat16", "float16"):
+        x, w = (torch.tensor(a, dtype=getattr(torch, dtype), device="cuda") for a in xw)
+        got = tc.conv2d(x, w, 2)
+        assert np.array_equal(got.get().astype("float32"), tc.conv2d(*xw, 2))
+
+
+def test_dialects_and_plans_on_the_device(cupy):
+    x, w = arrays((2, 4, 6, 6), (4, 2, 3, 3))
+    here = map(cupy.asarray, (x, w))
+    got = tc.dialects.torch.conv2d(*here, stride=2, padding=1, groups=2)
+    assert np.array_equal(got.get(), tc.dialects.torch.conv2d(x, w, stride=2, padding=1, groups=2))
+    x, w = arrays((2, 5, 5, 3), (3, 3, 3, 4))
+    plan = tc.plan(tc.conv2d, cupy.asarray(w), input_shape=(1, 5, 5, 3))
+    assert np.array_equal(plan(cupy.asarray(x)).get(), tc.conv2d(x, w))
+    with pytest.raises(ValueError, match="filters must be where input is, on the host; got one on GPU 0"):
+        plan(x)
+
+
+def test_out(cupy, xw):
+    x, w = map(cupy.asarray, xw)
+    want = tc.conv2d(*xw)
+    out = cupy.zeros(want.shape, "float32")
+    assert tc.conv2d(x, w, out=out) is out
+    assert np.array_equal(out.get(), want)
+    wide = cupy.zeros((*want.shape[:3], 10), "float32")
+    tc.conv2d(x, w, out=wide[..., ::2])
+    assert np.array_equal(wide.get()[..., ::2], want)
+    assert not wide.get()[..., 1::2].any()
+    with pytest.raises(TypeError, match="out must be a CuPy array, as the input; got ndarray"):
+        tc.conv2d(x, w, out=np.zeros(want.shape, "float32"))
+    with pytest.raises(ValueError, match="out must have shape"):
+        tc.conv2d(x, w, out=cupy.zeros((1, 2), "float32"))
+    with pytest.raises(ValueError, match="out must not overlap"):
+        tc.conv2d(x, w[:1, :1, :, :4], out=x)
+
+
+def test_arrays_in_two_places(cupy, xw):
+    x, w = xw
+    with pytest.raises(
+        ValueError, match=r"filters must be where input is, on GPU 0; got one on the host: cupy\.as"
+    ):
+        tc.conv2d(cupy.asarray(x), w)
+    with pytest.raises(ValueError, match="filters must be where input is, on the host; got one on GPU 0"):
+        tc.conv2d(x, cupy.asarray(w))
+    with pytest.raises(ValueError, match="bias must be where input is, on GPU 0; got one on the host"):
+        tc.conv2d(cupy.asarray(x), cupy.asarray(w), bias=np.ones(5, "float32"))
+    with pytest.raises(ValueError, match="backend 'numpy' works in the memory of the host"):
+        tc.conv2d(cupy.asarray(x), cupy.asarray(w), backend="numpy")
+    if cupy.cuda.runtime.getDeviceCount() > 1:
+        with cupy.cuda.Device(1):
+            w = cupy.asarray(w)
+        with pytest.raises(ValueError, match="filters must be where input is, on GPU 0; got one on GPU 1"):
+            tc.conv2d(cupy.asarray(x), w)
+        with cupy.cuda.Device(1):
+            assert tc.conv2d(cupy.asarray(x), w).device.id == 1
+
+
+def test_dtypes_are_refused_by_name(cupy):
+    x = cupy.asarray(np.ones((1, 4, 4, 1), np.int8))
+    with pytest.raises(TypeError, match="input must have dtype .*; got int8"):
+        tc.conv2d(x, x)
+    x, w = map(cupy.asarray, arrays((1, 4, 4, 1), (3, 3, 1, 1), dtype="int32"))
+    with pytest.raises(TypeError, match="'im2col'.*int32"):
+        tc.conv2d(x, w, algorithm="im2col")
+
+
+def test_empty(cupy):
+    x, w = cupy.asarray(np.ones((0, 4, 4, 2), "float32")), cupy.asarray(np.ones((3, 3, 2, 5), "float32"))
+    assert tc.conv2d(x, w).shape == (0, 2, 2, 5)
+    x, w = cupy.asarray(np.ones((1, 4, 4, 0), "float32")), cupy.asarray(np.ones((3, 3, 0, 5), "float32"))
+    got = tc.conv2d(x, w, bias=cupy.asarray(np.arange(5, dtype="float32")))
+    assert np.array_equal(got.get(), np.broadcast_to(np.arange(5), (1, 2, 2, 5)))
+
+
+def test_memory_that_is_not_there(cupy):
+    x, w = map(cupy.asarray, arrays((1, 64, 64, 16), (3, 3, 16, 16)))
+    pool = cupy.get_default_memory_pool()
+    pool.set_limit(size=2_000_000)
+    try:
+        with pytest.raises(
+            MemoryError, match=r"'im2col' asked for 2\.\d MiB on the GPU, 2\.\d MiB of it scratch; .* free"
+        ):
+            tc.conv2d(x, w, padding="SAME", algorithm="im2col")
+        got = tc.conv2d(x, w, padding="SAME", algorithm="direct")  # the pool is usable
+    finally:
+        pool.set_limit(size=0)
+    assert np.array_equal(got.get(), tc.conv2d(x.get(), w.get(), padding="SAME"))
+
+
+# ---------------------------------------------------------------------------------------------
+# Looking at calls: everything works with arrays of the device
+# ---------------------------------------------------------------------------------------------
+
+
+def test_diff_explain_explore_and_autotune(cupy, xw):
+    x, w = map(cupy.asarray, xw)
+    ours = tc.conv2d(x, w, padding="SAME")
+    report = tc.diff(tc.conv2d, x, w, padding="SAME", backends=["cupy"], against={"kernel": ours})
+    assert report.passed
+    assert {"direct", "im2col", "implicit_gemm", "winograd2", "winograd4"} <= {
+        row.algorithm for row in report.rows
+    }
+    assert tc.explain(tc.conv2d, x, w, padding="SAME", at=(1, 2, 3, 4)).value == ours.get()[1, 2, 3, 4]
+    assert np.array_equal(tc.explore(tc.conv2d, x, w, padding="SAME").result, ours.get())
+    found = tc.autotune(tc.conv2d, x, w, padding="SAME", rounds=1, seconds=5)
+    assert {item.backend for item in found} == {"cupy"}
+
+
+def test_wrong_kernels_fail_the_diff(cupy, xw):
+    x, w = map(cupy.asarray, xw)
+    flipped = tc.conv2d(x, w[::-1, ::-1], padding="SAME")
+    report = tc.diff(tc.conv2d, x, w, padding="SAME", backends=[], against={"mine": flipped})
+    assert report.rows[-1].diagnosis.code == "flipped_filter"
+
+
+def test_bfloat16(cupy):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x, w = (a.astype(ml_dtypes.bfloat16) for a in arrays((1, 5, 5, 3), (3, 3, 3, 4)))
+    got = tc.conv2d(x, w, backend="cupy")
+    assert got.dtype == ml_dtypes.bfloat16
+    assert np.array_equal(got, tc.conv2d(x, w))
+
+
+# ---------------------------------------------------------------------------------------------
+# What is missing is said
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        (
+            "cudaErrorInsufficientDriver: CUDA driver version is insufficient",
+            "no NVIDIA driver that is new enough",
+        ),
+        ("cudaErrorNoDevice: no CUDA-capable device is detected", "no NVIDIA GPU"),
+        ("cudaErrorUnknown: something", "CUDA cannot be started: cudaErrorUnknown"),
+        (None, "no NVIDIA GPU"),
+    ],
+)
+def test_what_is_missing(stand_in, xw, error, want):
+    def count():
+        if error:
+            raise RuntimeError(error)
+        return 0
+
+    stand_in.cuda.runtime.getDeviceCount = count
+    with pytest.raises(tc.BackendUnavailable, match=f"backend 'cupy' cannot run here: .*{want}"):
+        tc.conv2d(*xw, backend="cupy")
+    info = next(info for info in tc.backends() if info.name == "cupy")
+    assert not info.available
+    assert want in info.why_not
+
+
+def test_cupy_itself_is_missing(cupy_forgotten, monkeypatch, xw):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(
+        tc.BackendUnavailable, match=r"CuPy is not installed .*pip install teachconv\[gpu-cuda13\]"
+    ):
+        tc.conv2d(*xw, backend="cupy")
+    with pytest.raises(TypeError, match="input lies on a GPU .*Tensor.*, where only the cupy backend works"):
+        tc.conv2d(Tensor(*xw), xw[1])
+
+
+def test_import_leaves_cupy_alone():
+    code = (
+        "import sys, teachconv, numpy; teachconv.conv2d(numpy.ones((1, 3, 3, 1)), numpy.ones((2, 2, 1, 1)));"
+    )
+    code += "print('cupy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# ---------------------------------------------------------------------------------------------
+# CuPy's own compiler module, which needs no GPU
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("file", "dtype"), [("direct.cu", "float32"), ("tensor_gemm.cu", "float16")])
+def test_cupy_compiles(monkeypatch, tmp_path, file, dtype):
+    """The real compile_using_nvrtc, as a call would use it; only asking the device for its number is replaced."""
+    compiler = pytest.importorskip("cupy.cuda.compiler")
+    monkeypatch.setattr(
+        compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: (f"-arch=sm_{arch}", "cubin")
+    )
+    options = (*sources.defines(dtype), "-std=c++17", *cupy_backend._include_options(file, dtype))
+    path = cupy_backend._cubin_path(importlib.import_module("cupy"), file, options, "90")
+    cupy_backend._compile(file, options, "90", tmp_path / path.name)
+    assert (tmp_path / path.name).read_bytes()[:4] == b"\x7fELF"

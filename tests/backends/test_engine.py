@@ -1,0 +1,309 @@
+"""The CPU engine: every instruction set, plans, its build, and how tight its bounds are."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.backends import cython_backend, get, why_not
+from teachconv.data.seeded import make_array
+from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FORWARD
+from teachconv.truth import bounds
+from teachconv.verification.cases import CASES
+from teachconv.verification.diffing import check_cases
+
+pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+ALGORITHMS = () if why_not("cython") else get("cython").ALGORITHMS
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def isa(request):
+    if cython_backend.set_isa(request.param) != request.param:
+        cython_backend.set_isa("best")
+        pytest.skip(f"this processor has no {request.param}")
+    yield request.param
+    cython_backend.set_isa("best")
+
+
+@pytest.mark.parametrize("data", ["normal", "nonfinite"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_instruction_set_passes_the_cases(isa, dtype, data):
+    cases = CASES if dtype == "float32" else CASES[::4]
+    rows = check_cases(["cython"], dtype, data, cases)
+    assert all(row.passed for row in rows), [f"{row.name} {row.algorithm}" for row in rows if not row.passed]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_random_shapes_with_remainders(data):
+    """Channel counts around the widths of vectors and tiles, in integers, so exactly."""
+    algorithm = data.draw(st.sampled_from(ALGORITHMS))
+    problem = data.draw(problems(max_size=20, max_filter=5, max_channels=40, algorithm=algorithm))
+    g = conv2d_geometry(**problem)
+    options = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    shapes = (("x", g.input_shape), ("w", g.filters_shape), ("dy", g.output_shape))
+    x, w, dy = (make_array(shape, "float32", "integers", name) for name, shape in shapes)
+    for kind, op, args in (
+        ("conv2d", tc.conv2d, (x, w)),
+        ("conv2d_backprop_input", tc.conv2d_backprop_input, (x.shape, w, dy)),
+        ("conv2d_backprop_filter", tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        if not algorithm.fits(kind, "float32", g):
+            continue
+        want = op(*args, **options, backend="numpy")
+        got = op(*args, **options, backend="cython", algorithm=algorithm.name)
+        assert np.array_equal(got, want)  # Winograd's halves are exact, too
+
+
+def test_plans_give_the_bits_of_the_op():
+    for case in CASES:
+        for problem in case.problems("float32"):
+            name = problem.op.__name__
+            if name.endswith("backprop_filter") or 0 in case.input or 0 in case.filters:
+                continue
+            gradient = name.endswith("backprop_input")
+            filters, x = problem.args[1], problem.args[2 if gradient else 0]
+            shape = problem.args[0] if gradient else x.shape
+            arguments = dict(problem.kwargs)
+            if name == "conv2d_transpose":
+                arguments["output_shape"] = problem.args[2]
+            call, _ = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)
+            names = [a.name for a in ALGORITHMS if a.fits(call.kind, "float32", call.geometry)]
+            for algorithm in (None, *names):
+                planned = tc.plan(
+                    problem.op, filters, input_shape=shape, backend="cython", algorithm=algorithm, **arguments
+                )
+                want = problem.op(*problem.args, **problem.kwargs, backend="cython", algorithm=algorithm)
+                assert np.array_equal(planned(x), want), (problem.name, algorithm)
+                assert planned.algorithm in names
+                out = np.empty_like(want)
+                assert planned(x, out=out) is out
+                assert np.array_equal(out, want)
+
+
+def test_plans_take_another_batch_and_refuse_another_image():
+    x, w = make_array((3, 8, 8, 16), "float32"), make_array((3, 3, 16, 32), "float32")
+    planned = tc.plan(tc.conv2d, w, input_shape=(1, 8, 8, 16), padding="SAME")
+    assert np.array_equal(planned(x), tc.conv2d(x, w, padding="SAME"))
+    assert planned.nbytes > 0
+    assert "plan of conv2d" in repr(planned)
+    for wrong in (x[:, :7], x.astype(np.float64)):
+        with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):
+            planned(wrong)
+    with pytest.raises(TypeError, match="op must be one of"):
+        tc.plan(tc.conv2d_backprop_filter, w, input_shape=x.shape)
+    with pytest.raises(ValueError, match="filters.shape"):
+        tc.plan(tc.conv2d, w, input_shape=(1, 8, 8, 15))
+    with pytest.raises(ValueError, match="input_shape must have 4 sizes"):
+        tc.plan(tc.conv2d, w, input_shape=(8, 8, 16))
+
+
+@pytest.mark.parametrize("backend", ["reference", "numpy", "scipy"])
+def test_plans_on_backends_that_arrange_nothing(backend):
+    x, w = make_array((1, 5, 5, 2), "float32"), make_array((3, 3, 2, 3), "float32")
+    planned = tc.plan(tc.conv2d, w, input_shape=x.shape, backend=backend)
+    assert planned.nbytes == 0
+    assert np.array_equal(planned(x), tc.conv2d(x, w, backend=backend))
+
+
+def test_plans_of_filters_that_are_not_finite():
+    x, w = make_array((1, 6, 6, 16), "float32"), make_array((3, 3, 16, 32), "float32")
+    for value in (np.nan, np.inf, 1e30):
+        w[0, 0, 0, 0] = value
+        planned = tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME")
+        assert tc.diff(tc.conv2d, x, w, padding="SAME", backends=[], against={"plan": planned(x)}).passed
+
+
+PLANNED = (  # each algorithm that packs its filter, with columns that fill no vector of any width
+    (tc.conv2d, "row_gemm", (2, 9, 9, 5), (3, 3, 5, 37), {}),
+    (tc.conv2d, "winograd2", (2, 9, 9, 32), (3, 3, 32, 64), {}),
+    (tc.conv2d_backprop_input, "phases", (2, 9, 9, 37), (3, 3, 37, 21), {"strides": 2}),
+    (tc.conv2d_backprop_input, "winograd2", (2, 9, 9, 37), (3, 3, 37, 21), {}),
+    (tc.conv2d_backprop_input, "col2im", (2, 9, 9, 3), (3, 3, 3, 21), {}),
+)
+
+
+@pytest.mark.parametrize(("op", "algorithm", "image", "filters", "options"), PLANNED)
+@pytest.mark.parametrize("made_on", ["baseline", "avx2", "best"])
+def test_a_plan_outlives_a_change_of_the_instruction_set(
+    isa, made_on, op, algorithm, image, filters, options
+):
+    options = options | {"padding": "SAME", "backend": "cython", "algorithm": algorithm}
+    x, w = make_array(image, "float32"), make_array(filters, "float32")
+    cython_backend.set_isa(made_on)
+    planned = tc.plan(op, w, input_shape=image, **options)
+    assert planned.nbytes > 0
+    cython_backend.set_isa(isa)
+    if op is tc.conv2d:
+        assert np.array_equal(planned(x), op(x, w, **options))
+    else:
+        dy = make_array(planned.geometry.output_shape, "float32")
+        assert np.array_equal(planned(dy), op(image, w, dy, **options))
+
+
+def test_the_choice_follows_the_instruction_set(isa):
+    """winograd2 pays for 16 channels only where these fill some vectors: the choice is not a cached one."""
+    x, w = make_array((1, 32, 32, 8), "float32"), make_array((3, 3, 8, 16), "float32")
+    wide = isa == "avx512"
+    for name in ("best", isa):
+        cython_backend.set_isa(name)
+        chosen = tc.trace(tc.conv2d, x, w, 1, "SAME", backend="cython").algorithm
+    assert chosen == ("row_gemm" if wide else "winograd2")
+
+
+def test_an_input_gradient_with_a_stride_much_larger_than_the_image(isa):
+    """It took 45 seconds: one step for each pair of residues, of which an image of 4 x 4 has 16."""
+    image, filters, options = (1, 4, 4, 20), (3, 3, 20, 20), {"strides": 30_000, "padding": "SAME"}
+    w, dy = make_array(filters, "float32"), make_array((1, 1, 1, 20), "float32")
+    start = time.monotonic()
+    got = tc.conv2d_backprop_input(image, w, dy, **options, backend="cython", algorithm="phases")
+    planned = tc.plan(tc.conv2d_backprop_input, w, input_shape=image, algorithm="phases", **options)
+    assert np.array_equal(planned(dy), got)
+    assert time.monotonic() - start < 10
+    check = tc.diff(tc.conv2d_backprop_input, image, w, dy, **options, backends=[], against={"phases": got})
+    assert check.passed
+
+
+def test_precision_decides_about_winograd():
+    x, w = make_array((1, 32, 32, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    assert tc.trace(tc.conv2d, x, w, 1, "SAME").algorithm == "winograd2"
+    assert tc.trace(tc.conv2d, x, w, 1, "SAME", precision="strict").algorithm == "row_gemm"
+    with pytest.raises(ValueError, match="does not keep the element-wise bound"):
+        tc.conv2d(x, w, 1, "SAME", algorithm="winograd2", precision="strict")
+    with pytest.raises(ValueError, match="algorithm 'winograd2' needs filters 3 x 3, strides 1"):
+        tc.conv2d(x, w, 2, "SAME", algorithm="winograd2")
+    with pytest.raises(ValueError, match="algorithm 'depthwise' needs groups = in_channels"):
+        tc.conv2d(x, w, algorithm="depthwise")
+
+
+def test_the_choice_and_its_reason_are_in_the_trace():
+    x, w = make_array((1, 32, 32, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    assert "winograd2: 3x3 at stride 1" in str(tc.trace(tc.conv2d, x, w, 1, "SAME"))
+    assert "instruction set" in str(tc.trace(tc.conv2d, x, w, 1, "SAME"))
+
+
+def test_images_out_of_winograds_range_are_done_by_row_gemm():
+    """Image by image: the bad one does not change the others, and gets the bits of row_gemm."""
+    x, w = make_array((3, 12, 12, 32), "float32"), make_array((3, 3, 32, 64), "float32")
+    options = {"padding": "SAME", "backend": "cython"}
+    clean = tc.conv2d(x, w, **options, algorithm="winograd2")
+    for value in (np.nan, np.inf, 1e35, 3e-38):
+        bad = x.copy()
+        bad[1] = bad[1] * value if value == 3e-38 else bad[1]
+        bad[1, 5, 5, 3] = value
+        got = tc.conv2d(bad, w, **options, algorithm="winograd2")
+        assert np.array_equal(got[0], clean[0])
+        assert np.array_equal(got[2], clean[2])
+        want = tc.conv2d(bad[1:2], w, **options, algorithm="row_gemm")[0]
+        assert np.array_equal(got[1], want, equal_nan=True)
+
+
+def test_denormals_are_not_flushed():
+    tiny = np.float32(2.0**-140)
+    x, w = np.full((1, 4, 4, 1), tiny), np.ones((1, 1, 1, 1), np.float32)
+    for algorithm in ALGORITHMS:
+        if algorithm.fits(FORWARD, "float32", conv2d_geometry(x.shape, w.shape)):
+            assert (tc.conv2d(x, w, backend="cython", algorithm=algorithm.name) == tiny).all()
+
+
+WIDE = (  # shapes whose whole rows would take more than the 4 MB of scratch, with every width of vectors
+    ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 1), 1, (450, 2)),  # copied rows: 901 of them
+    ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 3), 1, (450, 2)),  # the same with a multiplier
+    ("depthwise", (1, 2, 2100, 256), (1, 3, 256, 2), (1, 2), 1),  # a row of dx before it is summed
+    ("pixel_gemm", (1, 2, 27000, 2), (1, 3, 2, 33), 1, 1),  # a row of dy, in panels
+)
+
+
+@pytest.mark.parametrize(("name", "image", "filters", "strides", "dilations"), WIDE)
+def test_rows_too_large_for_scratch_are_done_in_parts(isa, name, image, filters, strides, dilations):
+    options = {"strides": strides, "padding": "SAME", "dilations": dilations}
+    g = conv2d_geometry(image, filters, **options)
+    shapes = (("x", image), ("w", filters), ("dy", g.output_shape))
+    x, w, dy = (make_array(shape, "float32", "normal", key) for key, shape in shapes)
+    algorithm = next(a for a in ALGORITHMS if a.name == name)
+    sums_of = {"conv2d": filters[0] * filters[1] * filters[2], "conv2d_backprop_filter": dy[..., 0].size}
+    sums_of["conv2d_backprop_input"] = filters[0] * filters[1] * filters[3]
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        kind = op.__name__
+        if not algorithm.fits(kind, "float32", g):
+            continue
+        wide = [a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in args]
+        sizes = [abs(a) if isinstance(a, np.ndarray) else a for a in wide]
+        want, abs_sum = (op(*a, **options, backend="cython", algorithm="direct") for a in (wide, sizes))
+        bound = bounds.direct(abs_sum, sums_of[kind], "float32")
+        results = []
+        for threads in (1, 2, 3):
+            tc.set_num_threads(threads)
+            results.append(op(*args, **options, backend="cython", algorithm=name))
+        assert bounds.judge(results[0], want.astype(np.float32), bound, abs_sum).passed, kind
+        assert all(got.tobytes() == results[0].tobytes() for got in results), kind
+
+
+def observed(data, dtype):
+    """The largest error of each algorithm over the cases, as a fraction of its bound."""
+    worst = {}
+    for row in check_cases(["cython"], dtype, data):
+        assert row.passed, row.name
+        worst[row.algorithm] = max(worst.get(row.algorithm, 0.0), row.bound_fraction)
+    return worst
+
+
+@pytest.mark.parametrize("data", ["normal", "scaled", "tiny", "huge", "nonfinite"])
+def test_bounds_are_kept_and_not_hopelessly_loose(data, record_property):
+    """A bound that no error comes near proves nothing; these are worst-case bounds, so a hundredth is near."""
+    worst = observed(data, "float32")
+    record_property("observed_over_bound", worst)
+    assert set(worst) == {algorithm.name for algorithm in ALGORITHMS}
+    assert all(0.01 < fraction <= 1 for fraction in worst.values()), worst
+
+
+def test_winograd_is_no_worse_than_direct_summation_measured_by_the_largest_sum():
+    """What precision=None promises: the error over the largest sum |x||w| of the result."""
+    x, w = make_array((2, 20, 20, 64), "float32"), make_array((3, 3, 64, 64), "float32")
+    truth = tc.conv2d(x.astype(float), w.astype(float), padding="SAME")
+    largest = tc.conv2d(np.abs(x).astype(float), np.abs(w).astype(float), padding="SAME").max()
+    allowed = bounds.direct(largest, 9 * 64, "float32") / largest
+    for algorithm in ("winograd2", "row_gemm"):
+        error = np.abs(tc.conv2d(x, w, padding="SAME", algorithm=algorithm) - truth).max() / largest
+        assert error <= allowed
+
+
+@pytest.mark.parametrize("required", ["0", "1"])
+def test_microsofts_compiler_leaves_the_extension_out(tmp_path, required):
+    root = Path(tc.__file__).parents[1]
+    if not (root / "setup.py").exists():
+        pytest.skip("an installed package has no setup.py")
+    (tmp_path / "teachconv").mkdir()
+    shutil.copy(root / "setup.py", tmp_path)
+    shutil.copy(root / "teachconv" / "_kernels.pyx", tmp_path / "teachconv")
+    shutil.copytree(root / "teachconv" / "kernels", tmp_path / "teachconv" / "kernels")
+    environment = os.environ | {"TEACHCONV_REQUIRE_CYTHON": required}
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--compiler=msvc"]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == int(required)
+    assert "Microsoft's C compiler is not supported" in ran.stderr
+    assert not list(tmp_path.glob("build/lib*"))
+
+
+def test_autotune_measures_what_fits_and_nothing_else():
+    x, w = make_array((1, 8, 8, 4), "float32"), make_array((3, 3, 4, 4), "float32")
+    report = tc.autotune(tc.conv2d, x, w, rounds=2)
+    names = {(item.backend, item.algorithm) for item in report}
+    assert ("cython", "row_gemm") in names
+    assert ("cython", "depthwise") not in names
+    assert [item.median for item in report] == sorted(item.median for item in report)
+    assert "GFLOP/s" in str(report)

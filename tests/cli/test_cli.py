@@ -1,0 +1,166 @@
+"""The command line: what it prints, its JSON, its exit status."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.cli.call_arguments import OPS
+from teachconv.cli.main import main
+from teachconv.verification.cases import CASES
+
+CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
+
+
+def run(capsys, *arguments):
+    status = main(list(arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_explain(capsys):
+    status, out, _ = run(capsys, "explain", "conv2d", *CALL, "--at", "0,1,1,0")
+    assert status == 0
+    assert "output[0, 1, 1, 0]" in out
+    status, out, _ = run(capsys, "explain", "conv2d", *CALL, "--at", "0,3,3,0", "--json")
+    answer = json.loads(out)
+    assert answer["cell"] == [0, 3, 3, 0]
+    assert len(answer["taps"]) == 9
+    assert answer["taps"][-1]["in_padding"] is True
+    assert set(answer["taps"][0]) == set(tc.Tap.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("op", list(OPS))
+def test_every_op(capsys, op):
+    call = CALL if "depthwise" not in op else [*CALL[:3], "3,3,1,2", *CALL[4:]]
+    for command in ("explain", "trace", "diff"):
+        status, out, err = run(capsys, command, op, *call)
+        assert status == 0, err
+        assert op in out
+
+
+def test_explain_writes_the_picture(capsys, tmp_path):
+    path = tmp_path / "cell.svg"
+    assert run(capsys, "explain", "conv2d", *CALL, "--at-input", "0,1,1,0", "--svg", str(path))[0] == 0
+    assert path.read_text().startswith("<svg")
+
+
+def test_trace(capsys):
+    status, out, _ = run(capsys, "trace", "conv2d", *CALL, "--backend", "numpy", "--json")
+    answer = json.loads(out)
+    assert status == 0
+    assert (answer["backend"], answer["algorithm"]) == ("numpy", "im2col")
+    assert {"name", "file", "line", "shapes", "nbytes", "seconds", "note"} <= set(answer["stages"][0])
+    assert np.array(answer["result"]).shape == (1, 4, 4, 1)
+
+
+def test_diff_of_one_call(capsys, tmp_path):
+    status, out, _ = run(capsys, "diff", "conv2d", *CALL, "--json")
+    assert status == 0
+    assert json.loads(out)["passed"] is True
+    wrong = tmp_path / "theirs.npy"
+    np.save(wrong, np.zeros((1, 4, 4, 1), np.float32))
+    status, out, _ = run(capsys, "diff", "conv2d", *CALL, "--against", str(wrong))
+    assert status == 1
+    assert "FAIL" in out
+    assert "first bad cell" in out
+
+
+def test_diff_alone_runs_the_table(capsys):
+    status, out, _ = run(capsys, "diff", "--dtype", "int32", "--data", "integers")
+    assert status == 0
+    assert f"{len(CASES)} cases" in out
+    assert "all pass" in out
+
+
+def test_arrays_from_files(capsys, tmp_path):
+    x, w = np.arange(16.0).reshape(1, 4, 4, 1), np.ones((2, 2, 1, 1))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "w.npy", w)
+    files = ["--input", str(tmp_path / "x.npy"), "--filters", str(tmp_path / "w.npy")]
+    _, out, _ = run(capsys, "trace", "conv2d", *files, "--json")
+    assert np.array_equal(json.loads(out)["result"], tc.conv2d(x, w))
+
+
+def test_padding_and_pairs(capsys):
+    status, out, _ = run(
+        capsys,
+        "trace",
+        "conv2d",
+        "--input",
+        "1,8,8,1",
+        "--filters",
+        "3,3,1,1",
+        "--padding",
+        "0,1,2,3",
+        "--strides",
+        "1,2",
+    )
+    assert status == 0
+    assert "top 0 bottom 1 left 2 right 3" in out
+    _, out, _ = run(
+        capsys,
+        "trace",
+        "conv2d_transpose",
+        "--input",
+        "1,8,8,1",
+        "--filters",
+        "3,3,1,1",
+        "--strides",
+        "2",
+        "--output-shape",
+        "1,15,15,1",
+    )
+    assert "output [1, 15, 15, 1]" in out
+
+
+def test_backends(capsys):
+    status, out, _ = run(capsys, "backends")
+    assert status == 0
+    assert "sparse matrix" in out
+    answer = json.loads(run(capsys, "backends", "--json")[1])
+    assert [info["name"] for info in answer] == list(tc.backends.TABLE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explain", "conv2d", "--input", "1,8,8,1"], "conv2d needs --filters"),
+        (["explain", "conv2d", *CALL, "--at", "0,9,0,0"], "at must be inside shape"),
+        (["trace", "conv2d", *CALL, "--strides", "0"], "strides must be at least 1"),
+        (["trace", "conv2d", *CALL, "--backend", "cudnn"], "backend must be one of"),
+        (["trace", "conv2d", *CALL, "--output-shape", "1,2,2,1"], "go with conv2d_transpose"),
+        (["trace", "conv2d", "--input", "missing.npy", "--filters", "1,1,1,1"], "missing.npy"),
+        (["trace", "conv2d", *CALL, "--dtype", "text"], "dtype must be one of"),
+    ],
+)
+def test_errors_are_one_line_and_status_2(capsys, arguments, message):
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_usage_errors(capsys):
+    for arguments in ([], ["nonsense"], ["explain", "nonsense"], ["explain", "conv2d", "--strides", "x"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+    assert "expected ints separated by commas" in capsys.readouterr().err
+
+
+def test_demo(tmp_path):
+    page = tmp_path / "demo.html"
+    command = [sys.executable, "-W", "error", "-m", "teachconv", "demo", "-o", str(page)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert str(page) in out
+    assert "all pass" in out
+    assert "index law" in out
+    html = page.read_text()
+    assert html.count("data:image/png;base64,") == 3
+    assert html.count("<svg") == 3
+    assert "http://" not in html.replace("http://www.w3.org/2000/svg", "")  # it opens with no network
+    assert "https://" not in html

@@ -1,0 +1,405 @@
+"""The explorer without a browser: what is in the page, how big it is, what is refused; and tc.plot."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from helpers import problems
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv import nn_ops, taps
+from teachconv.data.seeded import make_array
+from teachconv.explorer.document import dumps, number_list
+from teachconv.explorer.variants import Variants
+from teachconv.verification.cases import CASES
+
+X, W = (
+    make_array((1, 6, 6, 1), "float32", "integers", "x"),
+    make_array((3, 3, 1, 1), "float32", "integers", "w"),
+)
+
+
+def numbers(values, dtype):
+    """Numbers of the JSON as the page reads them."""
+    if np.dtype(dtype).kind == "i":
+        return np.array([int(v) for v in values], dtype)
+    return np.array([float(v) for v in values]).astype(dtype)
+
+
+def data_of(html):
+    found = re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', html, re.DOTALL)
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_case_makes_a_page_with_the_tables_of_taps(case):
+    for problem in case.problems("float32", "nonfinite"):
+        explorer = tc.explore(problem.op, *problem.args, budget=80_000, **problem.kwargs)
+        call = data_of(explorer.html())["call"]
+        geometry = explorer._document.call.geometry
+        for name in ("rows", "cols"):
+            axis, table = getattr(geometry, name), call["axes"][call["base"][name]]
+            for out, found in table["gather"].items():
+                want = [[t.tap, t.in_index, int(t.in_padding)] for t in taps.gather_all(axis, int(out))]
+                assert found == want
+            for index, found in table["scatter"].items():
+                want = [[t.tap, t.out_index, int(t.in_padding)] for t in taps.scatter_all(axis, int(index))]
+                assert found == want
+
+
+@given(problems(max_size=5))
+def test_zero_insertion_is_an_ordinary_convolution(problem):
+    """The table read literally: zeros between the inputs, the filter flipped, stride 1."""
+    shape, filters = problem.pop("input_shape"), problem.pop("filters_shape")
+    g = tc.conv2d_geometry(shape, filters, **problem)
+    dy = np.zeros(g.output_shape, "int32")
+    explorer = tc.explore(tc.conv2d_backprop_input, shape, np.zeros(filters, "int32"), dy, **problem)
+    call = explorer.data()["call"]
+    table = call["axes"][call["base"]["rows"]]
+    x = np.arange(1, g.rows.out_size + 1)
+    places = [0 if what is None or what[1] else int(x[what[0]]) for _, what in table["inserted"]]
+    weights = 10 ** np.arange(g.rows.filter_size, dtype=object)
+    first = table["inserted"][0][0]
+    for y, window in table["windows"].items():
+        assert [tap for _, tap in window] == list(range(g.rows.filter_size))[::-1]
+        steps = np.diff([place for place, _ in window])
+        assert set(steps.tolist()) <= {g.rows.dilation}
+        got = sum(places[place - first] * weights[tap] for place, tap in window)
+        reach = taps.scatter(g.rows)[y]
+        assert got == sum(int(x[m]) * weights[tap] for tap, m in zip(*reach, strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("data", ["normal", "huge", "tiny", "nonfinite"])
+def test_numbers_come_back_exactly(dtype, data):
+    if np.dtype(tc.dtypes.to_dtype(dtype)).kind == "i" and data != "normal":
+        pytest.skip("integers have no such data")
+    array = make_array((50,), dtype, data, "numbers")
+    back = numbers(json.loads(dumps(number_list(array))), array.dtype)
+    assert np.array_equal(back, array, equal_nan=array.dtype.kind != "i")
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    html = tc.explore(tc.conv2d, X, W).html()
+    assert "default-src 'none'" in html
+    addresses = set(re.findall(r"https?://[^\"' )]+", html))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_the_size_budget():
+    x, w = (make_array(s, "float32", "normal", "size") for s in ((1, 32, 32, 3), (3, 3, 3, 16)))
+    assert len(tc.explore(tc.conv2d, x, w, 1, "SAME").html().encode()) < 1_000_000
+    photo = tc.explore(tc.conv2d, make_array((4, 150, 225, 3), "float32"), w, 2, "SAME").html()
+    assert len(photo.encode()) < 1_000_000
+    wide = tc.explore(
+        tc.conv2d, make_array((1, 30, 30, 512), "float32"), make_array((3, 3, 512, 64), "float32")
+    ).html()
+    assert len(wide.encode()) < 1_000_000
+
+
+def test_a_small_budget_leaves_variants_out_and_counts_them():
+    every = tc.explore(tc.conv2d, X, W).data()["variants"]
+    few = tc.explore(tc.conv2d, X, W, budget=150_000).data()["variants"]
+    assert 0 < len(few["table"]) < len(every["table"])
+    assert len(few["table"]) + few["left_out"] == len(every["table"]) + every["left_out"]
+    base = [c["base"] for c in few["controls"]]
+    changes = [sum(int(a) != b for a, b in zip(k.split(","), base, strict=True)) for k in few["table"]]
+    assert changes == sorted(changes)  # the nearest first
+
+
+@pytest.mark.parametrize("op", ["conv2d", "conv2d_transpose", "depthwise_conv2d"])
+def test_variants_are_the_ops_own_geometries(op):
+    """Each variant that is held has the result shape of the op called with its arguments, or its error."""
+    function = getattr(tc, op)
+    explorer = tc.explore(function, X, W, strides=2, padding="SAME")
+    variants = Variants(explorer._document)
+    side = explorer.data()["call"]["result"]
+    legal = refused = 0
+    for key in variants.combinations():
+        chosen = {c.name: c.values[i] for c, i in zip(variants.controls, key, strict=True)}
+        if chosen["filter size"] != (3, 3) or chosen.get("output size") is not None:
+            continue
+        kwargs = {"strides": chosen["stride"], "dilations": chosen["dilation"], "padding": chosen["padding"]}
+        made = variants.make(key)
+        if "error" in made:
+            with pytest.raises(ValueError, match="^" + re.escape(made["error"]) + "$"):
+                function(X, W, **kwargs)
+            refused += 1
+        else:
+            assert tuple(made["shapes"][side]) == function(X, W, **kwargs).shape
+            legal += 1
+    assert legal >= 20
+    assert refused == 0 or op != "conv2d_transpose"
+
+
+def test_arguments_are_checked_at_once():
+    with pytest.raises(ValueError, match="VALID needs in_rows >= 7"):
+        tc.explore(tc.conv2d, X, np.ones((7, 7, 1, 1), "float32"))
+    with pytest.raises(TypeError, match="op must be one of"):
+        tc.explore(np.convolve, X, W)
+    with pytest.raises(IndexError, match="at must be inside"):
+        tc.explore(tc.conv2d, X, W, at=(0, 4, 0, 0))
+    with pytest.raises(TypeError, match="give what differs"):
+        tc.explore(tc.conv2d, X, W).beside()
+    with pytest.raises(ValueError, match="4 axes"):
+        tc.explore(tc.conv2d, X, W).beside(np.ones(3))
+    with pytest.raises(ValueError, match="padding must be"):
+        tc.explore(tc.conv2d, X, W).beside(padding="WRONG")
+    with pytest.raises(OSError, match="missing"):
+        tc.explore(tc.conv2d, X, W).save("/missing/page.html")
+
+
+def test_callers_text_is_escaped_everywhere():
+    evil = "</script><svg onload=alert(1)>"
+    explorer = tc.explore(tc.conv2d, X, W, name=evil).beside(tc.conv2d(X, W), name=evil)
+    assert evil not in explorer.html()
+    assert "<svg onload" not in explorer._repr_html_()
+    assert data_of(explorer.html())["beside"]["label"] == evil
+
+
+def test_still_picture_and_repr():
+    explorer = tc.explore(tc.conv2d, X, W, 2, "SAME", at=(0, 1, 1, 0))
+    assert explorer._repr_svg_() == tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 1, 1, 0)).picture()
+    assert repr(explorer).startswith("Explorer(tc.conv2d(input [1, 6, 6, 1]")
+    assert np.array_equal(explorer.result, tc.conv2d(X, W, 2, "SAME"))
+    assert tc.explore(tc.conv2d, X[:0], W)._repr_svg_() is None
+    assert 'sandbox="allow-scripts"' in explorer._repr_html_()
+
+
+def test_beside_names_the_mistake():
+    beside = tc.explore(tc.conv2d, X, W, 2, "SAME").beside(padding=1).data()["beside"]
+    assert not beside["passed"]
+    assert beside["diagnosis"].startswith("padding_side")
+    same = tc.explore(tc.conv2d, X, W).beside(backend="numpy").data()["beside"]
+    assert same["passed"]
+    assert same["diagnosis"] is None
+
+
+torch, jax = tc.dialects.torch, tc.dialects.jax
+DIALECT_CALLS = [
+    (torch.conv2d, ((1, 2, 5, 6), (3, 2, 3, 3)), {"stride": 2, "padding": 1}),
+    (torch.conv2d, ((2, 5, 6), (3, 2, 3, 3)), {"padding": "same"}),
+    (torch.conv_transpose2d, ((1, 4, 3, 2), (4, 1, 3, 3)), {"stride": 2, "groups": 2}),
+    (tc.dialects.keras.conv, ((1, 5, 6, 2), (3, 3, 2, 3)), {"strides": 2, "padding": "same"}),
+    (
+        jax.conv_general_dilated,
+        ((1, 2, 3, 3), (3, 2, 2, 2), (1, 1), [(1, 0), (0, 0)]),
+        {"lhs_dilation": (2, 2)},
+    ),
+    (tc.dialects.onnx.conv, ((1, 2, 5, 5), (3, 2, 2, 2)), {"auto_pad": "SAME_LOWER"}),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "kwargs"), DIALECT_CALLS)
+def test_a_dialects_call_is_shown_canonically(function, args, kwargs):
+    arrays = [make_array(a, "float32", "integers", str(i)) for i, a in enumerate(args[:2])]
+    explorer = tc.explore(function, *arrays, *args[2:], budget=150_000, **kwargs)
+    data = explorer.data()
+    call = data["call"]
+    held = call["arrays"][call["base"]["arrays"][call["result"]]]
+    resolved, _ = nn_ops.call_of(function, (*arrays, *args[2:]), kwargs)
+    assert held["values"] == number_list(resolved.from_caller(explorer.result))
+    assert call["code"].startswith(
+        f"tc.{function.__module__.removeprefix('teachconv.')}.{function.__name__}("
+    )
+    assert any("error" not in made for made in data["variants"]["table"].values())
+
+
+def test_a_dialect_beside_our_own_op():
+    """PyTorch's padding=1 against TensorFlow's SAME at stride 2: the stride starts at another cell."""
+    x, w = (
+        make_array((1, 6, 6, 2), "float32", "integers", "x"),
+        make_array((3, 3, 2, 4), "float32", "integers", "w"),
+    )
+    ours = tc.explore(tc.conv2d, x, w, 2, "SAME")
+
+    def theirs(padding):
+        x_nchw, w_oihw = x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1)
+        x_nchw = np.pad(x_nchw, ((0, 0), (0, 0), (0, 1), (0, 1))) if padding == 0 else x_nchw
+        return tc.explore(torch.conv2d, x_nchw, w_oihw, stride=2, padding=padding)
+
+    beside = ours.beside(theirs(1), name="PyTorch").data()["beside"]
+    assert not beside["passed"]
+    assert beside["diagnosis"].startswith("padding_side")
+    assert ours.beside(theirs(0)).data()["beside"]["passed"]
+    reverse = theirs(1).beside(ours).data()["beside"]
+    assert not reverse["passed"]
+    assert "pad_top 0 instead of 1" in reverse["diagnosis"]
+
+
+def test_the_live_widget_answers_with_the_backends_result():
+    pytest.importorskip("anywidget", reason="the live explorer needs anywidget")
+    explorer = tc.explore(tc.conv2d, X, W, 2, "SAME", backend="numpy")
+    widget, sent = explorer.live(), []
+    assert widget.data["live"]
+    widget.send = sent.append
+    key = [c["base"] for c in widget.data["variants"]["controls"]]
+    key[0] = widget.data["variants"]["controls"][0]["labels"].index("1")
+    widget._handle_custom_msg({"variant": key}, [])
+    (message,) = sent
+    held = message["arrays"][message["variant"]["arrays"]["out"]]
+    want = tc.conv2d(X, W, 1, "SAME")
+    assert np.array_equal(numbers(held["values"], "float32"), want.ravel())
+    widget.close()
+
+
+# ---------------------------------------------------------------------------------------------
+# Receptive fields and static pictures
+# ---------------------------------------------------------------------------------------------
+
+
+@st.composite
+def stacks(draw):
+    """Two or three layers that fit each other, forward and transposed, on one channel."""
+    size, layers = (draw(st.integers(5, 9)), draw(st.integers(5, 9))), []
+    for _ in range(draw(st.integers(2, 3))):
+        k, s, d = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+        shape, w = (1, *size, 1), (k, k, 1, 1)
+        if draw(st.booleans()):
+            g = tc.conv2d_transpose_geometry(shape, w, strides=s, padding="SAME", dilations=d)
+        else:
+            g = tc.conv2d_geometry(shape, w, s, "SAME", dilations=d)
+        layers.append(g)
+        size = g.output_shape[1:3]
+    return layers
+
+
+@given(stacks(), st.data())
+def test_receptive_field_is_what_a_gradient_of_ones_shows(layers, data):
+    """Backwards through real ops with filters of ones: each input cell counts its ways to the output cell."""
+    field = tc.receptive_field(layers)
+    row, col = (data.draw(st.integers(0, n - 1)) for n in field.output_size)
+    back = np.zeros((1, *field.output_size, 1), "int64")
+    back[0, row, col, 0] = 1
+    for g in reversed(layers):
+        w = np.ones(g.filters_shape, "int64")
+        args = {"strides": g.strides, "padding": g.padding, "dilations": g.dilations}
+        if isinstance(g, tc.Conv2DTransposeGeometry):
+            back = tc.conv2d(back, w, **args)
+            assert back.shape == g.input_shape
+        else:
+            back = tc.conv2d_backprop_input(g.input_shape, w, back, **args)
+    rows, cols = field.at(row, col)
+    want = np.zeros(field.input_size, "int64")
+    for r, ways in rows.paths.items():
+        for c, others in cols.paths.items():
+            want[r, c] = ways * others
+            assert rows.start <= r < rows.stop
+            assert cols.start <= c < cols.stop
+    assert np.array_equal(back[0, :, :, 0], want)
+
+
+def test_receptive_field_of_a_known_stack():
+    """VGG's first block: two 3 x 3, a pooling-like stride 2, two more; sizes as commonly tabulated."""
+    shape, layers = (1, 64, 64, 1), []
+    for k, s in [(3, 1), (3, 1), (2, 2), (3, 1), (3, 1)]:
+        layers.append(tc.conv2d_geometry(shape, (k, k, 1, 1), s, "SAME"))
+        shape = layers[-1].output_shape
+    field = tc.receptive_field(layers)
+    assert [tc.receptive_field(layers[: i + 1]).size[0] for i in range(5)] == [3, 5, 6, 10, 14]
+    assert field.stride == (2, 2)
+    assert str(field).endswith("sees 14 x 14, in steps of 2 x 2")
+    assert "<svg" in field._repr_svg_()
+
+
+def test_receptive_field_refuses_what_does_not_fit():
+    g = tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1))
+    with pytest.raises(ValueError, match=r"geometries\[1\] must have 6 input rows"):
+        tc.receptive_field([g, g])
+    with pytest.raises(ValueError, match="at least one layer"):
+        tc.receptive_field([])
+    with pytest.raises(TypeError, match="put it in brackets"):
+        tc.receptive_field(g)
+    with pytest.raises(TypeError, match=r"geometries\[0\]"):
+        tc.receptive_field(["conv"])
+    with pytest.raises(IndexError, match="inside the 6"):
+        tc.receptive_field([g]).at(6, 0)
+
+
+def test_pictures_refuse_what_they_cannot_draw():
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    with pytest.raises(TypeError, match="geometry must come from"):
+        tc.plot.geometry("conv")
+    with pytest.raises(ValueError, match="room for 40"):
+        tc.plot.geometry(tc.conv2d_geometry((1, 90, 90, 1), (3, 3, 1, 1)))
+    with pytest.raises(ValueError, match="must have the shape of the result"):
+        tc.plot.diff_heatmap(tc.conv2d, X, W, against=X)
+    with pytest.raises(ValueError, match="n must be an image"):
+        tc.plot.diff_heatmap(tc.conv2d, X, W, against=tc.conv2d(X, W), n=1)
+    with pytest.raises(ValueError, match="input cell"):
+        tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0)))
+    with pytest.raises(ValueError, match=r"end in \.gif"):
+        tc.plot.animate("window.mp4", tc.conv2d, X, W)
+
+
+def test_diff_heatmap_marks_the_cells_outside_the_bound():
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    theirs = tc.conv2d(X, W)
+    theirs[0, 1, 2, 0] += 1
+    ax = tc.plot.diff_heatmap(tc.conv2d, X, W, against=theirs)
+    crosses = [(line.get_ydata()[0], line.get_xdata()[0]) for line in ax.lines]
+    assert crosses == [(1, 2)]
+
+
+@pytest.mark.parametrize("op", [tc.conv2d, tc.conv2d_transpose, tc.depthwise_conv2d])
+def test_the_animation_has_a_frame_for_each_cell(op, tmp_path):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    image = pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    path = tc.plot.animate(tmp_path / "window.gif", op, X[:, :2, :3], W, strides=1, padding="SAME")
+    with image.open(path) as gif:
+        assert gif.n_frames == 6
+        assert gif.is_animated
+
+
+def test_pictures_draw_every_kind_of_op():
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    dy = tc.conv2d(X, W, 2, "SAME")
+    for figure in (
+        tc.plot.window(tc.conv2d_backprop_filter, X, W.shape, dy, 2, "SAME", at=(1, 1, 0, 0)),
+        tc.plot.window(tc.conv2d_backprop_input, X.shape, W, dy, 2, "SAME"),
+        tc.plot.window(tc.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))),
+    ):
+        assert len(figure.axes) == 3
+        figure.canvas.draw()
+    ax = tc.plot.geometry(tc.conv2d_transpose_geometry((1, 3, 3, 1), W.shape, strides=2))
+    assert ax.get_title() == "conv2d_transpose, columns: 3 to 6, stride 2, dilation 1"
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def command(*words):
+    import argparse
+
+    from teachconv.cli.explore_command import add_commands
+
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    arguments = parser.parse_args(["explore", *words])
+    return arguments.run(arguments)
+
+
+def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    np.save(tmp_path / "x.npy", X)
+    common = ["-o", str(page), "--budget", "90000"]
+    shapes = ["--input", "1,4,4,1", "--filters", "3,3,1,1"]
+    assert command("conv2d_transpose", *shapes, "--strides", "2", *common) == 0
+    assert data_of(page.read_text())["call"]["op"] == "conv2d_transpose"
+    array = ["--input", str(tmp_path / "x.npy"), "--filters", "3,3,1,1", "--padding", "same"]
+    assert command("conv2d", *array, "--strides", "2", "--beside-padding", "1", *common) == 0
+    assert data_of(page.read_text())["beside"]["label"] == "padding=1"
+    assert command(*common) == 0
+    assert "Shown:" in data_of(page.read_text())["call"]["shown"]
+    image = pytest.importorskip("PIL.Image", reason="image files need Pillow")
+    image.fromarray(np.uint8(np.arange(60).reshape(6, 10))).save(tmp_path / "x.png")
+    assert command("conv2d", "--input", str(tmp_path / "x.png"), "--padding", "same", *common) == 0
+    assert data_of(page.read_text())["call"]["base"]["shapes"]["in"] == [1, 6, 10, 1]
+    assert str(page) in capsys.readouterr().out
+    with pytest.raises(ValueError, match="takes arrays"):
+        command("conv2d_backprop_filter", "--input", str(tmp_path / "x.png"), *common)

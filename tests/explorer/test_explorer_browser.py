@@ -1,0 +1,594 @@
+"""The explorer in a real browser, network off: every number on the screen against tc.explain."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from browser import Page, chromium, needs_browser
+
+import teachconv as tc
+from teachconv.verification.cases import CASES as CASE_TABLE
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def show(driver, tmp_path):
+    """Save an explorer, open it from disk, and afterwards hold the page to an empty console."""
+    pages = []
+
+    def opened(explorer, **options):
+        pages.append(Page(driver, explorer.save(tmp_path / "page.html"), **options))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        assert page.complaints() == []
+
+
+def integers(*shape, dtype="float32"):
+    values = np.random.default_rng(list(shape)).integers(-4, 5, shape)
+    return values.astype(dtype)
+
+
+def normal(*shape, dtype="float32"):
+    return np.random.default_rng(list(shape)).standard_normal(shape).astype(dtype)
+
+
+def number(text):
+    if text.lstrip("-").isdigit():
+        return int(text)
+    return {"∞": math.inf, "-∞": -math.inf, "NaN": math.nan}.get(text) or float(text)
+
+
+def same(text, value):
+    """Whether a text on the screen is this value, in seven digits."""
+    shown, want = number(text), float(f"{value:.7g}") if isinstance(value, float) else value
+    return shown == want or (math.isnan(shown) and math.isnan(want))
+
+
+def cell_text(cell):
+    return ", ".join(map(str, cell))
+
+
+def nonfinite():
+    x = integers(1, 4, 4, 1)
+    x[0, 1, 2, 0], x[0, 3, 3, 0], x[0, 0, 0, 0] = np.nan, np.inf, -np.inf
+    return x
+
+
+W = integers(3, 3, 1, 1)
+CASES = {
+    "stride 2, SAME, channels": (tc.conv2d, (integers(2, 4, 5, 2), integers(3, 2, 2, 2), 2, "SAME"), {}),
+    "padding all around, bias": (
+        tc.conv2d,
+        (integers(1, 3, 3, 1), W, 1, 2),
+        {"bias": integers(1)},
+    ),
+    "cropped": (tc.conv2d, (integers(1, 6, 5, 1), W, 1, ((-1, 0), (1, -1))), {}),
+    "dilated, normal numbers": (
+        tc.conv2d,
+        (normal(1, 6, 6, 2), normal(2, 2, 2, 1), 1, "SAME"),
+        {"dilations": 2},
+    ),
+    "NCHW, groups": (
+        tc.conv2d,
+        (integers(1, 4, 4, 4), integers(2, 2, 2, 4)),
+        {"data_format": "NCHW"},
+    ),
+    "NaN and infinities": (tc.conv2d, (nonfinite(), W, 1, "SAME"), {}),
+    "int32 wraps": (
+        tc.conv2d,
+        (
+            np.int32([[2**30, 2**31 - 1], [-(2**31), 3]]).reshape(1, 2, 2, 1),
+            np.int32([[2, 3], [5, 7]]).reshape(2, 2, 1, 1),
+        ),
+        {},
+    ),
+    "int64 beyond a double": (
+        tc.conv2d,
+        (np.int64([2**62 + 1, 2**53 + 1]).reshape(1, 1, 2, 1), np.int64([1, 3]).reshape(1, 2, 1, 1)),
+        {},
+    ),
+    "float64, rounded sums": (
+        tc.conv2d,
+        (normal(1, 3, 3, 1, dtype="float64"), normal(2, 2, 1, 1, dtype="float64")),
+        {},
+    ),
+    "float16": (tc.conv2d, (normal(1, 3, 3, 1, dtype="float16"), normal(2, 2, 1, 1, dtype="float16")), {}),
+    "1 x 1": (tc.conv2d, (integers(1, 1, 1, 1), integers(1, 1, 1, 1)), {}),
+    "depthwise": (tc.depthwise_conv2d, (integers(1, 3, 3, 2), integers(2, 2, 2, 2)), {}),
+    "transpose, SAME": (tc.conv2d_transpose, (integers(1, 3, 2, 2), integers(3, 3, 1, 2), None, 2), {}),
+    "transpose, output padding": (
+        tc.conv2d_transpose,
+        (integers(1, 2, 2, 1), W, None, 2, 1),
+        {"output_padding": 1, "bias": integers(1)},
+    ),
+    "transpose, gaps": (
+        tc.conv2d_transpose,
+        (integers(1, 2, 2, 1), integers(2, 1, 1, 1), None, 3, "VALID"),
+        {},
+    ),
+    "input gradient": (
+        tc.conv2d_backprop_input,
+        ((1, 4, 4, 2), integers(3, 3, 2, 1), integers(1, 2, 2, 1), 2, "SAME"),
+        {},
+    ),
+    "depthwise input gradient": (
+        tc.depthwise_conv2d_backprop_input,
+        ((1, 3, 3, 2), integers(2, 2, 2, 2), integers(1, 2, 2, 4)),
+        {},
+    ),
+    "filter gradient": (
+        tc.conv2d_backprop_filter,
+        (integers(2, 4, 4, 2), (3, 3, 2, 1), integers(2, 2, 2, 1), 2, "SAME"),
+        {},
+    ),
+    "depthwise filter gradient": (
+        tc.depthwise_conv2d_backprop_filter,
+        (integers(1, 3, 3, 2), (2, 2, 2, 2), integers(1, 2, 2, 4)),
+        {},
+    ),
+}
+
+
+def check_cell(seen, explained, value):
+    """Everything that is said about one cell of the result; ``value`` is what the backend computed."""
+    assert same(seen["value"], value.item() if value.dtype.kind == "i" else float(value)), seen["headline"]
+    if explained.bias is None and len(explained.taps):
+        assert same(seen["rows"][-1][5], explained.value)
+    assert f"[{cell_text(explained.cell)}]" in seen["headline"]
+    assert seen["value"] in seen["spoken"]
+    assert len(seen["rows"]) == len(explained.taps)
+    for row, tap in zip(seen["rows"], explained.taps, strict=True):
+        other = tap.filter_index if tap.out_backprop_index is None else tap.out_backprop_index
+        weight = tap.filter_value if tap.out_backprop_index is None else tap.out_backprop_value
+        assert row[:2] == [cell_text(tap.input_index), cell_text(other)]
+        assert same(row[3], weight)
+        assert same(row[5], tap.running_sum)
+        if tap.in_padding:
+            assert (row[2], row[4]) == ("padding", "")
+        else:
+            assert same(row[2], tap.input_value)
+            assert same(row[4], tap.product)
+    products = [title.split(" = ")[1] for title in seen["products"] if " = " in title]
+    unfolded = 0 if explained.call.kind.sums_images else 3  # one grid an image, or a channel
+    want = sorted(explained.taps, key=lambda tap: tap.input_index[unfolded])
+    want = [tap.product for tap in want if not tap.in_padding]
+    assert len(products) == len(want)
+    assert all(same(text, value) for text, value in zip(products, want, strict=True))
+    source, operand, result = seen["grids"]
+    first = explained.taps[0].input_index if len(explained.taps) else None
+    windows = {(t.input_index[1], t.input_index[2]) for t in explained.taps}
+    assert marked(source, "window") == windows & places(source), first
+    assert len(marked(result, "current")) == 1
+    if not explained.call.kind.sums_images:
+        used = {t.filter_index[:2] for t in explained.taps if not t.in_padding}
+        assert marked(operand, "window") == used
+    for cell in source["cells"]:
+        outside = "padding" in cell["classes"] or "outside" in cell["classes"]
+        assert outside == (not inside(explained, (cell["row"], cell["col"])))
+
+
+def inside(explained, place):
+    shape = explained.call.first.shape[1:3]
+    return all(0 <= i < n for i, n in zip(place, shape, strict=True))
+
+
+def places(grid):
+    return {(cell["row"], cell["col"]) for cell in grid["cells"]}
+
+
+def marked(grid, mark):
+    return {(cell["row"], cell["col"]) for cell in grid["cells"] if mark in cell["classes"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_number_is_explains(show, name):
+    """Every cell of the result, in all images and channels: value, taps, products, sums, windows."""
+    op, args, kwargs = CASES[name]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    call = tc.explain(op, *args, at=(0, 0, 0, 0), **kwargs).call
+    shape = call.result_shape if call.kind.sums_images else call.backend_shape
+    cells = list(np.ndindex(*shape))
+    cells = cells[:: max(1, len(cells) // 40)]
+    result = call.from_caller(op(*args, **kwargs))
+    for cell, seen in zip(cells, page.tour([place(call, cell) for cell in cells]), strict=True):
+        check_cell(seen, tc.explain(op, *args, at=cell, **kwargs), result[call.find(call.kind.result, cell)])
+
+
+def place(call, cell):
+    """The channels to choose for a cell of the result, and where to click."""
+    if call.kind.sums_images:
+        row, col, i, o = cell
+        return {"c": i, "o": call.find("filters", cell)[3]}, 2, row, col
+    n, row, col, channel = cell
+    return {"n": n, ("o" if call.kind.gathers else "c"): channel}, 2, row, col
+
+
+@pytest.mark.parametrize(
+    "name", ["stride 2, SAME, channels", "transpose, SAME", "filter gradient", "depthwise"]
+)
+def test_pointing_at_the_input_shows_what_it_feeds(show, name):
+    op, args, kwargs = CASES[name]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    shape = tc.explain(op, *args, at=(0, 0, 0, 0), **kwargs).call.first.shape
+    cells = list(np.ndindex(*shape[1:3]))
+    for (row, col), seen in zip(cells, page.tour([({"n": 0}, 0, *cell) for cell in cells]), strict=True):
+        explained = tc.explain(op, *args, at_input=(0, row, col, 0), **kwargs)
+        assert same(seen["value"], explained.value)
+        assert len(seen["rows"]) == len(explained.taps)
+        for cells, tap in zip(seen["rows"], explained.taps, strict=True):
+            weight = tap.filter_value if tap.out_backprop_index is None else tap.out_backprop_value
+            assert cells[0] == cell_text(tap.output_index)
+            assert same(cells[2], weight)
+            assert same(cells[3], tap.product)
+        where = 0 if op is tc.conv2d_backprop_filter else 1
+        fed = {t.output_index[where : where + 2] for t in explained.taps}
+        assert marked(seen["grids"][2], "fed") == fed
+
+
+def test_hover_and_keyboard_and_slider_and_play(show):
+    x, w = integers(1, 5, 5, 1), W
+    page = show(tc.explore(tc.conv2d, x, w, 1, "SAME"))
+    y = tc.conv2d(x, w, 1, "SAME")[0, :, :, 0]
+
+    def at(row, col):
+        seen = page.look()
+        assert marked(seen["grids"][2], "current") == {(row, col)}
+        assert same(seen["value"], float(y[row, col]))
+
+    page.hover(2, 3, 1)
+    at(3, 1)
+    page.press("\ue015")  # down
+    at(4, 1)
+    page.press("\ue014", "\ue014", "\ue013")  # right, right, up
+    at(3, 3)
+    page.press("\ue014", "\ue014")  # at the edge it stays
+    at(3, 4)
+    page.run(
+        "const s = document.querySelector('input[type=range]'); s.value = 7; s.dispatchEvent(new Event('input'))"
+    )
+    at(1, 2)
+    assert page.look()["position"] == "8 / 25"
+    page.run("document.querySelector('[aria-label=\"next cell\"]').click()")
+    at(1, 3)
+    page.run(
+        "document.querySelector('.transport select').value = 'fast'; document.querySelector('.transport select').dispatchEvent(new Event('change'))"
+    )
+    page.run("document.activeElement.blur()")
+    page.press(" ")
+    assert page.all(".play")[0].text.endswith("pause")
+    time.sleep(0.7)
+    page.press(" ")
+    moved = page.look()
+    assert marked(moved["grids"][2], "current") > set()
+    assert moved["position"] > "9 / 25" or moved["position"].startswith("1")
+    assert moved["position"] != "9 / 25"
+    stopped = page.look()["position"]
+    time.sleep(0.4)
+    assert page.look()["position"] == stopped
+
+
+@pytest.mark.parametrize(
+    ("control", "label", "changes"),
+    [
+        ("stride", "1", {"strides": 1}),
+        ("stride", "3", {"strides": 3}),
+        ("dilation", "2", {"dilations": 2}),
+        ("padding", "VALID", {"padding": "VALID"}),
+        ("padding", "SAME_LOWER", {"padding": "SAME_LOWER"}),
+        ("padding", "1", {"padding": 1}),
+        ("filter size", "2 × 2", {"filters": W[:2, :2]}),
+        ("filter size", "5 × 5", {"filters": np.pad(W, ((1, 1), (1, 1), (0, 0), (0, 0)))}),
+    ],
+)
+def test_a_choice_shows_what_the_call_with_it_gives(show, control, label, changes):
+    x = integers(1, 6, 6, 1)
+    kwargs = {"filters": W, "strides": 2, "padding": "SAME"}
+    page = show(tc.explore(tc.conv2d, x, **kwargs))
+    page.choose(control, label)
+    kwargs |= changes
+    want = tc.conv2d(x, **kwargs)[0, :, :, 0]
+    seen = page.look()
+    shown = {(c["row"], c["col"]): c["text"] for c in seen["grids"][2]["cells"]}
+    assert len(shown) == want.size
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+    cells = list(np.ndindex(*want.shape))
+    for cell, seen in zip(cells, page.tour([({}, 2, *cell) for cell in cells]), strict=True):
+        check_cell(seen, tc.explain(tc.conv2d, x, at=(0, *cell, 0), **kwargs), want[cell])
+    geometry = tc.conv2d_geometry(
+        x.shape,
+        kwargs["filters"].shape,
+        kwargs["strides"],
+        kwargs["padding"],
+        "NHWC",
+        kwargs.get("dilations"),
+    )
+    formulas = page.all("[data-section=geometry] pre")[0].text
+    assert formulas.split("\n") == list(geometry.rows.formulas)
+
+
+def test_transposed_output_sizes(show):
+    x = integers(1, 3, 3, 1)
+    page = show(tc.explore(tc.conv2d_transpose, x, W, None, 2))
+    labels = [label.text for label in page.all("[data-control='output size'] label")]
+    assert "6 × 6" in labels
+    assert "5 × 5" in labels
+    page.choose("output size", "5 × 5")
+    want = tc.conv2d_transpose(x, W, (1, 5, 5, 1), 2)[0, :, :, 0]
+    shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"] if c["text"]}
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+    page.choose("output size", "+1")
+    assert "output_shape rows must be 5 or 6 for SAME" in page.look()["message"]
+    page.choose("output size", "6 × 6")
+    assert page.look()["message"] == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["transpose, SAME", "transpose, output padding", "transpose, gaps", "input gradient"]
+)
+def test_four_ways_are_equal(show, name):
+    op, args, kwargs = CASES[name]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    page.open("ways")
+    call = tc.explain(op, *args, at=(0, 0, 0, 0), **kwargs).call
+    cells = list(np.ndindex(*call.backend_shape[1:3]))
+    ways = """return [...document.querySelectorAll('[data-way]')]
+        .map((e) => [e.dataset.way, e.querySelector('output').textContent, e.className])"""
+    for cell, shown in zip(cells, page.tour([({"n": 0}, 2, *cell) for cell in cells], ways), strict=True):
+        want = tc.explain(op, *args, at=(0, *cell, 0), **kwargs).value
+        assert [way for way, _, _ in shown] == ["scatter", "insertion", "gradient", "matrix"]
+        assert all(same(text, want) and verdict == "equal" for _, text, verdict in shown), (shown, want)
+    result = np.asarray(call.from_caller(op(*args, **kwargs)))[0, :, :, 0]
+    for grid in page.run(
+        "return [...document.querySelectorAll('.way')].map((w) => [...w.querySelectorAll('.grid')].filter((g) => g.querySelector('b').textContent === 'result').map((g) => [...g.querySelectorAll('[role=gridcell]')].map((e) => [Number(e.dataset.row), Number(e.dataset.col), e.textContent])))"
+    )[0]:
+        values = {(r, c): text for r, c, text in grid if text}
+        assert all(same(values[place], float(v)) for place, v in np.ndenumerate(result))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_matrix_is_conv_matrix(show, transposed):
+    """Every entry that is drawn, for one pair of channels of several."""
+    if transposed:
+        args = (integers(1, 2, 3, 2), integers(3, 2, 2, 2), None, 2)
+        page, section = show(tc.explore(tc.conv2d_transpose, *args, at=(0, 0, 0, 1))), "ways"
+        g = tc.conv2d_transpose_geometry(args[0].shape, args[1].shape, strides=2).forward
+    else:
+        args = (integers(1, 4, 5, 2), integers(3, 2, 2, 2), 2, "SAME")
+        page, section = show(tc.explore(tc.conv2d, *args, at=(0, 0, 0, 1))), "matrix"
+        g = tc.conv2d_geometry(args[0].shape, args[1].shape, 2, "SAME")
+    page.open(section)
+    dense = tc.conv_matrix(args[1], g).toarray()
+    c, o = (1, 0) if transposed else (0, 1)
+    block = dense[o :: g.out_channels, c :: g.in_channels]
+    drawings = page.run(
+        "return [...document.querySelectorAll('.matrix svg')].map((s) => [...s.querySelectorAll('.entry')].map((e) => [e.getAttribute('x'), e.getAttribute('y'), e.dataset.entry]))"
+    )
+    for drawing, want in zip(drawings, (block, block.T), strict=True):
+        got = np.zeros(want.shape)
+        for x, y, entry in drawing:
+            got[int(y), int(x)] = float(entry.split(";")[2])
+        assert np.array_equal(got, want)
+    page.run("document.querySelector('.matrix .entry').dispatchEvent(new Event('pointerenter'))")
+    assert "C[" in page.all(".readout")[0].text
+    assert all(float(spot.get_attribute("x")) >= 0 for spot in page.all(".matrix .spot"))
+
+
+def test_the_overlap_map_counts_products(show):
+    args = (np.ones((1, 4, 4, 1), "float32"), np.ones((3, 3, 1, 1), "float32"), None, 2)
+    page = show(tc.explore(tc.conv2d_transpose, *args))
+    page.open("overlap")
+    want = tc.conv2d_transpose(*args)[0, :, :, 0]  # ones everywhere: the sum is the count
+    cells = page.run(
+        "return [...document.querySelectorAll('[data-section=overlap] [role=gridcell]')].map((e) => [Number(e.dataset.row), Number(e.dataset.col), e.textContent])"
+    )
+    counts = {(r, c): text for r, c, text in cells if text}
+    assert len(counts) == want.size
+    assert all(same(counts[place], float(v)) for place, v in np.ndenumerate(want))
+
+
+def test_two_calls_beside_each_other(show):
+    """TensorFlow's SAME and PyTorch's padding=1 at stride 2 differ, and the page says why."""
+    x = integers(1, 6, 6, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 2, "SAME", at=(0, 1, 1, 0)).beside(padding=1))
+    ours, theirs = (tc.conv2d(x, W, 2, padding)[0, :, :, 0] for padding in ("SAME", 1))
+    grids = page.run(
+        "return [...document.querySelectorAll('[data-section=beside] .grid')].map((g) => [...g.querySelectorAll('[role=gridcell]')].map((e) => [Number(e.dataset.row), Number(e.dataset.col), e.textContent, e.classList.contains('differs')]))"
+    )
+    for grid, want in zip(grids, (ours, theirs, theirs - ours), strict=True):
+        assert all(same(text, float(want[r, c])) for r, c, text, _ in grid)
+    assert {(r, c) for r, c, _, bad in grids[2] if bad} == set(zip(*np.nonzero(ours != theirs), strict=True))
+    assert "padding_side" in page.all(".diagnosis")[0].text
+    other = tc.explain(tc.conv2d, x, W, 2, 1, at=(0, 1, 1, 0))
+    assert marked(page.look()["grids"][0], "other") == {t.input_index[1:3] for t in other.taps}
+
+
+def test_an_array_from_elsewhere_beside(show):
+    x = integers(1, 5, 5, 1)
+    y = tc.conv2d(x, W)
+    page = show(tc.explore(tc.conv2d, x, W).beside(y.copy(), name="<b>my port</b>"))
+    assert "Equal within the error bound" in page.all("[data-section=beside]")[0].text
+    assert "<b>my port</b>" in page.all("[data-section=beside] summary")[0].text
+    smaller = show(tc.explore(tc.conv2d, x, W).beside(y[:, :2, :2]))
+    assert "output_shape" in smaller.all(".diagnosis")[0].text
+
+
+# every third of those that are quick, and the one that is shown in part
+SMALL = [case for case in CASE_TABLE if np.prod(case.input) * np.prod(case.filters) < 100_000][::3]
+SMALL += [case for case in CASE_TABLE if case.name == "wide row"]
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
+def test_every_case_of_the_table_opens(show, case):
+    """All sections open, a few cells visited, another array beside it: nothing on the console."""
+    for problem in case.problems("float32", "nonfinite"):
+        explorer = tc.explore(problem.op, *problem.args, budget=1, **problem.kwargs)
+        page = show(explorer.beside(np.array(explorer.result)))
+        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+        page.run("for (let i = 0; i < 3; i++) document.querySelector('[aria-label=\"next cell\"]').click()")
+        assert page.complaints() == []
+        seen = page.look()
+        assert seen["headline"]
+        assert page.all("[data-section=geometry] pre")
+        assert "Equal within" in page.all("[data-section=beside]")[0].text or not explorer.result.size
+        wrong = page.run("return [...document.querySelectorAll('.way .differs')].map((e) => e.textContent)")
+        assert wrong == []
+
+
+def test_an_empty_output(show):
+    page = show(tc.explore(tc.conv2d, np.ones((0, 4, 4, 1), "float32"), W))
+    assert "The result is empty" in page.look()["headline"]
+
+
+def test_nan_and_infinity_show_as_such(show):
+    page = show(tc.explore(tc.conv2d, nonfinite(), W, 1, "SAME"))
+    texts = {cell["text"] for cell in page.look()["grids"][0]["cells"]}
+    assert {"NaN", "∞", "-∞"} < texts
+
+
+def test_callers_text_is_text(show):
+    """A name that would be markup, and would run, is shown as it is."""
+    evil = "</script><img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+    page = show(tc.explore(tc.conv2d, integers(1, 3, 3, 1), W, name=evil))
+    assert "run" not in page.driver.title
+    assert "</script><img" in page.all("h1")[0].text
+
+
+def test_a_big_call_is_windowed_and_says_so(show):
+    x, w = normal(1, 90, 100, 3), normal(3, 3, 3, 4)
+    page = show(tc.explore(tc.conv2d, x, w, 2, "SAME", at=(0, 30, 40, 2)))
+    assert "Shown: input rows" in page.all(".shown")[0].text
+    value = tc.conv2d(x, w, 2, "SAME")[0, 30, 40, 2]
+    check_cell(page.look(), tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 30, 40, 2)), value)
+
+
+def test_a_small_budget_names_what_is_left_out(show):
+    call = (tc.conv2d, integers(1, 6, 6, 1), W)
+    full = len(tc.explore(*call, budget=1).html().encode())
+    budgets = range(full - 30_000, full, 1_000)
+    some = next(b for b in budgets if tc.explore(*call, budget=b).data()["variants"]["table"])
+    page = show(tc.explore(*call, budget=some))  # room for the nearest only
+    assert "are left out" in page.all("footer")[0].text
+    assert page.run("return document.querySelectorAll('.absent input:disabled').length") > 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_has_no_sideways_scrolling(show, dark):
+    page = show(
+        tc.explore(tc.conv2d_transpose, integers(1, 4, 4, 2), integers(3, 3, 2, 2), None, 2),
+        width=360,
+        height=700,
+        dark=dark,
+    )
+    for section in ("geometry", "ways", "overlap", "trace"):
+        page.open(section)
+    assert page.run("return document.documentElement.scrollWidth") <= 360
+    paper = page.run("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, paper[4:-1].split(","))) < 200) == dark
+
+
+def test_text_stands_out_in_light_and_dark(show):
+    """Numbers on their cells, and faint text, keep a contrast of 4.5 (WCAG AA)."""
+    for dark in (False, True):
+        page = show(tc.explore(tc.conv2d, integers(1, 6, 6, 1), W, 2, "SAME"), dark=dark)
+        worst = page.run(
+            """
+            const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+            const light = (color, below = null) => {
+              canvas.clearRect(0, 0, 1, 1);
+              for (const fill of [below, color].filter(Boolean)) { canvas.fillStyle = fill; canvas.fillRect(0, 0, 1, 1); }
+              const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+              return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const ground = (e) => { while (e && getComputedStyle(e).backgroundColor === "rgba(0, 0, 0, 0)") e = e.parentElement; return e ? getComputedStyle(e).backgroundColor : "white"; };
+            return Math.min(...[...document.querySelectorAll(".cells .cell, .summary, legend, .product small, td, figcaption small, .number, .choices span")]
+              .filter((e) => e.textContent && getComputedStyle(e).visibility === "visible")
+              .map((e) => { const [a, b] = [light(getComputedStyle(e).color), light(ground(e))]; return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));
+            """
+        )
+        assert worst >= 4.5, (dark, worst)
+
+
+def test_everything_has_a_name_and_a_role(show):
+    page = show(tc.explore(tc.conv2d_transpose, integers(1, 3, 3, 2), integers(3, 3, 2, 2), None, 2))
+    nameless = page.run(
+        """return [...document.querySelectorAll("button, select, input, [role=grid], svg[role=img], iframe, img")]
+        .filter((e) => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim() || e.alt)).map((e) => e.outerHTML)"""
+    )
+    assert nameless == []
+    assert page.run(
+        "return [...document.querySelectorAll('[role=gridcell]')].every((e) => e.getAttribute('aria-label').startsWith('row '))"
+    )
+    active = page.run(
+        "return document.querySelector('.stage .grid:nth-of-type(3) [role=grid]').getAttribute('aria-activedescendant')"
+    )
+    assert "this cell" in page.all(f"#{active}")[0].get_attribute("aria-label")
+    walked = set()
+    for _ in range(25):  # the keyboard gets everywhere
+        page.press("\ue004")
+        walked.add(
+            page.run("const e = document.activeElement; return e.getAttribute('role') ?? e.type ?? e.tagName")
+        )
+    assert {"button", "radio", "select-one", "grid", "range"} <= walked
+
+
+def test_the_trace_has_its_source(show):
+    tc.conv2d(integers(1, 4, 4, 1), W, backend="numpy")  # the first call also loads the backend
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, backend="numpy"))
+    page.open("trace")
+    stages = [stage.name for stage in tc.trace(tc.conv2d, integers(1, 4, 4, 1), W, backend="numpy").stages]
+    assert (
+        page.run("return [...document.querySelectorAll('.trace summary b')].map((e) => e.textContent)")
+        == stages
+    )
+    page.run("document.querySelectorAll('.trace details').forEach((d) => { d.open = true })")
+    lines = page.run("return [...document.querySelectorAll('.source .here')].map((e) => e.textContent)")
+    assert len(lines) == len(stages)
+    assert all("record.stage(" in line for line in lines)
+
+
+def test_the_frame_of_a_notebook(driver, tmp_path):
+    """What _repr_html_ gives, inside another document: sandboxed, and it runs."""
+    explorer = tc.explore(tc.conv2d, integers(1, 4, 4, 1), W)
+    (tmp_path / "host.html").write_text(
+        f"<!DOCTYPE html><meta charset=utf-8><title>host</title>{explorer._repr_html_()}"
+    )
+    page = Page(driver, tmp_path / "host.html")
+    driver.switch_to.frame(0)
+    try:
+        assert same(page.look()["value"], float(explorer.result[0, 0, 0, 0]))
+        deadline = time.monotonic() + 10  # the frame grows to the height of what is in it
+        while driver.execute_script("return innerHeight != document.body.offsetHeight"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        driver.switch_to.default_content()
+    assert page.complaints() == []
+
+
+def test_without_scripts_there_is_a_picture(driver, tmp_path):
+    path = tc.explore(tc.conv2d, integers(1, 4, 4, 1), W).save(tmp_path / "page.html")
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        driver.get(path.as_uri())
+        assert driver.find_elements("css selector", "main svg")[0].size["width"] > 100
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_a_full_sized_example_is_quick(show):
+    """32 x 32 x 3 with 16 filters: a step takes a fraction of the time between two frames of a film's scene."""
+    page = show(tc.explore(tc.conv2d, normal(1, 32, 32, 3), normal(3, 3, 3, 16), 1, "SAME"))
+    spent = page.run(
+        "const b = document.querySelector('[aria-label=\"next cell\"]'); const s = performance.now(); for (let i = 0; i < 20; i++) b.click(); return (performance.now() - s) / 20"
+    )
+    assert spent < 250, spent

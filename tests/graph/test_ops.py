@@ -1,0 +1,371 @@
+"""Op definitions, generated wrappers, kernels: each op in a graph and eagerly, beside plain NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.backends import TABLE, why_not
+from teachconv.graph import core_ops, gen_nn_ops, op_gen, op_kernel
+from teachconv.graph.op_def import REGISTRY, get_op_def, parse_attr, register_op
+from teachconv.graph.op_def_library import apply_op
+from teachconv.truth import bounds
+
+tg = tc.graph
+FLOATS, INTEGERS = ["float16", "float32", "float64"], ["int32", "int64"]
+
+ISSUE = """Placeholder Const Variable Assign Identity Conv2D Conv2DBackpropInput Conv2DBackpropFilter
+DepthwiseConv2dNative BiasAdd Relu MaxPool AvgPool MatMul Add Sub Mul Square Mean Sum Reshape Transpose Pad
+Softmax"""
+
+
+def both_ways(function, *arrays, **config):
+    """The result eagerly, and by a graph whose placeholders know no shape; they must be equal bit for bit."""
+    eager = function(*arrays)
+    graph = tg.Graph()
+    with graph.as_default():
+        inputs = [tg.placeholder(array.dtype, [None] * array.ndim) for array in arrays]
+        output = function(*inputs)
+    with tg.Session(graph, tg.ConfigProto(**config)) as session:
+        got = session.run(output, dict(zip(inputs, arrays, strict=True)))
+    assert output.dtype == eager.dtype == got.dtype
+    assert len(output.shape) == eager.ndim
+    assert all(size in (None, known) for size, known in zip(output.shape, eager.shape, strict=True))
+    assert np.array_equal(eager, got, equal_nan=eager.dtype.kind == "f")
+    return eager
+
+
+# --- definitions -------------------------------------------------------------------------------------
+
+
+def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
+    for name in ISSUE.split():
+        assert REGISTRY[name].file == core_ops.__file__
+        assert op_kernel.has_kernel(name, "CPU")
+
+
+def test_generated_wrappers_are_up_to_date(capsys):
+    """Where this fails: python -m teachconv.graph.op_gen"""
+    assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
+    assert op_gen.main(["--check"]) == 0
+    assert "GENERATED from core_ops.py by op_gen.py" in gen_nn_ops.__doc__
+
+
+def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(op_gen, "TARGET", tmp_path / "gen_nn_ops.py")
+    assert op_gen.main(["--check"]) == 1
+    assert op_gen.main([]) == 0
+    assert op_gen.main(["--check"]) == 0
+
+
+def test_the_gradient_registry_is_there_and_empty():
+    assert all(op_def.gradient is None for op_def in REGISTRY.values())
+    with pytest.raises(ValueError, match="no op 'Conv3D'"):
+        tg.RegisterGradient("Conv3D")
+
+
+def test_unknown_ops_and_attributes_are_refused():
+    with pytest.raises(ValueError, match="did you mean Conv2D"):
+        get_op_def("Conv2d")
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", [1, 4, 4, 1])
+        w = np.ones((2, 2, 1, 1), "float32")
+        before = graph.get_operations()
+        with pytest.raises(ValueError, match="has no attribute 'stride'; it has T, strides"):
+            apply_op("Conv2D", None, [x, w], {"stride": [1, 1, 1, 1]})
+        with pytest.raises(ValueError, match=r"needs the attribute strides \(list\(int\)\)"):
+            apply_op("Conv2D", None, [x, w], {})
+        with pytest.raises(ValueError, match="attribute padding of Conv2D must be one of SAME, VALID"):
+            apply_op("Conv2D", None, [x, w], {"strides": [1, 1, 1, 1], "padding": "FULL"})
+        with pytest.raises(TypeError, match="attribute strides of Conv2D must be a list"):
+            apply_op("Conv2D", None, [x, w], {"strides": "1111", "padding": "SAME"})
+        with pytest.raises(TypeError, match="keep_dims of Sum must be True or False"):
+            apply_op("Sum", None, [x, [0]], {"keep_dims": 1})
+        with pytest.raises(ValueError, match=r"takes 2 inputs \(input, filter\); got 1"):
+            apply_op("Conv2D", None, [x], {})
+        with pytest.raises(ValueError, match="explicit_paddings must hold 8 ints"):
+            apply_op("Conv2D", None, [x, w], {"strides": [1] * 4, "padding": "EXPLICIT"})
+        with pytest.raises(ValueError, match="explicit_paddings must be empty"):
+            apply_op(
+                "Conv2D", None, [x, w], {"strides": [1] * 4, "padding": "SAME", "explicit_paddings": [0] * 8}
+            )
+        with pytest.raises(TypeError, match="T of AvgPool must be one of float16"):
+            tg.nn.avg_pool(tg.placeholder("int32", [1, 4, 4, 1]), 2, 2, "SAME")
+        assert [op for op in graph.get_operations() if op.type != "Placeholder"] == []
+        assert graph.get_operations()[: len(before)] == before
+
+
+def test_definitions_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="registered already"):
+        register_op("Conv2D", shape_fn=None, summary="")
+    with pytest.raises(ValueError, match="type of an attribute must be one of"):
+        parse_attr("strides: tuple")
+
+
+def test_find_source_follows_every_op():
+    for name in ISSUE.split():
+        chain = tg.find_source(name)
+        kinds = [step.what for step in chain.steps]
+        assert kinds.index("generated wrapper") < kinds.index("op definition") < kinds.index("kernel")
+        for step in chain.steps:
+            file, _, line = step.where.rpartition(":")
+            if file:
+                with open(file if file.startswith("/") else f"{op_gen.TARGET.parents[2]}/{file}") as source:
+                    text = source.read().splitlines()[int(line) - 1 : int(line) + 3]
+                what = step.name.split(".")[-1]
+                assert any(what in row or "register" in row for row in text), step
+    assert "<td>public wrapper</td>" in tg.find_source("conv2d")._repr_html_()
+    with pytest.raises(ValueError, match="name must be that of an op"):
+        tg.find_source("nothing at all")
+
+
+# --- convolution: the same backends, the same bits ---------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", TABLE)
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_convolution_kernels_are_the_library_s_own_ops(backend, data_format, rng):
+    if why_not(backend):
+        pytest.skip(why_not(backend))
+    shape = (2, 5, 6, 4) if data_format == "NHWC" else (2, 4, 5, 6)
+    x, w = rng.standard_normal(shape), rng.standard_normal((3, 2, 2, 6))
+    depthwise = rng.standard_normal((3, 3, 4, 2))
+    pads = ((1, 0), (2, 1))
+    options = {"data_format": data_format, "backend": backend}
+
+    def same(function, ours, *arrays):
+        assert np.array_equal(both_ways(function, *arrays), ours)
+
+    for padding in ("SAME", "VALID", "SAME_LOWER", pads):
+        arguments = {"strides": (2, 1), "padding": padding, "dilations": (1, 2), **options}
+        y = tc.conv2d(x, w, **arguments)
+        same(lambda x, w: tg.nn.conv2d(x, w, **arguments), y, x, w)  # noqa: B023
+        dx = tc.conv2d_backprop_input(x.shape, w, y, **arguments)
+        same(lambda w, y: tg.nn.conv2d_backprop_input(x.shape, w, y, **arguments), dx, w, y)  # noqa: B023
+        dw = tc.conv2d_backprop_filter(x, w.shape, y, **arguments)
+        same(lambda x, y: tg.nn.conv2d_backprop_filter(x, w.shape, y, **arguments), dw, x, y)  # noqa: B023
+        z = tc.depthwise_conv2d(x, depthwise, **arguments)
+        same(lambda x, w: tg.nn.depthwise_conv2d(x, w, **arguments), z, x, depthwise)  # noqa: B023
+
+
+def test_conv2d_transpose_is_conv2d_backprop_input(rng):
+    x, w = rng.standard_normal((1, 4, 4, 2)), rng.standard_normal((3, 3, 3, 2))
+    for output_shape in (None, (1, 7, 8, 3), (1, 8, 8, 3)):
+        want = tc.conv2d_transpose(x, w, output_shape, 2)
+        assert np.array_equal(tg.nn.conv2d_transpose(x, w, output_shape, 2), want)
+    with tg.Graph().as_default() as graph:
+        known = tg.placeholder("float64", [1, 4, 4, 2])
+        assert tg.nn.conv2d_transpose(known, w, strides=2).shape == (1, 8, 8, 3)
+        unknown = tg.placeholder("float64", [None, 4, 4, 2])
+        count = len(graph.get_operations())
+        with pytest.raises(ValueError, match="rows must be 7 or 8 for SAME, stride 2"):
+            tg.nn.conv2d_transpose(known, w, (1, 6, 8, 3), 2)
+        with pytest.raises(ValueError, match="output_shape must be given"):
+            tg.nn.conv2d_transpose(unknown, w, strides=2)
+        assert len(graph.get_operations()) == count
+        sizes = tg.placeholder("int32", [4])
+        y = tg.nn.conv2d_transpose(unknown, w, sizes, 2)
+    with tg.Session(graph) as session:
+        got = session.run(y, {unknown: x, sizes: [1, 7, 8, 3]})
+        assert np.array_equal(got, tc.conv2d_transpose(x, w, (1, 7, 8, 3), 2))
+        with pytest.raises(tg.InvalidArgumentError, match="node 'conv2d_transpose_1' .*test_graph_ops.py:"):
+            session.run(y, {unknown: x, sizes: [1, 6, 8, 3]})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
+def test_every_dtype_goes_through(dtype, rng):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    x = rng.integers(-3, 4, (1, 4, 4, 2)).astype(dtype)
+    w, b = rng.integers(-3, 4, (3, 3, 2, 3)).astype(dtype), rng.integers(-3, 4, 3).astype(dtype)
+
+    def network(x, w, b):
+        y = tg.nn.relu(tg.nn.bias_add(tg.nn.conv2d(x, w, padding="SAME"), b))
+        y = tg.nn.max_pool(y, 2, 2, "SAME")
+        y = tg.matmul(tg.reshape(y, [4, 3]), tg.reshape(y, [3, 4]))
+        y = tg.pad(tg.transpose(y), [[1, 0], [0, 1]])
+        return tg.reduce_sum(y * 2 - y, 0)
+
+    got = both_ways(network, x, w, b)
+    wide = [array.astype("float64") for array in (x, w, b)]
+    exact = network(*wide)
+    if got.dtype.kind == "i":
+        assert np.array_equal(got, exact)
+    else:  # small integers: exact as long as the type holds them
+        rounded = exact.astype(dtype)
+        assert np.array_equal(got.astype("float64"), rounded.astype("float64"))
+
+
+# --- the rest, beside NumPy --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_arithmetic_is_numpy_s(dtype, rng):
+    x, y = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((3, 1, 4), (2, 1)))
+    for ours, numpys in ((tg.add, np.add), (tg.subtract, np.subtract), (tg.multiply, np.multiply)):
+        assert np.array_equal(both_ways(ours, x, y), numpys(x, y))
+    assert np.array_equal(both_ways(tg.square, x), x * x)
+    assert np.array_equal(both_ways(tg.nn.relu, x), np.maximum(x, 0))
+    assert np.array_equal(both_ways(lambda x: tg.transpose(x, [2, 0, 1]), x), x.transpose(2, 0, 1))
+    assert np.array_equal(both_ways(lambda x: tg.reshape(x, [-1, 2]), x), x.reshape(-1, 2))
+    assert np.array_equal(
+        both_ways(lambda x: tg.pad(x, [[1, 2], [0, 0], [0, 1]]), x), np.pad(x, [(1, 2), (0, 0), (0, 1)])
+    )
+    for axis in (None, 0, -1, [0, 2]):
+        numpy_axis = tuple(axis) if isinstance(axis, list) else axis
+        for keep in (False, True):
+            got = both_ways(lambda x: tg.reduce_sum(x, axis, keep), x)  # noqa: B023
+            assert np.array_equal(got, x.sum(axis=numpy_axis, keepdims=keep, dtype=dtype))
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=6))
+def test_integers_wrap_around(numbers):
+    x = np.array(numbers, "int32")
+    assert np.array_equal(tg.square(x), (x.astype("int64") ** 2).astype("int32"))
+    assert np.array_equal(tg.reduce_sum(x), x.sum(dtype="int64").astype("int32"))
+    wide = int(x.sum(dtype="int32"))
+    quotient = abs(wide) // len(numbers) * (1 if wide >= 0 else -1)
+    assert int(tg.reduce_mean(x)) == np.int64(quotient).astype("int32")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_means_products_and_softmax_keep_their_bounds(dtype, rng):
+    x, w = rng.standard_normal((7, 9)).astype(dtype), rng.standard_normal((9, 5)).astype(dtype)
+    wide_x, wide_w = x.astype("longdouble"), w.astype("longdouble")
+
+    def judged(got, exact, abs_sum, terms):
+        want = exact.astype(dtype)
+        bound = bounds.direct(abs_sum.astype("float64"), terms, dtype)
+        assert bounds.judge(np.asarray(got), np.asarray(want), bound).passed
+
+    judged(both_ways(tg.matmul, x, w), wide_x @ wide_w, abs(wide_x) @ abs(wide_w), 9)
+    transposed = both_ways(lambda x, w: tg.matmul(x, w, True, True), x[:5].copy(), w[:, :5].copy())
+    judged(transposed, wide_x[:5].T @ wide_w[:, :5].T, abs(wide_x[:5].T) @ abs(wide_w[:, :5].T), 6)
+    judged(both_ways(lambda x: tg.reduce_mean(x, 0), x), wide_x.mean(0), abs(wide_x).mean(0), 8)
+    softmax = both_ways(tg.nn.softmax, x)
+    exact = np.exp(wide_x) / np.exp(wide_x).sum(-1, keepdims=True)
+    # 9 terms; subtraction of the largest, exp and the quotient are a few more roundings of each
+    judged(softmax, exact, exact * (1 + 2 * abs(wide_x).max()), 9 + 4)
+    assert np.isfinite(both_ways(tg.nn.softmax, np.array([[1e4, -1e4]], dtype))).all()
+
+
+@given(st.data())
+def test_pooling_is_its_definition(data):
+    rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    ksize = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    strides = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    padding = data.draw(st.sampled_from(["SAME", "SAME_LOWER", "VALID"]))
+    if padding == "VALID" and (rows < ksize[0] or cols < ksize[1]):
+        return
+    x = np.random.default_rng(rows * 7 + cols).integers(-9, 9, (2, rows, cols, 3)).astype("float32")
+    geometry = tc.conv2d_geometry((2, rows, cols, 1), (*ksize, 1, 1), strides, padding)
+    largest = both_ways(lambda x: tg.nn.max_pool(x, ksize, strides, padding), x)
+    mean = both_ways(lambda x: tg.nn.avg_pool(x, ksize, strides, padding), x)
+    for r, c in np.ndindex(geometry.output_shape[1:3]):
+        at_rows = [geometry.rows.in_index(r, tap) for tap in range(ksize[0])]
+        at_cols = [geometry.cols.in_index(c, tap) for tap in range(ksize[1])]
+        cells = [x[:, i, j] for i in at_rows for j in at_cols if 0 <= i < rows and 0 <= j < cols]
+        assert np.array_equal(largest[:, r, c], np.max(cells, axis=0))
+        assert np.array_equal(mean[:, r, c], np.sum(cells, axis=0) / np.float32(len(cells)))
+
+
+def test_pooling_in_nchw_and_its_refusals(rng):
+    x = rng.standard_normal((2, 3, 6, 5)).astype("float32")
+    for pool in (tg.nn.max_pool, tg.nn.avg_pool):
+        got = both_ways(lambda x: pool(x, [1, 1, 2, 3], [1, 1, 2, 1], "SAME", "NCHW"), x)  # noqa: B023
+        nhwc = pool(x.transpose(0, 2, 3, 1), (2, 3), (2, 1), "SAME")
+        assert np.array_equal(got, nhwc.transpose(0, 3, 1, 2))
+    assert tg.nn.max_pool(np.full((1, 1, 1, 1), -5, "int32"), 3, 1, 1).tolist() == [[[[-5]]]]
+    with pytest.raises(ValueError, match="padding of avg_pool must be"):
+        tg.nn.avg_pool(x, 2, 2, 1)
+    with pytest.raises(ValueError, match="ksize must be 1 at N and C"):
+        tg.nn.max_pool(x, [2, 2, 2, 1], 2, "SAME")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: tg.nn.bias_add(x, np.ones(3, "float32")), "must have 2 elements, one for each channel"),
+        (lambda x: tg.nn.bias_add(x, np.ones((2, 1), "float32")), "bias of BiasAdd must have 1 axes"),
+        (lambda x: tg.matmul(x, x), "a of MatMul must have 2 axes"),
+        (lambda x: tg.reshape(x, [5, -1]), "must keep the number of elements"),
+        (lambda x: tg.reshape(x, [-1, -1]), "one of them -1 at most"),
+        (lambda x: tg.transpose(x, [0, 1]), "perm of Transpose must name all 4 axes"),
+        (lambda x: tg.transpose(x, [0, 0, 1, 2]), "must name each axis once"),
+        (lambda x: tg.pad(x, [[1, 1]]), r"paddings of Pad must have shape \[4, 2\]"),
+        (lambda x: tg.pad(x, [[0, 0], [0, 0], [0, 0], [-1, 0]]), "must not be negative"),
+        (lambda x: tg.reduce_sum(x, 4), "must be from -4 to 3"),
+        (lambda x: tg.add(x, np.ones((3, 2), "float32")), "shapes that fit each other"),
+        (lambda x: tg.nn.conv2d(x, np.ones((9, 9, 2, 1), "float32")), "VALID needs in_rows >= 9"),
+        (lambda x: tg.nn.conv2d(x, np.ones((1, 1, 3, 1), "float32")), "must be the input's 2 channels"),
+        (lambda x: tg.nn.depthwise_conv2d(x, np.ones((1, 1, 3, 1), "float32")), "with in_channels = 2"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused_alike(function, message):
+    """Eagerly, and when the node is made: then nothing is left in the graph."""
+    x = np.ones((1, 4, 4, 2), "float32")
+    with pytest.raises(ValueError, match=message):
+        function(x)
+    with tg.Graph().as_default() as graph:
+        tensor = tg.placeholder("float32", x.shape, name="x")
+        with pytest.raises(ValueError, match=message):
+            function(tensor)
+        assert [op.name for op in graph.get_operations()] == ["x"]
+        assert tg.nn.relu(tensor).op.name == "Relu"
+
+
+def test_shapes_that_show_only_in_the_run_are_refused_there():
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", None, name="x")
+        shape = tg.placeholder("int32", [None], name="shape")
+        y = tg.reshape(x, shape, name="y")
+        z = tg.add(x, np.ones(3, "float32"), name="z")
+    with tg.Session(graph) as session:
+        with pytest.raises(
+            tg.InvalidArgumentError, match=r"node 'y' \(Reshape, made at .*number of elements"
+        ):
+            session.run(y, {x: np.ones(4), shape: [3]})
+        with pytest.raises(tg.InvalidArgumentError, match=r"node 'z' \(Add, made at "):
+            session.run(z, {x: np.ones(2)})
+
+
+def test_dtypes_follow_tensorflow_s_rules():
+    assert tg.constant(1).dtype == "int32"
+    assert tg.constant([1.5, 2]).dtype == "float32"
+    assert tg.constant(np.float64(1)).dtype == "float64"
+    assert tg.add(np.ones(2, "float64"), 1).dtype == "float64"
+    assert tg.constant([]).dtype == "float32"
+    assert tg.constant(1, "float64", [2, 2]).tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(TypeError, match="y of Add must have the dtype of x, float32; got float64"):
+        tg.add(np.ones(2, "float32"), np.ones(2, "float64"))
+    with pytest.raises(TypeError, match="y of Add must have dtype int32; got float64"):
+        tg.add(np.ones(2, "int32"), 1.5)
+    with pytest.raises(TypeError, match="must be numbers; got True"):
+        tg.constant(True)
+    with pytest.raises(TypeError, match="complex"):
+        tg.constant(1j)
+    with pytest.raises(ValueError, match="do not fit"):
+        tg.constant(2**40)
+    with pytest.raises(ValueError, match="shape must hold the value's 2 elements"):
+        tg.constant([1, 2], shape=[3])
+
+
+def test_eager_results_belong_to_the_caller():
+    x = np.ones((2, 2), "float32")
+    for result in (tg.identity(x), tg.reshape(x, [4]), tg.transpose(x)):
+        result[...] = 7
+        assert (x == 1).all()
+
+
+def test_graph_ops_do_not_run_eagerly():
+    with pytest.raises(ValueError, match="placeholder needs a graph"):
+        tg.placeholder("float32")
+    with pytest.raises(ValueError, match="belongs to a graph"):
+        gen_nn_ops.variable([1], "float32")
+    with tg.Graph().as_default():
+        x = tg.placeholder("float32", [1], name="x")
+    with pytest.raises(TypeError, match="'x:0' is a tensor of a graph"):
+        tg.nn.relu(x)
+    with pytest.raises(ValueError, match="there is no graph here"):
+        tg.name_scope("layer")

@@ -1,0 +1,199 @@
+"""The same graph in TensorFlow and here: names, static shapes, pruning, folding, fusing, values, retraces.
+
+tests/recorded/record_tensorflow_graph.py recorded TensorFlow's side; its `build` makes ours.
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.graph.op_def import REGISTRY
+
+tg = tc.graph
+HERE = Path(__file__).parents[1] / "recorded"
+RECORDED = json.loads((HERE / "tensorflow_graph.json").read_text())
+
+
+def _script():
+    spec = importlib.util.spec_from_file_location("recorded_graph", HERE / "record_tensorflow_graph.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = _script()
+OURS = {theirs: ours for ours, theirs in SCRIPT.TENSORFLOW_OPS.items()}
+
+# What differs, all of it. TensorFlow's Python wrapper of depthwise_conv2d makes two constants that nothing
+# uses, and names the filter after its own local variable.
+RENAMED = {"depthwise/filter_in": "depthwise/filter"}
+UNUSED = {"depthwise/Shape", "depthwise/dilation_rate"}
+# Grappler removes an Identity that is not fetched; there is no such optimiser here.
+IDENTITIES = {"scores"}
+# Attributes that only steer TensorFlow's own kernels, containers or gradients.
+LEFT_OUT = {
+    "use_cudnn_on_gpu",
+    "use_locking",
+    "validate_shape",
+    "container",
+    "shared_name",
+    "grad_a",
+    "grad_b",
+}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    graph = tg.Graph()
+    with graph.as_default():
+        SCRIPT.build(tg)
+    return graph
+
+
+def test_was_recorded_with_a_known_version():
+    assert RECORDED["versions"]["tensorflow"] == "2.21.0"
+    assert RECORDED["script"] == "record_tensorflow_graph.py"
+
+
+def test_nodes_have_the_same_names_ops_and_inputs_in_the_same_order(graph):
+    ours = [
+        (
+            op.name,
+            op.type,
+            [tensor.op.name for tensor in op.inputs] + ["^" + before.name for before in op.control_inputs],
+        )
+        for op in graph.get_operations()
+    ]
+    theirs = [
+        (
+            RENAMED.get(node["name"], node["name"]),
+            OURS.get(node["op"], node["op"]),
+            [RENAMED.get(name, name) for name in node["inputs"]],
+        )
+        for node in RECORDED["graph"]
+        if node["name"] not in UNUSED
+    ]
+    assert ours == theirs
+
+
+def test_static_shapes_are_the_same(graph):
+    ours = {op.name: op.outputs[0].shape for op in graph.get_operations() if op.outputs}
+    theirs = {
+        RENAMED.get(name, name): None if shape is None else tuple(shape)
+        for name, shape in RECORDED["shapes"].items()
+        if name not in UNUSED
+    }
+    # TensorFlow does not look at the batch in a constant output_shape; the rest is the same
+    known_better = {"up", "transpose", "edges"}
+    assert {name for name in ours if ours[name] != theirs[name]} == known_better
+    assert all(theirs[name][0] is None and ours[name][1:] == theirs[name][1:] for name in known_better)
+    assert ours.keys() == theirs.keys()
+
+
+@pytest.mark.parametrize("name", SCRIPT.RUNS)
+@pytest.mark.parametrize("backend", ["", "numpy"])
+def test_runs_keep_the_same_nodes_and_give_the_same_values(graph, name, backend):
+    fetches, feeds, optimised = SCRIPT.RUNS[name]
+    config = tg.ConfigProto(optimised, optimised, optimised, backend=backend)
+    metadata = tg.RunMetadata()
+    with tg.Session(graph, config) as session:
+        session.run("init")
+        values = session.run(
+            fetches, {feed: SCRIPT.integers(feed, SCRIPT.FED[feed]) for feed in feeds}, run_metadata=metadata
+        )
+    ran = {(name, node.op) for name, node in metadata.after.nodes.items()}
+    recorded = RECORDED["runs"][name]
+    theirs = {
+        (node["name"], OURS.get(node["op"], node["op"]))
+        for node in recorded["nodes"]
+        if node["op"] != "_Retval"
+    }
+    wanted = {fetch.removesuffix(":0") for fetch in fetches}
+    ours = {(node, op) for node, op in ran if op != "Identity" or node not in IDENTITIES - wanted}
+    assert ours == theirs
+    for value, expected in zip(values, recorded["values"], strict=True):
+        assert np.array_equal(value, np.array(expected))
+
+
+def test_the_same_ops_are_fused(graph):
+    metadata = tg.RunMetadata()
+    with tg.Session(graph) as session:
+        session.run("init")
+        session.run("scores:0", {"images:0": SCRIPT.integers("", (1, 8, 8, 1))}, run_metadata=metadata)
+    ours = {
+        rewrite.into: [graph.get_operation_by_name(node).type for node in rewrite.removed[1:]]
+        for rewrite in metadata.rewrites
+        if rewrite.optimizer == "remapper"
+    }
+    theirs = {
+        node["name"]: node["fused_ops"] for node in RECORDED["runs"]["scores"]["nodes"] if "fused_ops" in node
+    }
+    assert ours == theirs == {"conv1/Relu": ["BiasAdd", "Relu"]}
+
+
+@pytest.mark.parametrize("name", RECORDED["op_defs"])
+def test_op_definitions_have_the_same_arguments_and_attributes(name):
+    theirs, ours = RECORDED["op_defs"][name], REGISTRY[OURS.get(name, name)]
+    assert [arg.name for arg in ours.inputs] == theirs["inputs"]
+    assert [arg.name for arg in ours.outputs] == theirs["outputs"]
+    assert {attr.name for attr in ours.attrs} == set(theirs["attrs"]) - LEFT_OUT
+    for attr in ours.attrs:
+        their = theirs["attrs"][attr.name]
+        assert attr.type.removeprefix("list(").removesuffix(")") in their["type"]
+        if "allowed" in their:
+            assert set(attr.allowed) - {"SAME_LOWER"} == set(their["allowed"]) - {"NCHW_VECT_C"}
+        if attr.has_default and attr.type != "type" and "default" in their and attr.type != "shape":
+            default = list(attr.default) if isinstance(attr.default, tuple) else str(attr.default)
+            assert default == their["default"]
+
+
+def test_functions_are_traced_as_often():
+    """TensorFlow takes 1, 1.0 and True for one signature, because they are equal; here each has its own."""
+    count = 0
+
+    @tc.function
+    def traced(x):
+        nonlocal count
+        count += 1
+        return x
+
+    ours = []
+    for _, arguments in SCRIPT.TRACES:
+        traced(*arguments)
+        ours.append(count)
+    new = {name: a - b for (name, _), a, b in zip(SCRIPT.TRACES, ours, [0, *ours], strict=False)}
+    their_counts = RECORDED["traces"]
+    theirs = {
+        name: a - b for (name, _), a, b in zip(SCRIPT.TRACES, their_counts, [0, *their_counts], strict=False)
+    }
+    assert {name for name in new if new[name] != theirs[name]} == {"Python 1.0", "True"}
+    assert new["Python 1.0"] == new["True"] == 1
+
+
+def test_the_mean_of_integers_is_rounded_towards_zero():
+    for text, mean in RECORDED["integer_means"].items():
+        assert tg.reduce_mean(json.loads(text)) == mean
+
+
+def test_the_docs_tables_are_up_to_date():
+    """Where this fails: python docs/graph_tables.py"""
+    path = HERE.parents[1] / "docs" / "graph_tables.py"
+    spec = importlib.util.spec_from_file_location("graph_tables", path)
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    assert tables.TARGET.read_text(encoding="utf-8") == tables.generate()
+
+
+def test_the_docs_code_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (HERE.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
+    names = {}
+    for block in page.split("```python\n")[1:]:
+        exec(block.partition("```")[0], names)
+    assert (tmp_path / "trace.json").exists()
+    assert capsys.readouterr().out.count("tracing") == 2
+    assert names["edges"].trace_log[1].reason == "times: 1 -> 2"

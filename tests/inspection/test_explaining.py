@@ -1,0 +1,204 @@
+"""An explanation is the reference's own sum: tap by tap, in every op, and read backwards."""
+
+from fractions import Fraction
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.data.seeded import make_array
+from teachconv.verification.cases import CASES
+
+BY_OP = {name: getattr(tc, name) for name in (
+    "conv2d", "conv2d_transpose", "depthwise_conv2d", "conv2d_backprop_input", "conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input", "depthwise_conv2d_backprop_filter",
+)}  # fmt: skip
+
+
+def nhwc(result, problem):
+    filter_gradient = problem.op.__name__.endswith("backprop_filter")
+    return (
+        result.transpose(0, 2, 3, 1)
+        if problem.kwargs["data_format"] == "NCHW" and not filter_gradient
+        else result
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_the_value_explained_is_the_reference_value(case, dtype):
+    for problem in case.problems(dtype):
+        result = nhwc(problem.op(*problem.args, **problem.kwargs, backend="reference"), problem)
+        if not result.size:
+            continue
+        corner = (0,) * 4
+        middle = tuple(size // 2 for size in result.shape)
+        last = tuple(size - 1 for size in result.shape)
+        for cell in {corner, middle, last}:
+            explained = tc.explain(problem.op, *problem.args, **problem.kwargs, at=cell)
+            assert explained.value == result[cell], problem.name
+            inside = [tap for tap in explained.taps if not tap.in_padding]
+            assert len(list(explained.taps)) == len(explained.taps)
+            if explained.bias is None and explained.taps:
+                assert explained.taps[-1].running_sum == explained.value
+            assert all(tap.product == 0 for tap in explained.taps if tap.in_padding)
+            if dtype == "int32" and explained.bias is None:
+                assert (sum(tap.product for tap in inside) - int(result[cell])) % 2**32 == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_at_input_is_the_inverse_of_at(case):
+    """Whatever an input cell is said to feed has that input cell among its taps, with the same product."""
+    for problem in case.problems("int32", "integers"):
+        call = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)[0]
+        if not call.first.size or not call.second.size:
+            continue
+        cell = tuple(size // 2 for size in call.first.shape)
+        inverse = tc.explain(problem.op, *problem.args, **problem.kwargs, at_input=cell)
+        assert inverse.value == call.first[cell]
+        for fed in list(inverse.taps)[:6]:
+            forward = tc.explain(problem.op, *problem.args, **problem.kwargs, at=fed.output_index)
+            matches = [t for t in forward.taps if t.input_index == cell and t.product == fed.product]
+            assert matches
+            assert fed.filter_index in {t.filter_index for t in matches}
+        # and it feeds as many cells as there are taps with it, over all results
+        if np.prod(call.result_shape) < 40:
+            shape = call.result_shape if call.kind.sums_images else call.backend_shape
+            uses = sum(
+                tap.input_index == cell and not tap.in_padding
+                for at in np.ndindex(*shape)
+                for tap in tc.explain(problem.op, *problem.args, **problem.kwargs, at=at).taps
+            )
+            assert uses == len(inverse.taps)
+
+
+def test_by_hand():
+    """The 4x4 image and 3x3 kernel of the TensorFlow example, SAME: the corner has four taps."""
+    image = np.float32([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]]).reshape(1, 4, 4, 1)
+    kernel = np.float32([[1, 0, 1], [2, 1, 0], [0, 0, 1]]).reshape(3, 3, 1, 1)
+    explained = tc.explain(tc.conv2d, image, kernel, 1, "SAME", at=(0, 0, 0, 0))
+    assert [
+        (t.filter_index[:2], t.input_index[1:3], t.product) for t in explained.taps if not t.in_padding
+    ] == [
+        ((1, 1), (0, 0), 4),
+        ((1, 2), (0, 1), 0),
+        ((2, 1), (1, 0), 0),
+        ((2, 2), (1, 1), 1),
+    ]
+    assert explained.value == 5
+    assert [t.running_sum for t in explained.taps if not t.in_padding] == [4, 4, 4, 5]
+
+
+def test_running_sums_are_exact_prefixes_rounded_once():
+    x, w = np.float32([2**24, 1, 1]).reshape(1, 1, 1, 3), np.ones((1, 1, 3, 1), np.float32)
+    sums = [tap.running_sum for tap in tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0)).taps]
+    assert sums == [2**24, 2**24, 2**24 + 2]  # adding one at a time would stay at 2**24
+
+
+def test_non_finite_taps():
+    x = np.float32([np.inf, 1, -np.inf]).reshape(1, 1, 1, 3)
+    explained = tc.explain(tc.conv2d, x, np.ones((1, 1, 3, 1), np.float32), at=(0, 0, 0, 0))
+    assert [tap.running_sum for tap in explained.taps[:2]] == [np.inf, np.inf]
+    assert np.isnan(explained.value)
+    assert "nan" in str(explained)
+    ElementTree.fromstring(explained.picture())
+
+
+def test_taps_are_lazy_sized_and_indexable():
+    x, w = np.ones((1, 300, 300, 16), np.float32), np.ones((3, 3, 16, 4), np.float32)
+    dy = np.ones((1, 298, 298, 4), np.float32)
+    taps = tc.explain(tc.conv2d_backprop_filter, x, w.shape, dy, at=(0, 0, 0, 0)).taps
+    assert len(taps) == 298 * 298
+    assert taps[3].input_index == (0, 0, 3, 0)
+    assert len(taps._made) == 4  # nothing more was made
+    assert taps[1:3] == [taps[1], taps[2]]
+    with pytest.raises(IndexError):
+        taps[298 * 298]
+    assert taps[-1].running_sum == 298 * 298
+
+
+def test_bias_is_shown():
+    x, w = np.ones((1, 2, 2, 1), np.float32), np.ones((1, 1, 1, 2), np.float32)
+    explained = tc.explain(tc.conv2d, x, w, bias=np.float32([1, 2]), at=(0, 0, 0, 1))
+    assert (explained.bias, explained.value) == (2, 3)
+    assert "+ bias 2 = 3" in str(explained)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({}, TypeError, "give one of at="),
+        ({"at": (0, 0, 0, 0), "at_input": (0, 0, 0, 0)}, TypeError, "give one of at="),
+        ({"at": (0, 2, 0, 0)}, IndexError, r"at must be inside shape \[1, 2, 2, 1\]"),
+        ({"at": (0, 0, 0)}, ValueError, r"at must be \(n, row, col, channel\)"),
+        ({"at": 3}, TypeError, r"at must be \(n, row, col, channel\), 4 integers; got 3"),
+        ({"at": (0, 0, 0, 0.5)}, TypeError, r"4 integers; got \(0, 0, 0, 0.5\)"),
+        ({"at_input": (1, 0, 0, 0)}, IndexError, r"at_input must be inside shape \[1, 4, 4, 1\]"),
+    ],
+)
+def test_cells_that_are_not_there(arguments, kind, message):
+    x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    with pytest.raises(kind, match=message):
+        tc.explain(tc.conv2d, x, w, **arguments)
+
+
+def test_negative_cells_count_from_the_end():
+    x, w = make_array((1, 4, 4, 1), "float32"), make_array((3, 3, 1, 1), "float32")
+    assert tc.explain(tc.conv2d, x, w, at=(-1, -1, -1, -1)).cell == (0, 1, 1, 0)
+
+
+def svg_rects(explained):
+    root = ElementTree.fromstring(explained.picture())
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    return [
+        (rect.find("svg:title", space).text, rect.get("fill") != "none", rect.get("stroke-dasharray"))
+        for rect in root.iterfind("svg:rect", space)
+        if rect.find("svg:title", space) is not None
+    ]
+
+
+def test_the_picture_shows_the_window_the_padding_and_the_cell():
+    x, w = make_array((1, 5, 5, 1), "float32", "integers"), make_array((3, 3, 1, 1), "float32", "integers")
+    explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0))
+    rects = [r for r in svg_rects(explained) if r[0].startswith("input")]
+    assert len(rects) == 49  # 5x5 and one ring of padding
+    assert sum(shaded for _, shaded, _ in rects) == 9
+    assert sum(dash is not None for _, _, dash in rects) == 24
+    assert all(text.endswith("padding") == (dash is not None) for text, _, dash in rects)
+    assert 'stroke-width="3.5"' in explained.picture()
+    assert str(int(explained.value)) in explained.picture()
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_every_picture_is_well_formed(case):
+    for problem in case.problems():
+        call = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)[0]
+        if not call.first.size or not call.second.size:
+            continue
+        for where in ({"at": (0, 0, 0, 0)}, {"at_input": (0, 0, 0, 0)}):
+            explained = tc.explain(problem.op, *problem.args, **problem.kwargs, **where)
+            ElementTree.fromstring(explained.picture())
+            assert "<table>" in explained._repr_html_()
+            assert len(explained.picture()) < 200_000
+
+
+def test_large_planes_are_cut_to_the_window():
+    x, w = make_array((1, 500, 500, 3), "float32"), make_array((3, 3, 3, 2), "float32")
+    explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 120, 200, 1))
+    rects = [r for r in svg_rects(explained) if r[0].startswith("input")]
+    assert len(rects) == 144
+    assert sum(shaded for _, shaded, _ in rects) == 9
+    assert "part" in explained.picture()
+
+
+def test_fractions_are_not_needed_for_the_sum():
+    """Independent of the tables: the terms of one cell of the input gradient, by the law read forwards."""
+    w, dy = make_array((3, 2, 2, 3), "float64"), make_array((1, 3, 4, 3), "float64")
+    explained = tc.explain(tc.conv2d_backprop_input, (1, 6, 7, 2), w, dy, 2, "SAME", at=(0, 2, 3, 1))
+    g = tc.conv2d_geometry((1, 6, 7, 2), w.shape, 2, "SAME")
+    exact = Fraction(0)
+    for r, c, a, b, o in np.ndindex(3, 4, 3, 2, 3):
+        if (r * 2 - g.padding[0][0] + a, c * 2 - g.padding[1][0] + b) == (2, 3):
+            exact += Fraction(float(dy[0, r, c, o])) * Fraction(float(w[a, b, 1, o]))
+    assert explained.value == float(exact)

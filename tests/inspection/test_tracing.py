@@ -1,0 +1,93 @@
+"""trace shows the very call that ran; recording costs nothing and leaves nothing behind."""
+
+import linecache
+
+import numpy as np
+import pytest
+from helpers import backend_algorithms
+
+import teachconv as tc
+from teachconv import record
+
+X, W = np.ones((1, 6, 6, 4), np.float32), np.ones((3, 3, 4, 5), np.float32)
+DY = np.ones((1, 3, 3, 5), np.float32)
+CALLS = {
+    "conv2d": (tc.conv2d, (X, W, 2, "SAME")),
+    "depthwise_conv2d": (tc.depthwise_conv2d, (X, W, 2, "SAME")),
+    "conv2d_transpose": (tc.conv2d_transpose, (DY, W, None, 2)),
+    "conv2d_backprop_input": (tc.conv2d_backprop_input, (X.shape, W, DY, 2, "SAME")),
+    "conv2d_backprop_filter": (tc.conv2d_backprop_filter, (X, W.shape, DY, 2, "SAME")),
+}
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), list(backend_algorithms()))
+@pytest.mark.parametrize("name", CALLS)
+def test_every_op_on_every_algorithm(name, backend, algorithm):
+    op, args = CALLS[name]
+    call, _ = tc.nn_ops.call_of(op, args, {})
+    if not algorithm.fits(call.kind, "float32", call.geometry):
+        with pytest.raises(ValueError, match=f"algorithm '{algorithm.name}'"):
+            tc.trace(op, *args, backend=backend, algorithm=algorithm.name)
+        return
+    trace = tc.trace(op, *args, backend=backend, algorithm=algorithm.name)
+    assert np.array_equal(trace.result, op(*args, backend=backend, algorithm=algorithm.name))
+    assert (trace.backend, trace.algorithm) == (backend, algorithm.name)
+    names = [stage.name for stage in trace.stages]
+    assert names[:3] == ["normalise arguments", "resolve geometry", "dispatch"]
+    assert any(
+        stage.file.endswith(f"{backend}_backend.py") or stage.file.endswith("reference.py")
+        for stage in trace.stages
+    )
+    for stage in trace.stages:
+        assert "record.stage(" in linecache.getline(stage.file, stage.line)  # the place is the place
+        assert 0 <= stage.seconds <= trace.seconds
+        assert set(stage.shapes) == set(stage.dtypes)
+        assert (stage.nbytes > 0) == bool(stage.shapes)
+    for text in (str(trace), trace._repr_html_()):
+        assert backend in text
+        assert "index law" in text
+
+
+def test_shapes_and_bytes_are_those_of_the_arrays():
+    trace = tc.trace(tc.conv2d, X, W, backend="numpy")
+    patches = next(stage for stage in trace.stages if stage.name == "extract patches")
+    assert patches.shapes["patches"] == (1, 16, 36)
+    assert patches.nbytes == 16 * 36 * 4 + 6 * 6 * 4 * 4
+    assert patches.depth == 1
+
+
+def test_why_an_algorithm_gave_way_is_in_the_trace():
+    w = W.copy()
+    w[0, 0, 0, 0] = np.nan
+    for backend, name in (("numpy", "im2col"), ("scipy", "fft"), ("cython", "im2col")):
+        if tc.backends.why_not(backend):
+            continue
+        trace = tc.trace(tc.conv2d, X, w, 1, "SAME", backend=backend, algorithm=name)
+        assert trace.algorithm != name
+        assert "gives way" in str(trace)
+
+
+def test_errors_pass_through_and_end_the_recording():
+    with pytest.raises(ValueError, match="strides"):
+        tc.trace(tc.conv2d, X, W, 0)
+    assert record._listener.get() is None
+    with record.recording() as stages:
+        pass
+    tc.conv2d(X, W)
+    assert stages == []
+
+
+def test_stages_are_free_where_nobody_listens():
+    """The same object comes back each time, and what it is told is neither formatted nor kept."""
+    silence = record.stage("a")
+    assert silence is record.stage("b")
+    with silence as stage:
+        stage.say("{} {}", "one value for two places")  # would raise if it were formatted
+    assert not hasattr(silence, "__dict__") or not vars(silence)
+
+
+def test_nested_traces_do_not_mix():
+    outer = tc.trace(tc.conv2d, X, W, backend="numpy")
+    inner = tc.trace(tc.conv2d_transpose, DY, W, None, 2, backend="numpy")
+    assert "add patches" not in [stage.name for stage in outer.stages]
+    assert "add patches" in [stage.name for stage in inner.stages]

@@ -1,0 +1,324 @@
+"""diff passes what is right, fails what is wrong, and names the mistake: each one is planted here."""
+
+import importlib
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.backends import numpy_backend
+from teachconv.data.seeded import make_array
+from teachconv.kinds import FORWARD, KINDS
+from teachconv.verification.diffing import check_cases
+
+
+def real(shape, name="x", dtype="float32"):
+    return make_array(shape, dtype, "normal", name)
+
+
+X, W = real((2, 9, 8, 4)), real((3, 3, 4, 4), "w")
+
+
+def code(op, *args, got, **kwargs):
+    """The diagnosis of ``got`` as somebody's port of the call; it must fail."""
+    report = tc.diff(op, *args, backends=[], against={"port": got}, **kwargs)
+    assert not report.passed
+    row = report.rows[0]
+    assert row.bound_fraction > 1
+    return None if row.diagnosis is None else row.diagnosis.code
+
+
+def test_all_backends_pass_and_say_how_far_they_are():
+    report = tc.diff(tc.conv2d, X, W, 2, "SAME")
+    assert report.passed
+    names = {(row.name, row.algorithm) for row in report.rows}
+    geometry = tc.conv2d_geometry(X.shape, W.shape, 2, "SAME")
+    expected = {
+        (b.name, a.name)
+        for b in tc.backends()
+        for a in b.algorithms
+        if b.name != "reference" and a.fits(FORWARD, "float32", geometry)
+    }
+    assert names == expected
+    assert all(0 <= row.bound_fraction <= 1 for row in report.rows)
+    assert any(row.max_ulps > 0 for row in report.rows)
+    assert all(row.seconds > 0 for row in report.rows)
+    assert "all pass" in str(report)
+    assert "all pass" in report._repr_html_()
+
+
+def test_a_right_result_from_elsewhere_passes():
+    by_hand = np.einsum(
+        "nrcabi,abio->nrco",
+        np.lib.stride_tricks.sliding_window_view(X, (3, 3), (1, 2)).transpose(0, 1, 2, 4, 5, 3),
+        W,
+    )
+    assert tc.diff(tc.conv2d, X, W, backends=[], against={"einsum": by_hand}).passed
+
+
+def test_one_wrong_cell_is_found_and_explained():
+    got = tc.conv2d(X, W, padding="SAME")
+    got[1, 4, 5, 2] += 0.01
+    row = tc.diff(tc.conv2d, X, W, 1, "SAME", backends=[], against={"port": got}).rows[0]
+    assert not row.passed
+    assert row.first_bad == row.worst == (1, 4, 5, 2)
+    assert row.diagnosis is None
+    assert row.explanation.cell == (1, 4, 5, 2)
+    assert row.explanation.value == tc.conv2d(X, W, padding="SAME", backend="reference")[1, 4, 5, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+class TestPlanted:
+    """Each usual mistake, made on purpose."""
+
+    def arrays(self, dtype, layout):
+        x, w = real((2, 9, 8, 4), "x", dtype), real((3, 3, 4, 4), "w", dtype)
+        return (x.transpose(0, 3, 1, 2) if layout == "NCHW" else x), w
+
+    def code(self, call, mistaken, layout, op=tc.conv2d):
+        args, kwargs = call
+        wrong_args, wrong_kwargs = mistaken
+        kwargs, wrong_kwargs = kwargs | {"data_format": layout}, wrong_kwargs | {"data_format": layout}
+        return code(op, *args, **kwargs, got=op(*wrong_args, **wrong_kwargs))
+
+    def test_flipped_filter(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        same = {"padding": "SAME"}
+        assert self.code(((x, w), same), ((x, w[::-1, ::-1]), same), layout) == "flipped_filter"
+        assert self.code(((x, w), same), ((x, w[:, ::-1]), same), layout) == "flipped_filter"
+
+    def test_swapped_filter_axes(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        assert self.code(((x, w), {}), ((x, w.swapaxes(0, 1)), {}), layout) == "swapped_filter_axes"
+
+    def test_transposed_filter(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        assert self.code(((x, w), {}), ((x, w.swapaxes(2, 3)), {}), layout) == "transposed_filter"
+        wide = real((3, 3, 4, 6), "w", dtype)
+        read = wide.reshape(3, 3, 6, 4).swapaxes(2, 3)
+        assert self.code(((x, wide), {}), ((x, read), {}), layout) == "transposed_filter"
+
+    def test_padding_side(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        arguments = {"strides": 2, "padding": ((0, 1), (0, 1))}
+        wrong = arguments | {"padding": ((1, 0), (1, 0))}
+        assert self.code(((x, w), arguments), ((x, w), wrong), layout) == "padding_side"
+        even = real((2, 2, 4, 4), "even", dtype)
+        assert (
+            self.code(((x, even), {"padding": "SAME"}), ((x, even), {"padding": "SAME_LOWER"}), layout)
+            == "padding_side"
+        )
+
+    def test_stride_phase(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        arguments = {"strides": 3, "padding": ((1, 1), (1, 1))}
+        wrong = arguments | {"padding": ((0, 2), (0, 2))}
+        assert self.code(((x, w), arguments), ((x, w), wrong), layout) == "stride_phase"
+
+    def test_groups(self, dtype, layout):
+        x, _ = self.arrays(dtype, layout)
+        w = real((3, 3, 2, 6), "grouped", dtype)
+        channels = 1 if layout == "NCHW" else 3
+        mixed = np.take(x, [0, 2, 1, 3], channels)
+        assert self.code(((x, w), {}), ((mixed, w), {}), layout) == "groups"
+        assert self.code(((x, w), {}), ((x, w[..., [0, 3, 1, 4, 2, 5]]), {}), layout) == "groups"
+
+    def test_groups_depthwise(self, dtype, layout):
+        x, _ = self.arrays(dtype, layout)
+        w = real((3, 3, 4, 2), "depthwise", dtype)
+        y = tc.depthwise_conv2d(x, w, data_format=layout)
+        wrong = np.take(y, [0, 2, 4, 6, 1, 3, 5, 7], 1 if layout == "NCHW" else 3)  # multiplier first
+        assert code(tc.depthwise_conv2d, x, w, data_format=layout, got=wrong) == "groups"
+
+    def test_layout(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        y = tc.conv2d(x, w, padding="SAME", data_format=layout)
+        other = y.transpose(0, 3, 1, 2) if layout == "NHWC" else y.transpose(0, 2, 3, 1)
+        assert code(tc.conv2d, x, w, padding="SAME", data_format=layout, got=other) == "layout"
+        assert (
+            code(tc.conv2d, x, w, padding="SAME", data_format=layout, got=other.reshape(y.shape)) == "layout"
+        )
+
+    def test_output_shape(self, dtype, layout):
+        x, w = self.arrays(dtype, layout)
+        wrong = tc.conv2d(x, w, padding="SAME", data_format=layout)
+        assert code(tc.conv2d, x, w, data_format=layout, got=wrong) == "output_shape"
+
+    @pytest.mark.parametrize("step", [(1, 0), (0, 1), (-1, 0), (2, -1)])
+    def test_shift(self, dtype, layout, step):
+        x, w = self.arrays(dtype, layout)
+        y = tc.conv2d(x, w, padding="SAME", data_format=layout)
+        axes = (2, 3) if layout == "NCHW" else (1, 2)
+        got = np.roll(y, step, axes)  # got[r, c] = want[r - dr, c - dc]
+        assert (
+            code(tc.conv2d, x, w, padding="SAME", data_format=layout, got=got)
+            == f"shift({step[0]},{step[1]})"
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_output_alignment(dtype):
+    x, w = real((1, 8, 8, 2), "x", dtype), real((3, 3, 4, 2), "w", dtype)
+    wide = tc.conv2d_transpose(x, w, (1, 17, 17, 4), 2, "VALID")
+    for size, wrong in ((15, wide[:, :15, :15]), (15, wide[:, 2:, 2:]), (16, wide[:, 1:, 1:])):
+        shape = (1, size, size, 4)
+        assert code(tc.conv2d_transpose, x, w, shape, 2, got=wrong) == "output_alignment"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_mistakes_in_gradients(dtype):
+    x, w = real((2, 8, 8, 4), "x", dtype), real((3, 3, 4, 4), "w", dtype)
+    dy = real((2, 4, 4, 4), "dy", dtype)
+    dx = (x.shape, w, dy, 2, "SAME")
+    op = tc.conv2d_backprop_input
+    assert code(op, *dx, got=op(x.shape, w[::-1, ::-1], dy, 2, "SAME")) == "flipped_filter"
+    assert code(op, *dx, got=op(x.shape, w, dy, 2, ((1, 0), (1, 0)))) == "padding_side"
+    dw = (x, w.shape, dy, 2, "SAME")
+    op = tc.conv2d_backprop_filter
+    right = op(*dw)
+    assert code(op, *dw, got=right[::-1, ::-1]) == "flipped_filter"
+    assert code(op, *dw, got=right.swapaxes(2, 3)) == "transposed_filter"
+    assert code(op, *dw, got=right.swapaxes(0, 1)) == "swapped_filter_axes"
+    assert code(op, *dw, got=op(x, w.shape, dy, 2, ((1, 0), (1, 0)))) == "padding_side"
+
+
+def test_noise_has_no_diagnosis(rng):
+    wrong = rng.standard_normal((2, 7, 6, 4)).astype(np.float32)
+    assert code(tc.conv2d, X, W, got=wrong) is None
+
+
+def broken(**changes):
+    """The numpy backend as a module of a reader's own, with something changed in it."""
+    module = ModuleType("my_backend")
+    module.__dict__.update({name: getattr(numpy_backend, name) for name in (*map(str, KINDS), "ALGORITHMS")})
+    module.__dict__.update(changes)
+    return module
+
+
+def test_a_module_of_ones_own():
+    assert tc.check_backend(broken()).passed
+    assert tc.diff(tc.conv2d, X, W, backends=[broken()]).passed
+
+    def flipped(x, w, geometry, **options):
+        return numpy_backend.conv2d(x, w[::-1, ::-1], geometry, **options)
+
+    report = tc.check_backend(broken(conv2d=flipped), ["float32"])
+    assert not report.passed
+    assert "flipped_filter" in {row.diagnosis.code for row in report.rows if row.diagnosis}
+    assert {row.name.split(": ")[1].split(" ")[0] for row in report.rows if not row.passed} <= {
+        "conv2d",
+        "depthwise_conv2d",
+    }
+
+
+def ignoring(what):
+    """The numpy backend, which ignores one of the arguments of the contract."""
+
+    def ignores(function):
+        return lambda first, second, geometry, **options: function(
+            first, second, geometry, **{name: value for name, value in options.items() if name != what}
+        )
+
+    return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})
+
+
+@pytest.mark.parametrize("what", ["out", "bias", "activation"])
+def test_a_backend_that_ignores_an_argument_fails(what):
+    report = tc.check_backend(ignoring(what), ["float32", "int32"])
+    assert not report.passed
+    assert {"float32", "int32"} <= {
+        part for row in report.rows if not row.passed for part in row.name.split(", ")
+    }
+
+
+def test_a_backend_that_leaves_part_of_out_unwritten_fails():
+    def forgets(x, w, geometry, *, out=None, **options):
+        result = numpy_backend.conv2d(x, w, geometry, **options)
+        if out is None:
+            return result
+        out[:, 1:] = result[:, 1:]
+        return out
+
+    failed = [row for row in tc.check_backend(broken(conv2d=forgets)).rows if not row.passed]
+    assert {row.name.split(", ")[1] for row in failed} == set(tc.backends.dtypes_of(numpy_backend.ALGORITHMS))
+    assert all(row.name.endswith("out=") for row in failed)
+
+
+def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
+    def reads_memory(x, w, geometry, **options):
+        return numpy_backend.conv2d(np.ndarray(x.shape, x.dtype, np.array(x.base)), w, geometry, **options)
+
+    def writes(x, w, geometry, **options):
+        x *= 1
+        return numpy_backend.conv2d(x, w, geometry, **options)
+
+    for wrong in (reads_memory, writes):
+        failed = [
+            row.name for row in tc.check_backend(broken(conv2d=wrong), ["float32"]).rows if not row.passed
+        ]
+        assert any(name.endswith("strided, read-only") for name in failed)
+
+
+def test_what_a_backend_returns_is_checked_at_every_call():
+    def other_dtype(x, w, geometry, **options):
+        return numpy_backend.conv2d(x, w, geometry, **options).astype("float64")
+
+    out = np.empty(tc.conv2d(X, W).shape, X.dtype)
+    with pytest.raises(tc.ContractError, match="my_backend.conv2d returned .* float64, not .* float32"):
+        tc.conv2d(X, W, backend=broken(conv2d=other_dtype))
+    with pytest.raises(tc.ContractError, match="ignored out="):
+        tc.conv2d(X, W, backend=ignoring("out"), out=out)
+    row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=other_dtype)]).rows[0]
+    assert not row.passed
+    assert "float64" in row.note
+
+
+def test_a_reloaded_backend_is_looked_at_again(tmp_path, monkeypatch):
+    source = "from teachconv.backends.numpy_backend import *\nfrom teachconv.backends.numpy_backend import ALGORITHMS"
+    path = tmp_path / "own_backend.py"
+    path.write_text(
+        source + "\nfrom teachconv.backends import Algorithm\nALGORITHMS = (Algorithm('old', 'one'),)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    own = importlib.import_module("own_backend")
+    assert tc.trace(tc.conv2d, X, W, backend=own, algorithm="old").backend == "own_backend"
+    path.write_text(path.read_text().replace("'old'", "'new'"))
+    importlib.reload(own)
+    with pytest.raises(ValueError, match="must be one of auto, new"):
+        tc.conv2d(X, W, backend=own, algorithm="old")
+    assert tc.conv2d(X, W, backend=own, algorithm="new").shape
+
+
+def test_a_module_that_raises_or_returns_nonsense_is_a_failed_row():
+    def raises(x, w, geometry, **options):
+        raise ZeroDivisionError("oops")
+
+    def short(x, w, geometry, **options):
+        return numpy_backend.conv2d(x, w, geometry, **options)[:, :-1]
+
+    row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=raises)]).rows[0]
+    assert not row.passed
+    assert row.note == "raised ZeroDivisionError: oops"
+    row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=short)]).rows[0]
+    assert not row.passed
+    assert row.diagnosis.code == "output_shape"
+    incomplete = broken()
+    del incomplete.conv2d_backprop_filter
+    with pytest.raises(ValueError, match="or a module with conv2d_backprop_filter"):
+        tc.check_backend(incomplete)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="backend must be one of"):
+        tc.diff(tc.conv2d, X, W, backends=["cudnn"])
+    with pytest.raises(TypeError, match=r"against\['port'\] must be an array of numbers"):
+        tc.diff(tc.conv2d, X, W, against={"port": "text"})
+
+
+def test_the_whole_table_passes():
+    rows = check_cases(dtype="float32", data="integers")
+    assert all(row.passed for row in rows), [row.name for row in rows if not row.passed]
