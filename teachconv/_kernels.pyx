@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Where Python meets C: the loops that `direct` and `im2col` are, and the way into kernels/engine.h.
 
-They loop; checks, allocation and choices are Python's. Arrays are C-contiguous: x [batch, in_rows,
+Python checks, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
-out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integers come as
-unsigned, whose sums wrap around by definition.
+out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
+are passed as unsigned, because unsigned sums wrap around by definition.
 """
 
 from cython.parallel cimport prange, threadid
@@ -74,11 +74,11 @@ cdef class Problem:
             raise MemoryError("the convolution is too large for the sizes of this processor")
 
     def threads(self, int most):
-        """How many threads pay for a problem of this size; one in a process that was forked after use."""
+        """Return how many threads pay for a problem of this size; 1 in a process forked after use."""
         return threads_that_pay(problem_macs(&self.p), most)
 
     def choose(self, str kind, Py_ssize_t itemsize, bint strict):
-        """The algorithm for one kind of call, by the rules of kernels/choose.h."""
+        """Return the algorithm for one kind of call, by the rules of kernels/choose.h."""
         cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
         cdef int code
         if kind == "conv2d":
@@ -169,7 +169,7 @@ cdef void direct_conv2d_row(
         for tap_row in range(w.shape[0]):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
             if in_row < 0 or in_row >= x.shape[1]:
-                continue  # padding: a tap that is not there
+                continue  # padding contributes nothing
             for tap_col in range(w.shape[1]):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
                 if in_col < 0 or in_col >= x.shape[2]:
@@ -187,7 +187,7 @@ def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
     Problem problem, int threads
 ):
-    """The scatter, read backwards so that threads never meet: dx[n, in_row, in_col, i] += dy * w."""
+    """The scatter, per input cell, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
     with nogil:
@@ -230,7 +230,7 @@ def direct_conv2d_backprop_filter(
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
-    Threads share out the taps, never the places: each cell of dw is summed in one order.
+    Threads share the taps, never the places, so each cell of dw is summed in one order.
     """
     cdef conv_problem law = problem.p
     cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]

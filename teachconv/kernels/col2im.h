@@ -23,7 +23,7 @@ INLINE ptrdiff_t col2im_step(const conv_problem *p) {
     return divide_up(p->filter_rows * p->filter_cols * p->in_channels, LANES) * LANES;
 }
 
-/* Do the columns of one out row keep to the scratch bound? */
+/* Whether the columns of one out row keep to the scratch bound. */
 INLINE int col2im_fits(const conv_problem *p) {
     const ptrdiff_t bytes = checked_times(checked_times(p->out_cols, col2im_step(p)), sizeof(real));
     return bytes >= 0 && bytes <= SCRATCH_BYTES / 2;

@@ -11,9 +11,9 @@
          for each block of LANES channels                     (x is read where it lies, front to back)
            for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
 
-   What it gains over the general kernels: a group of one channel would leave them with one lane in use. What
-   is left to wait for is memory: two multiply-adds per byte moved. So the tile asks for the lines it will
-   read and write some tiles later.
+   What it gains over the general kernels: a group of one channel would leave them with one lane in use.
+   Memory is then the limit: two multiply-adds per byte moved. So the tile prefetches the lines that later
+   tiles will read and write.
 
    A vector's worth of channels or more needs no copy: where they are no multiple of LANES, the last block
    begins earlier and repeats some.
@@ -156,7 +156,7 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
         const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
         if (bias || k->relu) depthwise_ending(pixels, bias, count, k->relu, sum);
         UNROLL(8)
-        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: not worth asking */
+        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: a prefetch does not pay */
             PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
             PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
         }
@@ -349,7 +349,7 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
         depthwise_border(s, &k, rows, start, w, bias, col, y);
 }
 
-/* May strips do it? */
+/* Whether strips can compute it. */
 INLINE int strips_can(const gather *g, const row_cache *cache) {
     const conv_problem *s = &g->shape;
     return cache->in_place && s->in_channels == s->out_channels && g->stored_rows == 3 && g->stored_cols == 3

@@ -49,8 +49,8 @@ KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, co
                            real *y) {
     const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
     const real *w = e->w + row * channels, *packed = e->packed;
-    /* a tap's rows lie side by side: while they are multiplied, those of the next tap are asked for, or of
-       the next tile, some bytes per k; but more than a line per k would leave gaps */
+    /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
+       prefetched, some bytes per k; more than a line per k would leave gaps */
     const ptrdiff_t row_bytes = rows * (ptrdiff_t)sizeof(real), line = row_bytes <= 64 ? row_bytes : 0;
     ptrdiff_t sum_starts[TILE_PIXELS];
     real sums[TILE_PIXELS * FEW_PIXELS];
@@ -118,7 +118,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     return CONV_OK;
 }
 
-/* One phase, whichever way suits it. */
+/* One phase, with exchanged roles where few pixels meet much filter. */
 INLINE int run_phase(const gather *g, const real *dy, const real *w, const real *packed, const real *bias,
                      int relu, real *dx, int threads) {
     const conv_problem *s = &g->shape;

@@ -80,7 +80,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
             const real *b = dy + image * walk->dy_image + line * walk->dy_line;
             ptrdiff_t a = image * walk->x_image + line * walk->x_line;
             for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
-                /* where a step skips cache lines, the hardware does not guess them */
+                /* the hardware does not predict steps that skip cache lines */
                 if (!merged) PREFETCH(x + a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
@@ -350,7 +350,7 @@ KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_
     pixel_tile_table[rows][l->merged][columns > LANES](&walk, x, dy, dw);
 }
 
-/* Job after job asks for the cache lines that follow the block in x, then in dy: those of the next block. */
+/* Job after job prefetches the lines after the block in x, then in dy: those of the next block. */
 INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, const real *x, const real *dy,
                                    ptrdiff_t job) {
     const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
@@ -365,7 +365,7 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
         + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
               * p->out_channels * (ptrdiff_t)sizeof(real);
     if (at < x_bytes) return x_next + at;
-    /* beyond both, any address: asking for what nobody needs costs little */
+    /* beyond both, any address: a useless prefetch costs little */
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 

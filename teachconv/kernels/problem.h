@@ -5,9 +5,9 @@
      w  [filter_rows, filter_cols, in_channels / groups, out_channels]       HWIO
      y  [batch, out_rows, out_cols, out_channels]                            NHWC
 
-   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1 reads
-   zero. out_rows and pad_top are facts; nobody derives them again, so they may be larger or smaller than the
-   taps reach. */
+   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1
+   contributes nothing. out_rows and pad_top are given, not derived, so they may be larger or smaller than
+   the taps reach. */
 #ifndef TEACHCONV_PROBLEM_H
 #define TEACHCONV_PROBLEM_H
 
@@ -44,7 +44,8 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
     return a < 0 || b < 0 || a > PTRDIFF_MAX - b ? -1 : a + b;
 }
 
-/* Do the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t? Asked once per call. */
+/* Whether the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t. Checked once per problem.
+ */
 static inline int problem_fits(const conv_problem *p) {
     const ptrdiff_t x =
         checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);

@@ -1,5 +1,5 @@
-/* Looking at data without leaving the vector unit: is every number finite, and is it of a size that a
-   transform cannot hurt?
+/* Checks of data in vector registers: whether every number is finite, and of a size that a transform can
+   handle.
 
      |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that
      overflows into the sign bit is a comparison:

@@ -23,7 +23,7 @@ typedef struct {
     ptrdiff_t columns; /* out_channels that exist in this tile; the packed filter is zero beyond them */
     int resume;        /* go on from what y holds (k came in pieces) */
     int relu;
-    const void *ahead;    /* what a later tile will want: a line per k is asked for; or any address */
+    const void *ahead;    /* prefetched for a later tile, a line per k; or any address */
     ptrdiff_t ahead_step; /* bytes from one k to the next */
     real *copy;           /* COPYING: where the rows of b go */
 } tile_ending;

@@ -37,7 +37,7 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
     for (ptrdiff_t row = 0; row < in_rows; row++) {
         const ptrdiff_t in_row = row_start + row;
         real *to = buffer + row * l->padded_cols * s->in_channels;
-        if (in_row < 0 || in_row >= s->in_rows) continue; /* no run will look here */
+        if (in_row < 0 || in_row >= s->in_rows) continue; /* no run reads this row */
         memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
         memcpy(to + first * s->in_channels,
                x + ((image * s->in_rows + in_row) * s->in_cols + col_start + first) * s->in_channels,
@@ -135,7 +135,7 @@ KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, p
     }
 }
 
-/* The tap rows that the outputs of one line can see: the others are in the padding above or below. */
+/* The tap rows that lie inside the image for one line of outputs; the others lie above or below it. */
 INLINE void visible_runs(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
                          ptrdiff_t *past) {
     const conv_problem *s = &g->shape;
@@ -206,7 +206,7 @@ INLINE void multiply_piece(const gather *g, const gather_layout *l, const pixel_
 }
 
 /* Panel by panel: the packed filter is read from front to back, or packed piece by piece. While one piece is
-   multiplied the next is asked for: the caches do not ask in time for what comes from far. */
+   multiplied the next is prefetched: the hardware starts too late on data from memory. */
 KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_block *block,
                            const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
     ptrdiff_t columns, width;
@@ -230,14 +230,14 @@ KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_
         }
 }
 
-/* Few pixels, much filter: reading w is what takes time. So it is read once, from front to back, some rows of
-   all panels at a time, and never written: the first tile of pixels reads a panel's rows where they are and
-   leaves a copy in the first-level cache for the others.
+/* Few pixels, much filter: reading w takes most of the time. So it is read once, from front to back, some
+   rows of all panels at a time, and never written: the first tile of pixels reads a panel's rows where they
+   are and leaves a copy in the first-level cache for the others.
 
      w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
          ..   |         |         |        the others multiply the copy; then panel 1, ...
          255  |         |         |
-         256  |         |         |        asked for meanwhile, from front to back, a cache line per k */
+         256  |         |         |        prefetched meanwhile, from front to back, a cache line per k */
 KERNEL void multiply_streaming(const gather *g, const gather_layout *l, const pixel_block *block,
                                const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
                                real *y) {
@@ -285,8 +285,8 @@ KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const
                     ptrdiff_t columns, width;
                     const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
                     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-                    /* while the first panel runs, ask for the next tile's inputs; while the others do, for
-                       the lines it will write */
+                    /* while the first panel runs, prefetch the next tile's inputs; while the others do, the
+                       lines that it will write */
                     const real *next = panel == 0 ? a + pixels * l->pixel_step
                                                   : y + y_starts[pixel] + pixels * g->y_col_step;
                     const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
@@ -318,7 +318,7 @@ INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_st
     }
 }
 
-/* What every thread of one run_gather knows. */
+/* What all threads of one run_gather share. */
 typedef struct {
     const gather *g;
     const gather_layout *l;
