@@ -7,7 +7,7 @@ every dialect's calls come through here.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -44,13 +44,13 @@ class Call:
     """
 
     op: Op
-    first: np.ndarray
-    second: np.ndarray
+    first: np.ndarray = field(repr=False)
+    second: np.ndarray = field(repr=False)
     geometry: Conv2DGeometry
     result_shape: Shape
     layout: str
-    bias: np.ndarray | None = None
-    packed: Any = None
+    bias: np.ndarray | None = field(default=None, repr=False)
+    packed: Any = field(default=None, repr=False)
     title: str = ""
     names: CellNames | None = None
 

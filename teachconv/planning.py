@@ -16,6 +16,7 @@ from .arguments import as_array, normalize_shape
 from .devices import array_module, check_same_place, is_on_device
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
+from .tables import size
 
 __all__ = ["Plan", "plan"]
 
@@ -74,7 +75,7 @@ class Plan:
     def __repr__(self) -> str:
         return (
             f"<plan of {self._call.op} on {self._name}, algorithm {self.algorithm or 'auto'}, "
-            f"input {list(self._their_shape())}, {self.nbytes:,} bytes of arranged filter>"
+            f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
 
 

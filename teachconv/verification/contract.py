@@ -56,7 +56,7 @@ def check_backend(module: ModuleType, dtypes: Iterable[str] | None = None) -> Di
     return DiffReport(f"case table and contract on {name}", tuple(rows))
 
 
-# small cases that have padding, strides, dilations, groups, depthwise, a crop and a transposed call among them
+# small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = ("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1")
 
 

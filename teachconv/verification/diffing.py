@@ -10,14 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import backends as backend_table
-from .. import dispatch, nn_ops
+from .. import dispatch, nn_ops, tables
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
@@ -37,11 +36,13 @@ Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 class DiffRow:
     """One result beside the reference's.
 
-    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place;
-    ``bound_fraction`` is the largest error as a fraction of its bound, 1 or less where ``passed``.
-    ``first_bad`` and ``worst`` are cells (NHWC; a filter gradient's as the filter; of a dialect as its
-    arrays are indexed), None where there is none. ``diagnosis`` is None or the mistake that explains the
-    failure. ``seconds`` is the time of one run, ``note`` what else there is to say.
+    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place (ulps) of
+    the result, or of the mean |x||w| of its sum where the result is smaller than that: after cancellation
+    an error of one ulp of a term would be millions of ulps of the result. ``bound_fraction`` is the
+    largest error as a fraction of its bound, 1 or less where ``passed``. ``first_bad`` and ``worst`` are
+    cells (NHWC; a filter gradient's as the filter; of a dialect as its arrays are indexed), None where
+    there is none. ``diagnosis`` is None or the mistake that explains the failure. ``seconds`` is the time
+    of one run, ``note`` what else there is to say.
     """
 
     name: str
@@ -64,8 +65,8 @@ class DiffRow:
         return None if cell is None or self._explain is None else self._explain(cell)
 
 
-@dataclass(frozen=True, eq=False)
-class DiffReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class DiffReport(tables.Report):
     """Every backend and algorithm beside the reference; ``passed`` where all rows did."""
 
     title: str
@@ -77,47 +78,29 @@ class DiffReport:
         """Whether every row lies within its bound."""
         return all(row.passed for row in self.rows)
 
-    _HEAD = ("backend", "algorithm", "", "max abs", "max ulps", "of bound", "time", "worst cell", "")
-
-    def _cells(self, row: DiffRow) -> tuple[str, ...]:
-        cell = row.first_bad if not row.passed else row.worst
-        remark = "; ".join(filter(None, [str(row.diagnosis) if row.diagnosis else "", row.note]))
-        return (
-            row.name,
-            row.algorithm,
-            "pass" if row.passed else "FAIL",
-            f"{row.max_abs:.2g}",
-            f"{row.max_ulps:.3g}",
-            f"{row.bound_fraction:.2g}",
-            "" if row.seconds is None else _time(row.seconds),
-            "" if cell is None else ",".join(map(str, cell)),
-            remark,
-        )
-
-    def __str__(self) -> str:
-        table = [self._HEAD, *(self._cells(row) for row in self.rows)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
-        lines = [self.summary]
-        for row in table:
-            cells = [row[i].ljust(widths[i]) if i < 3 else row[i].rjust(widths[i]) for i in range(8)]
-            lines.append("  ".join([*cells, row[8]]).rstrip())
-        return "\n".join(lines)
-
     @property
     def summary(self) -> str:
         """One line: what was compared, and whether it passed."""
         failed = sum(not row.passed for row in self.rows)
         verdict = "all pass" if not failed else f"{failed} of {len(self.rows)} FAIL"
-        base = "" if self.reference_seconds is None else f" (reference: {_time(self.reference_seconds)})"
+        base = (
+            ""
+            if self.reference_seconds is None
+            else f" (reference: {tables.duration(self.reference_seconds)})"
+        )
         return f"{self.title} against the reference{base}: {verdict}"
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
-        body = ""
-        for row in self.rows:
-            cells = "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row))
-            body += f"<tr>{cells}</tr>" if row.passed else f"<tr style='font-weight:bold'>{cells}</tr>"
-        return f"<table><caption>{escape(self.summary)}</caption><tr>{head}</tr>{body}</table>"
+    def _headline(self) -> str:
+        return self.summary
+
+    def _table(self) -> tables.Table:
+        columns = (
+            *tables.left("backend", "algorithm", ""),
+            *tables.right("max abs", "max ulps", "of bound", "time", "worst cell"),
+            *tables.left(""),
+        )
+        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        return tables.Table(columns, [_cells(row) for row in self.rows], self.summary, marked=failed)
 
 
 def diff(
@@ -231,7 +214,7 @@ class Truth:
             wrong = diagnose_shape(self.call, got, self.want, self.bound(error))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         got = self.call.from_caller(got)
-        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum)
+        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum, self.call.terms)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst = self._name(_first(verdict.fraction == verdict.fraction.max()))
@@ -316,5 +299,15 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:,.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+def _cells(row: DiffRow) -> tuple[str, ...]:
+    """The row of the table of a report."""
+    cell = row.worst if row.passed else row.first_bad
+    return (
+        row.name,
+        row.algorithm,
+        "pass" if row.passed else "FAIL",
+        *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
+        "" if row.seconds is None else tables.duration(row.seconds),
+        "" if cell is None else ",".join(map(str, cell)),
+        "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
+    )
