@@ -26,7 +26,9 @@ def conv2d_backprop_input(
     a, b = to_accumulator(dy), to_accumulator(w)
     dx = np.zeros(geometry.input_shape, a.dtype)
     for tap, outs, ins in taps(geometry):
-        dx[:, *ins] += product("nrcgo,igo->nrcgi", by_group(a[:, *outs], geometry), by_group(b[tap], geometry))
+        dx[:, *ins] += product(
+            "nrcgo,igo->nrcgi", by_group(a[:, *outs], geometry), by_group(b[tap], geometry)
+        )
     return finish(dx, dy.dtype, bias, activation, out)
 
 
@@ -43,7 +45,9 @@ def conv2d_backprop_filter(x, dy, geometry, *, algorithm=None, precision=None, o
 def taps(geometry):
     """Yield each tap with the outputs and the inputs that it brings together; padding is left out."""
     for tap in np.ndindex(*geometry.filters_shape[:2]):
-        pairs = [overlap(axis, index) for axis, index in zip((geometry.rows, geometry.cols), tap, strict=True)]
+        pairs = [
+            overlap(axis, index) for axis, index in zip((geometry.rows, geometry.cols), tap, strict=True)
+        ]
         if all(outs.start < outs.stop for outs, _ in pairs):
             yield tap, [outs for outs, _ in pairs], [ins for _, ins in pairs]
 
