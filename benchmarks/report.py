@@ -341,8 +341,8 @@ def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], pi
     parts = [
         "# Speed on the CPU",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
-        "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned in "
-        "its own process, in interleaved rounds. GFLOP/s count the operations of direct summation, for the "
+        "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
+        "in its own process, in interleaved rounds. GFLOP/s count the operations of direct summation, of the "
         "fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in _batches(measurements))
         + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "

@@ -166,7 +166,7 @@ def test_a_failed_call_changes_no_variable():
 
     spec = tg.TensorSpec([None, None], "float32")
     concrete = fails.get_concrete_function(spec, spec)
-    with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_graph_function.py:"):
+    with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_function.py:"):
         concrete(np.ones((2, 3)), np.ones((2, 3)))
     assert v.numpy() == 1
     concrete(np.ones((2, 3)), np.ones((3, 2)))
@@ -183,7 +183,7 @@ def test_errors_while_tracing_leave_no_trace():
             tg.Variable(1.0, name="new")
         return x + v
 
-    with pytest.raises(ValueError, match="variable 'new' would be made anew by each trace"):
+    with pytest.raises(ValueError, match="variable 'new' would be created again by each trace"):
         f(np.float32(1), True)
     assert f.trace_log == []
     assert v.numpy() == 1

@@ -281,7 +281,7 @@ def test_a_device_that_is_not_there_is_an_error_or_is_reported(graph, name):
         y = tg.add(tg.constant(1.0), 2.0, name="y")
     with tg.Session() as session:
         with pytest.raises(
-            tg.InvalidArgumentError, match=r"asks for /device:.PU:\d, which is not there; there is"
+            tg.InvalidArgumentError, match=r"asks for /device:.PU:\d, which does not exist; available:"
         ):
             session.run(y)
     with pytest.warns(tg.SoftPlacementWarning, match="soft placement: asked for /device"):
