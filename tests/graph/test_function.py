@@ -191,7 +191,7 @@ def test_errors_while_tracing_leave_no_trace():
     assert f(np.float32(1), False) == 3
     with tg.Graph().as_default():
         foreign = tg.constant(1.0, name="foreign")
-    with pytest.raises(ValueError, match="'foreign:0', which is of another graph"):
+    with pytest.raises(ValueError, match="'foreign:0', which belongs to another graph"):
         tc.function(lambda: foreign)()
 
 
