@@ -1,7 +1,9 @@
 """The house: imports run one way, backends keep one contract, importing is cheap, the docs' names exist."""
 
 import ast
+import dataclasses
 import inspect
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter

@@ -186,8 +186,8 @@ def diff(
 def check_backend(module: ModuleType, dtypes: Iterable[str] = ("float32", "int32")) -> DiffReport:
     """Run the table of named cases on a module that implements the contract of `teachconv.backends`.
 
-    The check runs every case with every algorithm on normal data and on small integers, and judges each result
-    by its bound. Use it to test your own backend before adding it to the table.
+    The check runs every case with every algorithm on normal data and on small integers, and judges each
+    result by its bound. Use it to test your own backend before adding it to the table.
 
     Args:
         module: the module.
