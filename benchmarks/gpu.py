@@ -34,6 +34,7 @@ from report import CUDNN
 
 import teachconv as tc
 from teachconv.backends import get, why_not
+from teachconv.kinds import kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
@@ -196,7 +197,7 @@ def _winograd4_bound(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndar
     """Return the error bound of F(4x4, 3x3) on the images that are judged."""
     data = arrays["x" if problem.kind == "conv2d" else "dy"][problem.images]
     geometry = replace(problem, batch=len(data)).geometry
-    return bounds.winograd4(problem.kind, data, arrays["w"], geometry, problem.dtype)
+    return bounds.winograd4(kind_of(problem.kind), data, arrays["w"], geometry, problem.dtype)
 
 
 def aims(measured: Sequence[Measurement]) -> report.Table:
