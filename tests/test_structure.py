@@ -1,4 +1,4 @@
-"""The house: imports run one way, backends keep one contract, importing is cheap, the docs' names exist."""
+"""The structure of the package: order of imports, contract of backends, cheap import, documented names."""
 
 import ast
 import dataclasses

@@ -180,7 +180,7 @@ def test_results_are_the_caller_s_own(graph):
         fetched = session.run([x, c, c, tg.transpose(x), tg.identity(x), x + c, "add:0"], {x: array})
         for result in fetched:
             assert result.flags.c_contiguous
-            result[...] = 7  # allowed, and nobody else sees it
+            result[...] = 7  # allowed: the caller owns the array
         assert (array == 0).all()
         assert (session.run(c) == 1).all()
         assert len({id(result) for result in fetched}) == 7
