@@ -40,7 +40,7 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
             value = [integer(value, name)] if not hasattr(value, "__len__") else list(value)
         except TypeError:
             raise ArgumentTypeError(
-                f"{name} must be a sequence of sizes, None where one is not known; got {value!r}"
+                f"{name} must be a sequence of sizes, with None for unknown ones; got {value!r}"
             ) from None
     sizes = tuple(None if size is None else integer(size, name) for size in value)
     if any(size is not None and size < 0 for size in sizes):
