@@ -11,14 +11,14 @@ BIN := $(VENV)/bin
 # The environment and the extension have separate stamps, so that an edited .pyx rebuilds only the extension.
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
-SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
+SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
 # Build in place with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # If there is a compiler, a failed build of the extension is an error; without one, install the Python part only.
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-peers check lint types docs wheel-check sanitize valgrind clean
+.PHONY: demo test test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -73,9 +73,17 @@ wheel-check: $(VENV)/.dev
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
-	TEACHCONV_SANITIZE=1 $(BIN)/python setup.py -q build_ext --build-lib build/sanitize --build-temp build/sanitize/temp
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+	TEACHCONV_SANITIZE=1 $(BUILD_SANITIZED) build/sanitize --build-temp build/sanitize/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+
+# The same for a part of the cases and shapes: at most 2 minutes.
+sanitize-small: $(EXTENSION)
+	TEACHCONV_SANITIZE=small $(BUILD_SANITIZED) build/sanitize-small --build-temp build/sanitize-small/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize-small/teachconv/_kernels*.so 400
+
+BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
+WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
+  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
 
 # Run small cases and shapes under valgrind's memcheck, with the instruction sets that valgrind supports.
 valgrind: $(EXTENSION)
