@@ -11,7 +11,7 @@ import sys
 
 
 def load(path):
-    """Put the extension at ``path`` in the place of teachconv's own."""
+    """Load the extension at ``path`` in place of teachconv's own."""
     spec = importlib.util.spec_from_file_location("teachconv._kernels", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["teachconv._kernels"] = module
@@ -38,7 +38,7 @@ def random_problem(rng):
 
 
 def main():
-    """Run and count; a fault ends the process, a wrong result raises."""
+    """Run and count; a memory error ends the process, a wrong result raises."""
     path, shapes, cases = sys.argv[1], int((sys.argv[2:] or ["2000"])[0]), int((sys.argv[3:] or ["0"])[0])
     load(path)
     import teachconv as tc

@@ -1,4 +1,4 @@
-"""The CPU engine: every instruction set, plans, its build, and how tight its bounds are."""
+"""The CPU engine: every instruction set, plans, its build, and the tightness of its bounds."""
 
 import os
 import shutil
@@ -46,7 +46,7 @@ def test_every_instruction_set_passes_the_cases(isa, dtype, data):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_random_shapes_with_remainders(data):
-    """Channel counts around the widths of vectors and tiles, in integers, so exactly."""
+    """Channel counts around the widths of vectors and tiles, in integers, and therefore exactly."""
     algorithm = data.draw(st.sampled_from(ALGORITHMS))
     problem = data.draw(problems(max_size=20, max_filter=5, max_channels=40, algorithm=algorithm))
     g = conv2d_geometry(**problem)
@@ -193,7 +193,7 @@ def test_the_choice_and_its_reason_are_in_the_trace():
 
 
 def test_images_out_of_winograds_range_are_done_by_row_gemm():
-    """Image by image: the bad one does not change the others, and gets the bits of row_gemm."""
+    """The bad image has the bits of row_gemm and does not change the others."""
     x, w = make_array((3, 12, 12, 32), "float32"), make_array((3, 3, 32, 64), "float32")
     options = {"padding": "SAME", "backend": "cython"}
     clean = tc.conv2d(x, w, **options, algorithm="winograd2")
@@ -264,7 +264,7 @@ def observed(data, dtype):
 
 @pytest.mark.parametrize("data", ["normal", "scaled", "tiny", "huge", "nonfinite"])
 def test_bounds_are_kept_and_not_hopelessly_loose(data, record_property):
-    """A bound that no error comes near proves nothing; these are worst-case bounds, so a hundredth is near."""
+    """A very loose bound proves nothing; for these worst-case bounds, a hundredth is close enough."""
     worst = observed(data, "float32")
     record_property("observed_over_bound", worst)
     assert set(worst) == {algorithm.name for algorithm in ALGORITHMS}
@@ -272,7 +272,7 @@ def test_bounds_are_kept_and_not_hopelessly_loose(data, record_property):
 
 
 def test_winograd_is_no_worse_than_direct_summation_measured_by_the_largest_sum():
-    """What precision=None promises: the error over the largest sum |x||w| of the result."""
+    """precision=None bounds the error relative to the largest sum |x||w| of the result."""
     x, w = make_array((2, 20, 20, 64), "float32"), make_array((3, 3, 64, 64), "float32")
     truth = tc.conv2d(x.astype(float), w.astype(float), padding="SAME")
     largest = tc.conv2d(np.abs(x).astype(float), np.abs(w).astype(float), padding="SAME").max()
