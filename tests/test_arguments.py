@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv.backends import TABLE
 
 X, W = np.ones((1, 4, 4, 2), np.float32), np.ones((3, 3, 2, 3), np.float32)
 DY = np.ones((1, 2, 2, 3), np.float32)
@@ -54,7 +55,7 @@ def test_bad_arrays(array, kind, message):
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"backend": "cudnn"}, ValueError, "backend must be one of reference, numpy, scipy, cython, cupy; got 'cudnn'"),
+        ({"backend": "cudnn"}, ValueError, f"backend must be one of {', '.join(TABLE)}; got 'cudnn'"),
         ({"backend": 3}, ValueError, "or a module with conv2d, conv2d_backprop_input"),
         ({"backend": "numpy", "algorithm": "winograd9"}, ValueError, "must be one of auto, im2col, taps; got"),
         ({"backend": "numpy", "algorithm": 3}, ValueError, "must be one of auto, im2col, taps; got 3"),

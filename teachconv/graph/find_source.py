@@ -157,10 +157,12 @@ def _kernels(op_name: str) -> list[SourceStep]:
     found = [definition for (op, _, _), definition in KERNELS.items() if op == op_name]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
-        labels = ", ".join(definition.label or "default" for definition in mine)
+        labels = [definition.label or "default" for definition in mine]
+        of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
+        named = "default, and every backend" if of_backends else ", ".join(labels)
         where = place(mine[0].file, mine[0].line)
         devices = ", ".join(sorted({definition.device for definition in mine}))
-        steps.append(SourceStep("kernel", kernel.__name__, where, f"{devices}; labels: {labels}"))
+        steps.append(SourceStep("kernel", kernel.__name__, where, f"{devices}; labels: {named}"))
         if kernel.backend_function is not None:
             steps += _backends(kernel.backend_function)
         else:
