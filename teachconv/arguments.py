@@ -23,6 +23,7 @@ from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "as_array",
+    "check_bytes",
     "check_data_format",
     "check_memory",
     "to_nhwc",
@@ -279,11 +280,14 @@ def _unsupported(dtype: np.dtype[Any], name: str) -> str:
 def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
     """Raise ``MemoryError`` before anything is allocated that this machine cannot hold."""
     nbytes = prod(shape) * dtype.itemsize
+    if nbytes > _physical_memory():  # else the text is not needed
+        check_bytes(nbytes, f"{what} of shape {list(shape)} and dtype {dtype.name}")
+
+
+def check_bytes(nbytes: int, what: str) -> None:
+    """Raise ``MemoryError`` where this machine has less than ``nbytes`` of memory."""
     if nbytes > _physical_memory():
-        raise MemoryError(
-            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {_gib(nbytes)}; "
-            f"this machine has {_gib(_physical_memory())}"
-        )
+        raise MemoryError(f"{what} needs {_gib(nbytes)}; this machine has {_gib(_physical_memory())}")
 
 
 @lru_cache(maxsize=1)

@@ -14,9 +14,9 @@ from math import log2
 import numpy as np
 
 from .. import record
-from ..arguments import check_memory
+from ..arguments import check_bytes
 from ..dtypes import FLOATS, float_format
-from ..geometry import AxisGeometry, Conv2DGeometry
+from ..geometry import Conv2DGeometry
 from ..taps import triples, window
 from . import QUIET, Algorithm, finish, pad, to_accumulator
 
@@ -143,12 +143,12 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
     with record.stage("build matrix") as stage:
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         shape = (_volume(geometry.output_shape), _volume(geometry.input_shape))
-        row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
-        check_memory((len(row), len(col), depth, geometry.out_channels, 2), w.dtype, "the sparse matrix")
+        row, col = _tap_tables(geometry, depth * geometry.out_channels, shape, w.dtype)
         # axes of every array below: row triple, column triple, in channel of the group, out channel
         out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1, 1)
         out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1, 1)
-        i, o = np.arange(depth).reshape(-1, 1), np.arange(geometry.out_channels)
+        i, o = (np.arange(size, dtype=row.dtype) for size in (depth, geometry.out_channels))
+        i = i.reshape(-1, 1)
         channel = o // outs * depth + i if outs else i
         out_cell = (out_row * geometry.cols.out_size + out_col) * geometry.out_channels + o
         in_cell = (in_row * geometry.cols.in_size + in_col) * geometry.in_channels + channel
@@ -165,22 +165,33 @@ def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # t
     from scipy.sparse import csr_array
 
     depth = geometry.filters_shape[2]
-    row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
+    shape = (_volume((1, *geometry.filters_shape[:3])), geometry.rows.out_size * geometry.cols.out_size)
+    row, col = _tap_tables(geometry, depth, shape, image.dtype)
     out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1)
     out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1)
-    i = np.arange(depth)
+    i = np.arange(depth, dtype=row.dtype)
     cell = (tap_row * geometry.cols.filter_size + tap_col) * depth + i
     place = out_row * geometry.cols.out_size + out_col
     values = image[in_row, in_col, group * depth + i]
     cell, place = (np.broadcast_to(index, values.shape).ravel() for index in (cell, place))
-    places = geometry.rows.out_size * geometry.cols.out_size
-    shape = (_volume((1, *geometry.filters_shape[:3])), places)
     return csr_array((values.ravel(), (cell, place)), shape)
 
 
-def _tap_table(axis: AxisGeometry) -> np.ndarray:
-    """The triples of one axis as an array [triples, 3]: out_index, tap, in_index."""
-    return np.array(list(triples(axis)), np.int64).reshape(-1, 3)
+def _tap_tables(
+    geometry: Conv2DGeometry, channels: int, shape: tuple[int, int], dtype: np.dtype
+) -> list[np.ndarray]:
+    """The triples of rows and of columns, each an array [triples, 3]: out_index, tap, in_index.
+
+    Two triples and one of ``channels`` pairs are an entry of a matrix of ``shape``. Raises ``MemoryError``
+    where the matrix cannot be built: SciPy holds values and column numbers twice, as a list of entries and
+    as CSR, and beside them the entries' row numbers and the CSR matrix's row starts.
+    """
+    row, col = (list(triples(axis)) for axis in (geometry.rows, geometry.cols))
+    entries = len(row) * len(col) * channels
+    index = np.dtype(np.int32 if max(*shape, entries) < 2**31 else np.int64)
+    nbytes = entries * (2 * dtype.itemsize + 3 * index.itemsize) + (shape[0] + 1) * index.itemsize
+    check_bytes(nbytes, f"building the sparse matrix of shape {list(shape)} with {entries:,} entries")
+    return [np.array(table, index).reshape(-1, 3) for table in (row, col)]
 
 
 def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
