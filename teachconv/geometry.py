@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
@@ -387,6 +387,10 @@ class Conv2DGeometry(_Shared):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields alone: strings hash differently in every process, so the hash must not travel."""
+        return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
 
 
 @dataclass(frozen=True, slots=True)

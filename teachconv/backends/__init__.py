@@ -54,6 +54,11 @@ TABLE = {
 }
 
 
+def _nothing_refused(kind: str, geometry: Conv2DGeometry) -> str:
+    """`Algorithm.refuses` of an algorithm that takes every convolution; a lambda could not be pickled."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """What one algorithm of a backend can do.
@@ -71,7 +76,7 @@ class Algorithm:
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[str, Conv2DGeometry], str] = lambda kind, geometry: ""
+    refuses: Callable[[str, Conv2DGeometry], str] = _nothing_refused
 
     def fits(self, kind: str, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Whether it can do this kind of call on this dtype and this convolution."""

@@ -82,6 +82,14 @@ class Taps(Sequence[Tap]):
         self._made += islice(self._source, max(0, position + 1 - len(self._made)))
         return self._made[position]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the taps themselves, all of them: what makes them cannot be pickled."""
+        return _taps_of, (self[:],)
+
+
+def _taps_of(made: list[Tap]) -> Taps:
+    return Taps(len(made), lambda: iter(made))
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:

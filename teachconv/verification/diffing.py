@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from types import ModuleType
 from typing import Any
@@ -55,13 +56,13 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
-    _explain: Callable[[Cell], Explanation] | None = field(default=None, repr=False)
+    _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
 
     @property
     def explanation(self) -> Explanation | None:
         """The first bad cell explained, else the worst: every product that it should be the sum of."""
         cell = self.first_bad or self.worst
-        return None if cell is None or self._explain is None else self._explain(cell)
+        return None if cell is None or self._explain is None else self._explain(at=cell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +152,10 @@ def diff(
     args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.resolve(op, args, kwargs)
 
-    def explain_cell(cell: Cell) -> Explanation:
-        return explain(op, *args, at=cell, **kwargs)
-
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = _Truth(call, call.cells(call.restore(want)), explain_cell)
+    truth = _Truth(call, call.cells(call.restore(want)), partial(explain, op, *args, **kwargs))
     rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
     for name, array in dict(against or {}).items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
@@ -204,7 +202,7 @@ def check_cases(
 class _Truth:
     """The reference's result of one call, and what it takes to judge another result by it."""
 
-    def __init__(self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation]) -> None:
+    def __init__(self, call: Call, want: np.ndarray, explain_cell: Callable[..., Explanation]) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
         self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
 
