@@ -14,6 +14,7 @@ from html import escape
 from itertools import islice, product
 from math import prod
 from operator import mul
+from threading import Lock
 from typing import Any, overload
 
 from .. import nn_ops, taps
@@ -67,6 +68,7 @@ class Taps(Sequence[Tap]):
         self._length = length
         self._source = make()
         self._made: list[Tap] = []
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return self._length
@@ -79,7 +81,9 @@ class Taps(Sequence[Tap]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._length))]
         position = range(self._length)[index]  # raises IndexError, and counts from the end
-        self._made += islice(self._source, max(0, position + 1 - len(self._made)))
+        if position >= len(self._made):
+            with self._lock:  # of two threads one makes the taps; a generator cannot be advanced by both
+                self._made += islice(self._source, max(0, position + 1 - len(self._made)))
         return self._made[position]
 
     def __reduce__(self) -> tuple[Any, ...]:

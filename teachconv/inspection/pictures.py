@@ -172,7 +172,7 @@ def cell_picture(explanation: Explanation) -> str:
     filter_gradient = call.kind == "conv2d_backprop_filter"
     first = cell if explanation.inverse else (taps[0].input_index if taps else (0, 0, 0, 0))
     n, channel = (first[0], first[3])
-    source = call.first[n, :, :, channel]
+    source = _cut(call.first, (n, slice(None), slice(None), channel))
     taps = [tap for tap in taps if tap.input_index[0] == n]  # the planes drawn are those of one image
     read = {tap.input_index[1:3] for tap in taps if tap.input_index[3] == channel}
     met = {tap.filter_index[:2] for tap in taps}
@@ -196,7 +196,8 @@ def cell_picture(explanation: Explanation) -> str:
     if filter_gradient:
         places = {tap.out_backprop_index[1:3] for tap in taps if tap.out_backprop_index is not None}
         o = _out_channel(explanation)
-        middle = _plane("out_backprop", call.second[n, :, :, o], target_size, places, None, None)
+        upstream = _cut(call.second, (n, slice(None), slice(None), o))
+        middle = _plane("out_backprop", upstream, target_size, places, None, None)
         target = None if explanation.inverse else cell[:2]
         shaded = met if explanation.inverse else set()
         right = _plane("filter gradient", None, taps_size, shaded, target, value)
@@ -296,12 +297,16 @@ def _drawn(size: int, most: int, marked: list[int], first: int = 0, last: int = 
     return range(start, start + most)
 
 
-def _filter_plane(explanation: Explanation) -> np.ndarray:
+def _cut(array: np.ndarray, index: tuple[Any, ...]) -> np.ndarray | None:
+    """A plane of an array, or None where the array has no numbers: an empty sum has a picture, too."""
+    return np.asarray(array[index]) if array.size else None
+
+
+def _filter_plane(explanation: Explanation) -> np.ndarray | None:
     call = explanation.call
-    if not explanation.taps:
-        return np.asarray(call.second[:, :, 0, 0])
-    _, _, i, o = explanation.taps[0].filter_index
-    return np.asarray(call.second.reshape(*call.second.shape[:2], *_filter_axes(explanation))[:, :, i, o])
+    i, o = explanation.taps[0].filter_index[2:] if explanation.taps else (0, 0)
+    filters = call.second.reshape(*call.second.shape[:2], *_filter_axes(explanation))
+    return _cut(filters, (slice(None), slice(None), i, o))
 
 
 def _filter_axes(explanation: Explanation) -> tuple[int, int]:

@@ -40,8 +40,8 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
 
     ``found`` comes from `conv2d_geometry` or `conv2d_transpose_geometry`; the formulas stand below.
-    Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, ``ImportError`` without
-    matplotlib.
+    Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, or 160 with the padding,
+    ``ImportError`` without matplotlib.
 
     >>> import teachconv as tc
     >>> ax = tc.plot.geometry(tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"))
@@ -53,11 +53,13 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     axis = found.cols
     transposed = isinstance(found, Conv2DTransposeGeometry)
     _check_size("columns", axis.in_size, axis.out_size)
-    ax = _axes(ax, (max(7.5, 0.45 * (axis.full_size + 3)), 4.2))
     top, bottom = 3.0, 0.0
     centre = (axis.in_size - axis.out_size) / 2
     reach = [axis.in_index(o, tap) for o in range(axis.out_size) for tap in (0, axis.filter_size - 1)]
-    for index in range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1):
+    columns = range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1)
+    _check_size("columns, padding included", len(columns), most=4 * _LIMIT)
+    ax = _axes(ax, (max(7.5, 0.45 * (axis.full_size + 3)), 4.2))
+    for index in columns:
         _box(ax, index, top, str(index), padding=not 0 <= index < axis.in_size)
     for out in range(axis.out_size):
         _box(ax, out + centre, bottom, str(out))
@@ -238,7 +240,7 @@ def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> 
     found = [
         tap for tap in explained.taps if (tap.input_index[0], tap.input_index[3]) == (first[0], first[3])
     ]
-    source = np.asarray(call.first[first[0], :, :, first[3]], np.float64)
+    source = _numbers(call.first, np.s_[first[0], :, :, first[3]], sizes)
     inside = {tap.input_index[1:3] for tap in found if not tap.in_padding}
     outside = {tap.input_index[1:3] for tap in found if tap.in_padding}
     source_name = "out_backprop" if scattered and call.op != "conv2d_transpose" else "input"
@@ -246,20 +248,26 @@ def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> 
     axes[0].set_title(source_name, fontsize=10)
     if filter_gradient:
         second = [tap.out_backprop_index for tap in found if tap.out_backprop_index is not None]
-        plane = call.second[first[0], :, :, second[0][3]] if second else call.second[0, :, :, 0]
+        o = second[0][3] if second else 0
+        plane = _numbers(call.second, np.s_[first[0], :, :, o], (g.rows.out_size, g.cols.out_size))
         met = {tap.out_backprop_index[1:3] for tap in found if not tap.in_padding and tap.out_backprop_index}
     else:
         met = {tap.filter_index[:2] for tap in found if not tap.in_padding}
         depth = g.filters_shape[2]
         i, o = (cell[3] % depth, first[3]) if scattered else (0, cell[3])
-        plane = call.second[:, :, i, o]
-    _plane(axes[1], np.asarray(plane, np.float64), met, set(), None)
+        plane = _numbers(call.second, np.s_[:, :, i, o], g.filters_shape[:2])
+    _plane(axes[1], plane, met, set(), None)
     axes[1].set_title("out_backprop" if filter_gradient else "filters", fontsize=10)
     target = cell[:2] if filter_gradient else cell[1:3]
     _plane(axes[2], output, set(), set(), target)
     name = "filter gradient" if filter_gradient else "output"
     axes[2].set_title(f"{name}{list(cell)} = {short(explained.value)}", fontsize=10)
     return figure
+
+
+def _numbers(array: np.ndarray, index: Any, size: tuple[int, ...]) -> np.ndarray:
+    """A plane of an array; one without numbers where the array has none, as in an empty sum."""
+    return np.asarray(array[index], np.float64) if array.size else np.full(size, np.nan)
 
 
 def _plane(
@@ -282,6 +290,8 @@ def _plane(
     for axis, size in zip(axes, plane.shape, strict=True):
         reach = [] if axis is None else [axis.in_index(0, 0), axis.in_index(0, 0) + axis.full_size - 1]
         spans.append((min([0, *reach]), max([size - 1, *reach])))
+    # padding further away than that is not drawn: with a large dilation it has no end
+    spans = [(max(low, -_LIMIT), min(high, _LIMIT + n)) for (low, high), n in zip(spans, plane.shape, strict=True)]
     for row, col in product(*(range(low, high + 1) for low, high in spans)):
         if not (0 <= row < plane.shape[0] and 0 <= col < plane.shape[1]):
             ax.add_patch(_square(patches, row, col, ec=_FAINT, ls=":", lw=0.8))
@@ -316,9 +326,9 @@ def _box(ax: Axes, x: float, y: float, text: str, *, padding: bool = False) -> N
     ax.annotate(text, (x, y), ha="center", va="center", fontsize=8, color=edge)
 
 
-def _check_size(what: str, *sizes: int) -> None:
-    if max(sizes) > _LIMIT:
-        raise ArgumentError(f"a picture has room for {_LIMIT} {what}; got {max(sizes)}")
+def _check_size(what: str, *sizes: int, most: int = _LIMIT) -> None:
+    if max(sizes) > most:
+        raise ArgumentError(f"a picture has room for {most} {what}; got {max(sizes)}")
 
 
 # ---------------------------------------------------------------------------------------------
