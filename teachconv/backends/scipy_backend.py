@@ -14,7 +14,7 @@ from math import log2
 import numpy as np
 
 from .. import record
-from ..arguments import check_bytes
+from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
 from ..geometry import Conv2DGeometry
 from ..taps import triples, window
@@ -85,7 +85,10 @@ def conv2d_backprop_input(
         margin_rows = geometry.rows.effective_filter - 1
         margin_cols = geometry.cols.effective_filter - 1
         stuffed = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
-        padded = np.pad(stuffed, ((margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)))
+        margins = (margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)
+        padded_shape = [size + sum(pair) for size, pair in zip(stuffed.shape, margins, strict=True)]
+        check_memory(padded_shape, stuffed.dtype, "the padded out_backprop")
+        padded = np.pad(stuffed, margins)
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
@@ -239,6 +242,7 @@ def _dilate(array: np.ndarray, row_step: int, col_step: int) -> np.ndarray:
     rows, cols = (
         (size - 1) * step + 1 for size, step in zip(array.shape, (row_step, col_step), strict=False)
     )
+    check_memory((rows, cols, *array.shape[2:]), array.dtype, "an array with its zeros inserted")
     spread = np.zeros((rows, cols, *array.shape[2:]), array.dtype)
     spread[::row_step, ::col_step] = array
     return spread

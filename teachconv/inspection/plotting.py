@@ -34,6 +34,7 @@ Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
 
 _WINDOW, _CELL, _FAINT = "#0b5c96", "#c8480a", "#8a8f96"
 _LIMIT = 40  # rows and columns that a plane may have
+_MARGIN = 10  # rows and columns of padding that are drawn on each side: a large dilation has no end of them
 
 
 def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
@@ -290,8 +291,10 @@ def _plane(
     for axis, size in zip(axes, plane.shape, strict=True):
         reach = [] if axis is None else [axis.in_index(0, 0), axis.in_index(0, 0) + axis.full_size - 1]
         spans.append((min([0, *reach]), max([size - 1, *reach])))
-    # padding further away than that is not drawn: with a large dilation it has no end
-    spans = [(max(low, -_LIMIT), min(high, _LIMIT + n)) for (low, high), n in zip(spans, plane.shape, strict=True)]
+    spans = [
+        (max(low, -_MARGIN), min(high, n - 1 + _MARGIN))
+        for (low, high), n in zip(spans, plane.shape, strict=True)
+    ]
     for row, col in product(*(range(low, high + 1) for low, high in spans)):
         if not (0 <= row < plane.shape[0] and 0 <= col < plane.shape[1]):
             ax.add_patch(_square(patches, row, col, ec=_FAINT, ls=":", lw=0.8))

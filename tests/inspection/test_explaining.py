@@ -1,9 +1,8 @@
 """An explanation is the reference's own sum: tap by tap, in every op, and read backwards."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from xml.etree import ElementTree
-
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
