@@ -26,6 +26,7 @@ __all__ = [
     "check_bytes",
     "check_data_format",
     "check_memory",
+    "check_steps",
     "to_nhwc",
 ]
 
@@ -97,13 +98,22 @@ def normalize_shape(shape: Any, name: str) -> Shape:
     return sizes
 
 
+_FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bits
+
+
+def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
+    """Refuse strides, dilations and pads that are too large to compute an index with."""
+    if max(map(abs, numbers), default=0) > _FARTHEST:
+        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {value!r}")
+
+
 def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
     """Return strides or dilations as (rows, cols) of positive ints; None means 1.
 
     >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides")
     ((2, 3), (2, 2))
     """
-    if type(value) is int and value >= 1:
+    if type(value) is int and 1 <= value <= _FARTHEST:
         return value, value
     if value is None:
         return 1, 1
@@ -127,6 +137,7 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
         )
     if min(pair) < 1:
         raise ArgumentError(f"{name} must be at least 1; got {value!r}")
+    check_steps(pair, name, value)
     return pair[0], pair[1]
 
 
@@ -164,13 +175,19 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
         raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{hint}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
+    pads = _explicit_padding(value, data_format)
+    check_steps((side for pair in pads for side in pair), "padding", value)
+    return "EXPLICIT", pads
+
+
+def _explicit_padding(value: Any, data_format: str) -> Pads:
     if _is_scalar(value):
         size = integer(value, "padding")
-        return "EXPLICIT", ((size, size), (size, size))
+        return (size, size), (size, size)
     items = _items(value, "padding")
     if len(items) == 2 and all(_is_scalar(item) for item in items):
         rows, cols = (integer(item, "padding") for item in items)
-        return "EXPLICIT", ((rows, rows), (cols, cols))
+        return (rows, rows), (cols, cols)
     pairs = []
     for item in items:
         sides = [] if _is_scalar(item) else [integer(side, "padding") for side in _items(item, "padding")]
@@ -186,10 +203,10 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "
                 f"not padded; got {value!r}"
             )
-        return "EXPLICIT", (rows_pair, cols_pair)
+        return rows_pair, cols_pair
     if len(pairs) != 2:
         raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
-    return "EXPLICIT", (pairs[0], pairs[1])
+    return pairs[0], pairs[1]
 
 
 # ---------------------------------------------------------------------------------------------

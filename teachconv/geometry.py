@@ -539,13 +539,21 @@ def conv2d_transpose_geometry(
 
 @lru_cache(maxsize=4096)
 def forward_geometry(
-    input_shape: Shape, filters_shape: Shape, strides: Pair, padding: Padding, dilations: Pair
+    input_shape: Shape,
+    filters_shape: Shape,
+    strides: Pair,
+    padding: Padding,
+    dilations: Pair,
+    filters_name: str = "filters",
 ) -> Conv2DGeometry:
-    """The cached core of `conv2d_geometry`, on normalised arguments and NHWC shapes."""
+    """The cached core of `conv2d_geometry`, on normalised arguments and NHWC shapes.
+
+    ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
+    """
     batch, in_rows, in_cols, in_channels = input_shape
     filter_rows, filter_cols, filter_depth, out_channels = filters_shape
-    _check_filter_sizes(filter_rows, filter_cols)
-    groups = _groups(in_channels, filter_depth, out_channels)
+    _check_filter_sizes(filter_rows, filter_cols, filters_name)
+    groups = _groups(in_channels, filter_depth, out_channels, filters_name)
     mode, pads = padding
     rows = forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
     cols = forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
@@ -589,27 +597,28 @@ def transposed_geometry(
     return Conv2DGeometry(batch, rows, cols, out_channels, in_channels, groups)
 
 
-def _check_filter_sizes(filter_rows: int, filter_cols: int) -> None:
+def _check_filter_sizes(filter_rows: int, filter_cols: int, name: str = "filters") -> None:
     if filter_rows < 1 or filter_cols < 1:
         raise ArgumentError(
-            f"filters must have at least one row and one column; got {filter_rows} x {filter_cols}"
+            f"{name} must have at least one row and one column; got {filter_rows} x {filter_cols}"
         )
 
 
-def _groups(in_channels: int, filter_depth: int, out_channels: int) -> int:
+def _groups(in_channels: int, filter_depth: int, out_channels: int, name: str) -> int:
     """Groups follow from the channel ratio, as in TensorFlow."""
     if in_channels == filter_depth:
         return 1
+    shape = "filters.shape" if name == "filters" else name
     if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
         raise ArgumentError(
-            f"filters.shape[2] must be the input's {in_channels} channels, or divide them (groups); "
+            f"{shape}[2] must be the input's {in_channels} channels, or divide them (groups); "
             f"got {filter_depth}"
         )
     groups = in_channels // filter_depth
     if out_channels % groups:
         raise ArgumentError(
-            f"filters.shape[3] must be a multiple of the {groups} groups (input channels {in_channels} "
-            f"/ filters.shape[2] {filter_depth}); got {out_channels}"
+            f"{shape}[3] must be a multiple of the {groups} groups (input channels {in_channels} "
+            f"/ {shape}[2] {filter_depth}); got {out_channels}"
         )
     return groups
 

@@ -434,9 +434,9 @@ def _backprop_filter_call(
         x, dy = _to_nhwc(x, layout), _to_nhwc(dy, layout)
         shape = sizes = normalize_shape(filter_sizes, "filter_sizes")
         if depthwise:
-            sizes = _grouped_shape(sizes, x.shape[3])
+            sizes = _grouped_shape(sizes, x.shape[3], "filter_sizes")
         stage.arrays(input=x, out_backprop=dy)
-    geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations)
+    geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations, "filter_sizes")
     _check_out_backprop(dy, geometry, layout)
     op = "depthwise_conv2d_backprop_filter" if depthwise else "conv2d_backprop_filter"
     return Call(op, "conv2d_backprop_filter", x, dy, geometry, shape, "HWIO")
@@ -559,19 +559,25 @@ def _shape_in(shape: Shape, data_format: str) -> Shape:
     return (shape[0], shape[3], shape[1], shape[2]) if data_format == "NCHW" else shape
 
 
-def _grouped_shape(shape: Shape, in_channels: int) -> Shape:
+def _grouped_shape(shape: Shape, in_channels: int, name: str = "filters") -> Shape:
     """The shape of a depthwise filter as HWIO with groups = in_channels."""
     rows, cols, channels, multiplier = shape
     if channels != in_channels:
         raise ArgumentError(
-            f"depthwise filters must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"depthwise {name} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
             f"in_channels = {in_channels}; got {list(shape)}"
         )
     return rows, cols, min(1, channels), channels * multiplier
 
 
 def _geometry(
-    input_shape: Shape, filters_shape: Shape, strides: Any, padding: Any, data_format: str, dilations: Any
+    input_shape: Shape,
+    filters_shape: Shape,
+    strides: Any,
+    padding: Any,
+    data_format: str,
+    dilations: Any,
+    filters_name: str = "filters",
 ) -> Conv2DGeometry:
     with record.stage("resolve geometry") as stage:
         geometry = forward_geometry(
@@ -580,6 +586,7 @@ def _geometry(
             normalize_pair(strides, "strides", data_format),
             normalize_padding(padding, data_format),
             normalize_pair(dilations, "dilations", data_format),
+            filters_name,
         )
         stage.say("{}", geometry)
     return geometry

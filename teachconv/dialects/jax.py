@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import Pads, Pair, Shape, integer
+from ..arguments import Pads, Pair, Shape, check_steps, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
@@ -107,6 +107,7 @@ def _pairs(padding: Any) -> Pads:
     if len(sides) != 2 or any(not hasattr(side, "__iter__") or len(list(side)) != 2 for side in sides):
         raise ArgumentError(f"padding must be {legal}; got {padding!r}")
     first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
+    check_steps((*first, *second), "padding", padding)
     return first, second
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads, Pair, Shape, integer
+from ..arguments import Pads, Pair, Shape, check_steps, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from .calls import (
@@ -75,6 +75,7 @@ def _pads(pads: Any, auto_pad: str) -> Pads:
         raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
     if min(numbers) < 0:
         raise ArgumentError(f"pads must not be negative in ONNX; got {pads!r}")
+    check_steps(numbers, "pads", pads)
     if auto_pad != "NOTSET" and any(numbers):
         raise ArgumentError(f"pads and auto_pad {auto_pad} both choose the padding; give one; got {pads!r}")
     top, left, bottom, right = numbers
