@@ -77,6 +77,7 @@ def test_a_plan_keeps_its_choices():
     [
         (tc.conv2d, (X, W), {"at": (0, 1, 1, 1)}),
         (tc.conv2d, (X, W), {"at_input": (0, 1, 1, 1)}),
+        (tc.depthwise_conv2d, (X, W), {"at": (0, 1, 1, 3)}),
         (tc.dialects.torch.conv2d, (NCHW, OIHW), {"at": (0, 1, 1, 1)}),
         (tc.conv2d_backprop_filter, (X, W.shape, np.ones((1, 2, 2, 2), "float32")), {"at": (0, 1, 1, 1)}),
     ],

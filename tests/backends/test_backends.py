@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from helpers import backend_algorithms, problems
+from helpers import backend_algorithms, only, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +12,7 @@ import teachconv as tc
 from teachconv import arguments
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 
@@ -21,14 +22,14 @@ DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
 
 def check(op, args, kwargs, backend, algorithm):
     """Diff one algorithm against the reference; the reference itself is checked in test_reference."""
-    call, _ = tc.nn_ops.resolve(op, args, kwargs)
+    call, _ = tc.nn_ops.call_of(op, args, kwargs)
     if not algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
         with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
             op(*args, **kwargs, backend=backend, algorithm=algorithm.name)
         return None  # refused by name, which is what it should do
-    report = tc.diff(op, *args, backends=[backend], **kwargs)
-    rows = [row for row in report.rows if row.algorithm == algorithm.name]
-    assert len(rows) == 1
+    report = tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs)
+    rows = report.rows
+    assert [row.algorithm for row in rows] == [algorithm.name]
     assert rows[0].passed, f"{report}\n{rows[0].explanation}"
     return rows[0]
 
@@ -114,7 +115,7 @@ def test_any_memory_layout_gives_the_same_result(backend, algorithm):
     depth = {"depthwise": 1, "winograd2": 4}.get(algorithm.name, 2)
     w = make_array((3, 3, depth, 8), "float32", "integers", "w")
     options = {"padding": "SAME", "backend": backend, "algorithm": algorithm.name}
-    if "conv2d" not in algorithm.kinds:
+    if FORWARD not in algorithm.kinds:
         options["algorithm"] = None
     want = tc.conv2d(x, w, **options)
 
@@ -212,18 +213,18 @@ def test_bits_depend_neither_on_threads_nor_on_the_batch(backend):
             for threads in (1, 2, 3):
                 tc.set_num_threads(threads)
                 results = []
-                if fits("conv2d"):
+                if fits(FORWARD):
                     results.append(tc.conv2d(x, w, **options))
                     images = [tc.conv2d(x[n : n + 1], w, **options) for n in range(len(x))]
                     assert np.array_equal(results[-1], np.concatenate(images)), options
-                if fits("conv2d_backprop_input"):
+                if fits(INPUT_GRADIENT):
                     results.append(tc.conv2d_backprop_input(x.shape, w, dy, **options))
                     images = [
                         tc.conv2d_backprop_input((1, *x_shape[1:]), w, dy[n : n + 1], **options)
                         for n in range(len(x))
                     ]
                     assert np.array_equal(results[-1], np.concatenate(images)), options
-                if fits("conv2d_backprop_filter"):
+                if fits(FILTER_GRADIENT):
                     results.append(tc.conv2d_backprop_filter(x, w_shape, dy, **options))
                 runs.append([result.tobytes() for result in results])
             assert runs[0] == runs[1] == runs[2], options
