@@ -19,7 +19,7 @@ import numpy as np
 
 from .devices import device_array, is_on_device, lies_on_a_gpu
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, did_you_mean
 
 __all__ = [
     "as_array",
@@ -45,7 +45,8 @@ def check_data_format(data_format: Any) -> str:
     """Return ``data_format`` if it is "NHWC" or "NCHW"; raise otherwise."""
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
-    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}')
+    near = did_you_mean(data_format, ("NHWC", "NCHW"))
+    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}{near}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
@@ -152,6 +153,7 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     return pair[0], pair[1]
 
 
+_SPELLED = ("SAME", "VALID", "SAME_LOWER")
 _PADDING_HELP = (
     '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) '
     "or 4 pairs in data_format order"
@@ -169,10 +171,10 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     ('SAME', ((0, 0), (0, 0)))
     """
     if isinstance(value, str):
-        if value in ("SAME", "VALID", "SAME_LOWER"):
+        if value in _SPELLED:
             return value, ((0, 0), (0, 0))
-        hint = f' (did you mean "{value.upper()}"?)' if value.upper() in ("SAME", "VALID") else ""
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{hint}")
+        near = did_you_mean(value, _SPELLED)
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
     pads = _explicit_padding(value, data_format)

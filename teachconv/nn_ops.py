@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .devices import check_same_place
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, did_you_mean
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 
@@ -500,15 +500,43 @@ def call_of(
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
-    bound = inspect.signature(op).bind(*args, **kwargs)
+    bound = bind(op, args, kwargs)
     bound.apply_defaults()
     arguments = dict(bound.arguments)
-    options = {key: arguments.pop(key) for key in _OPTIONS if key in arguments}
+    options = {key: arguments.pop(key) for key in OPTIONS if key in arguments}
     arguments.pop("name", None)
     return RESOLVERS[op](**arguments), options
 
 
-_OPTIONS = ("backend", "algorithm", "precision", "out")
+OPTIONS = ("backend", "algorithm", "precision", "out")
+
+
+def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument.
+
+    Python itself names the nearest argument from 3.13 on; here every version does.
+    """
+    signature = inspect.signature(op)
+    unknown = [name for name in kwargs if name not in signature.parameters]
+    if unknown:
+        near = did_you_mean(unknown[0], signature.parameters)
+        raise ArgumentTypeError(f"{op.__name__} has no argument {unknown[0]!r}{near}")
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(f"{op.__name__}: {error}") from None
+
+
+def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that say what is computed, without those that say by what means."""
+    return {name: value for name, value in kwargs.items() if name not in OPTIONS}
+
+
+def refuse(options: dict[str, Any], function: str, **instead: str) -> None:
+    """Raise ``TypeError`` for an option that a function cannot honour; ``instead`` says what to do."""
+    for name, help_ in instead.items():
+        if options.get(name) is not None:
+            raise ArgumentTypeError(f"{function} takes no {name}: {help_}")
 
 
 def name_of(op: Callable[..., Any]) -> str:

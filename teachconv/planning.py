@@ -125,6 +125,7 @@ def plan(
     if op not in _PLANNED:
         known = ", ".join(f"teachconv.{known.__name__}" for known in _PLANNED)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+    nn_ops.refuse(kwargs, "plan", out="give it to the plan's calls, plan(x, out=y)")
     w = as_array(filters, "filters")
     shape = normalize_shape(input_shape, "input_shape")
     if op in nn_ops.FORWARD_OF:

@@ -34,7 +34,7 @@ import numpy as np
 from .. import record
 from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable
+from ..errors import ArgumentError, BackendUnavailable, did_you_mean
 from ..geometry import Conv2DGeometry
 from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
@@ -168,7 +168,8 @@ def get(name: Any) -> ModuleType:
     if isinstance(name, str) and name in _ready:
         return _ready[name]
     if not isinstance(name, str) or name not in TABLE:
-        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}")
+        near = did_you_mean(name, TABLE)
+        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}{near}")
     with record.stage("load backend") as stage:
         stage.say("the first use of {} in this process imports {}", name, TABLE[name])
         problem = why_not(name)

@@ -148,7 +148,8 @@ class Document:
         """The first cell shown, as the backends number it: ``at``, or the first of the result."""
         if at is None or self.empty:
             return (0, 0, 0, 0)
-        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # checks it, and says what is legal
+        words = nn_ops.without_options(self.kwargs)
+        explained = explain(self.op, *self.args, at=at, **words)  # checks it, and says what is legal
         first, row, col, last = (explained.canonical or explained).cell
         return first, row, col, last
 

@@ -201,6 +201,11 @@ class Explanation:
         )
 
 
+_NOT_EXPLAINED = dict.fromkeys(
+    nn_ops.OPTIONS, "an explanation is the exact sum, whatever computes it; diff compares backends with it"
+)
+
+
 def explain(
     op: Callable[..., Any],
     *args: Any,
@@ -220,7 +225,8 @@ def explain(
     Both count from 0; negative numbers count from the end. Cells are in NHWC order whatever the
     data_format; of a dialect's function they are indices into its own arrays, as
     (n, channel, row, col) for PyTorch. Raises ``IndexError`` where the cell is outside, naming the
-    legal range.
+    legal range, and ``TypeError`` for ``backend``, ``algorithm``, ``precision`` and ``out``: what is
+    explained is the exact sum.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
@@ -234,7 +240,8 @@ def explain(
     """
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
-    call, _ = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
     name = call.title or call.op.name
     if at is not None:
         cell = _cell(at, "at", call.kind.result, call)

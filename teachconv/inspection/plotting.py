@@ -120,7 +120,9 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     'conv2d against the reference: 0 of 9 cells outside the bound'
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.call_of(op, args, kwargs)
+    call, options = nn_ops.call_of(op, args, kwargs)
+    unused = dict.fromkeys(nn_ops.OPTIONS, "it compares an array with the exact sum")
+    nn_ops.refuse(options, "diff_heatmap", **unused)
     theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(

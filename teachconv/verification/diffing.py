@@ -8,7 +8,7 @@ before a bare shift.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import backends as backend_table
 from .. import dispatch, nn_ops
+from ..backends import Algorithm
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
@@ -125,21 +126,25 @@ def diff(
     op: Callable[..., Any],
     *args: Any,
     backends: Iterable[Any] | None = None,
-    against: Mapping[str, Any] | None = None,
+    against: Any = None,
     **kwargs: Any,
 ) -> DiffReport:
     """Compare backends, and arrays from elsewhere, with the reference on one call.
 
     Args:
-        op: any op of teachconv; the other arguments are its own.
-        backends: names, or modules that keep the contract of `teachconv.backends`; None for every
-            backend that can run here. Each of its algorithms that fits the call is a row.
-        against: arrays by name, such as {"my port": y}: the output of another framework, in the
-            layout that the op returns. Judged by the bound of direct summation.
+        op: any op of teachconv; the other arguments are its own. With ``algorithm`` only the rows of that
+            algorithm are there, with ``precision="strict"`` only those of algorithms that keep it.
+        backends: names, or modules that keep the contract of `teachconv.backends`, or one of them; None
+            for every backend that can run here. Each of its algorithms that fits the call is a row.
+        against: an array, or arrays by name, such as {"my port": y}: the output of another framework, in
+            the layout that the op returns. Judged by the bound of direct summation.
 
     Returns:
         A `DiffReport`: ``.passed`` and ``.rows``. What a backend does wrong is a failed row with a
         diagnosis, never an exception.
+
+    Raises:
+        TypeError: for ``backend`` and ``out``, which a comparison has no use for.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -150,14 +155,23 @@ def diff(
     (False, 'flipped_filter')
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.call_of(op, args, kwargs)
-
+    call, options = nn_ops.call_of(op, args, kwargs)
+    nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
+    found = dispatch.find_backends(backends)
+    tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = _Truth(call, want, partial(explain, op, *args, **kwargs))
-    rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
-    for name, array in dict(against or {}).items():
+    truth = _Truth(call, want, partial(explain, op, *args, **nn_ops.without_options(kwargs)))
+    rows = []
+    for name, module in found:
+        algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
+        rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
+    if against is None:
+        against = {}
+    elif not isinstance(against, Mapping):
+        against = {"against": against}
+    for name, array in against.items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
     return DiffReport(call.title or call.op.name, tuple(rows), seconds)
 
@@ -267,19 +281,20 @@ class _Truth:
         )
 
 
-def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
-    call, dtype = truth.call, truth.call.first.dtype.name
-    fitting = [a for a in module.ALGORITHMS if a.fits(call.kind, dtype, call.geometry)]
-    if not fitting:
-        yield DiffRow(name, "", True, note=f"has no {call.kind} for {dtype}")
-    for algorithm in fitting:
+def _backend_rows(
+    name: str, module: Any, algorithms: Sequence[Algorithm], truth: _Truth, options: Mapping[str, Any]
+) -> Iterable[DiffRow]:
+    call, precision = truth.call, options.get("precision")
+    if not algorithms and options.get("algorithm") in (None, "auto"):
+        yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
+    for algorithm in algorithms:
         try:
             start = time.perf_counter()
-            result = dispatch.run_canonical(call, module, algorithm.name)
+            result = dispatch.run_canonical(call, module, algorithm.name, precision)
             seconds = time.perf_counter() - start
             if seconds < 1:  # the first run pays for imports and caches
                 start = time.perf_counter()
-                dispatch.run_canonical(call, module, algorithm.name)
+                dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = time.perf_counter() - start
             result = np.asarray(result)
         except Exception as error:  # a backend under test may do anything; a diff reports it
@@ -289,16 +304,6 @@ def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
         if result.shape == call.backend_shape:
             result = call.to_caller(result)
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
-
-
-def _modules(backends: Iterable[Any] | None) -> list[tuple[str, Any]]:
-    if backends is None:
-        names = [name for name in backend_table.TABLE if name != "reference"]
-        return [(name, backend_table.get(name)) for name in names if not backend_table.why_not(name)]
-    if isinstance(backends, (str, ModuleType)):
-        backends = [backends]
-    found = [dispatch.find_backend(backend) for backend in backends]
-    return [(name.rpartition(".")[2], module) for name, module in found]
 
 
 def _their_array(array: Any, name: Any) -> np.ndarray:
