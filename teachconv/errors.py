@@ -27,7 +27,7 @@ def did_you_mean(value: Any, known: Iterable[str]) -> str:
     """Return the end of a message that names the known word nearest to ``value``; "" where none is near.
 
     >>> did_you_mean("SMAE", ["SAME", "VALID"]), did_you_mean("pytorch", ["torch", "jax"])
-    (" (did you mean 'SAME'?)", " (did you mean 'torch'?)")
+    (' (did you mean "SAME"?)', ' (did you mean "torch"?)')
     >>> did_you_mean("SMAE", ["winograd2"]), did_you_mean(3, ["winograd2"])
     ('', '')
     """
@@ -37,14 +37,14 @@ def did_you_mean(value: Any, known: Iterable[str]) -> str:
 
     words = {word.lower(): word for word in known}
     near = get_close_matches(value.lower(), words, n=1)
-    return f" (did you mean {words[near[0]]!r}?)" if near else ""
+    return f' (did you mean "{words[near[0]]}"?)' if near else ""
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error of a module that has no such attribute, the nearest one named.
 
     >>> print(no_attribute("teachconv", "con2d", ["conv2d", "diff"]))
-    module 'teachconv' has no attribute 'con2d' (did you mean 'conv2d'?)
+    module 'teachconv' has no attribute 'con2d' (did you mean "conv2d"?)
     """
     near = "" if name.startswith("__") else did_you_mean(name, known)
     # with an object Python would look for near names itself, and print a second suggestion

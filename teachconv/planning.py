@@ -76,7 +76,7 @@ class Plan:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for: a backend is looked up by its name, and arranges the filter anew."""
         call, x = self._call, self._call.first
-        return _planned_again, (replace(call, first=None), x.shape, self._name, *self._asked)
+        return _planned_again, (replace(call, first=x[:0]), x.shape, self._name, *self._asked)
 
     def __repr__(self) -> str:
         return (

@@ -39,7 +39,7 @@ ONNX, TORCH, KERAS, JAX = tc.dialects.onnx, tc.dialects.torch, tc.dialects.keras
     ],
 )
 def test_a_word_that_is_nearly_right(call, meant):
-    with pytest.raises(ValueError, match=rf"\(did you mean '{meant}'\?\)$"):
+    with pytest.raises(ValueError, match=rf"""\(did you mean "{meant}"\?\)$"""):
         call()
 
 
@@ -70,7 +70,9 @@ def test_what_is_near_to_nothing_gets_no_suggestion():
     ],
 )
 def test_an_argument_that_the_op_has_not(function):
-    with pytest.raises(TypeError, match=r"^conv2d has no argument 'stride' \(did you mean 'strides'\?\)$"):
+    with pytest.raises(
+        TypeError, match=r"""^conv2d has no argument 'stride' \(did you mean "strides"\?\)$"""
+    ):
         function(stride=2)
 
 
@@ -79,7 +81,7 @@ def test_arguments_that_are_missing_or_too_many():
         tc.diff(tc.conv2d, X)
     with pytest.raises(TypeError, match="conv2d: multiple values for argument 'input'"):
         tc.trace(tc.conv2d, X, W, input=X)
-    with pytest.raises(TypeError, match=r"conv2d has no argument 'strides' \(did you mean 'stride'\?\)"):
+    with pytest.raises(TypeError, match=r"""conv2d has no argument 'strides' \(did you mean "stride"\?\)"""):
         tc.explain(TORCH.conv2d, NCHW, OIHW, strides=2, at=(0, 0, 0, 0))
 
 
@@ -97,7 +99,7 @@ def test_arguments_that_are_missing_or_too_many():
     ],
 )
 def test_a_name_that_a_module_has_not(module, name, meant):
-    with pytest.raises(AttributeError, match=rf"has no attribute '{name}' \(did you mean '{meant}'\?\)$"):
+    with pytest.raises(AttributeError, match=rf"""has no attribute '{name}' \(did you mean "{meant}"\?\)$"""):
         getattr(module, name)
     assert not hasattr(module, "__wrapped__")
 

@@ -101,9 +101,9 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
     if kind.sums_images:
         at = axis.out_size // 2  # the cell is one of the filter's, and met everywhere
     result_size, source_size = axis.out_size, axis.in_size
-    look, look_back = _gathered, _scattered
     if transposed:
-        result_size, source_size, look, look_back = source_size, result_size, look_back, look
+        result_size, source_size = source_size, result_size
+    look, look_back = (_scattered, _gathered) if transposed else (_gathered, _scattered)
     at = min(at, result_size - 1)
     met = look(axis, at) or [min(at, source_size - 1)]
     length = max(1, side // axis.stride) if transposed else side
@@ -116,14 +116,14 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
     return (result, source) if transposed else (source, result)
 
 
-def _gathered(axis: AxisGeometry, out_index: int) -> list[int]:
+def _gathered(axis: AxisGeometry, index: int) -> list[int]:
     """The input indices with values that one output index is computed from."""
-    return [t.in_index for t in taps.gather_all(axis, out_index) if not t.in_padding]
+    return [t.in_index for t in taps.gather_all(axis, index) if not t.in_padding]
 
 
-def _scattered(axis: AxisGeometry, in_index: int) -> list[int]:
+def _scattered(axis: AxisGeometry, index: int) -> list[int]:
     """The output indices that one input index is added to."""
-    return [t.out_index for t in taps.scatter_all(axis, in_index) if not t.in_padding]
+    return [t.out_index for t in taps.scatter_all(axis, index) if not t.in_padding]
 
 
 def _around(centre: int, length: int, size: int, start: int = 0) -> range:

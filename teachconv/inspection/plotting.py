@@ -225,7 +225,7 @@ def animate(
 def _output_of(explained: Explanation) -> np.ndarray:
     """The whole plane of the result that the cell lies in, as the reference has it."""
     call, cell = explained.call, (explained.canonical or explained).cell
-    return plane_of(dispatch.run_canonical(call), call.kind.result, cell).astype(np.float64)
+    return _numbers(dispatch.run_canonical(call), call.kind.result, cell, call.geometry)
 
 
 def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> Figure:

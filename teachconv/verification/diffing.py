@@ -163,7 +163,7 @@ def diff(
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
     truth = _Truth(call, want, partial(explain, op, *args, **nn_ops.without_options(kwargs)))
-    rows = []
+    rows: list[DiffRow] = []
     for name, module in found:
         algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
         rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
