@@ -19,7 +19,8 @@ import numpy as np
 
 from .devices import device_array, is_on_device, lies_on_a_gpu
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, did_you_mean
+from .errors import ArgumentError, ArgumentTypeError, suggestion
+from .tables import size
 
 __all__ = [
     "as_array",
@@ -45,7 +46,7 @@ def check_data_format(data_format: Any) -> str:
     """Return ``data_format`` if it is "NHWC" or "NCHW"; raise otherwise."""
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
-    near = did_you_mean(data_format, ("NHWC", "NCHW"))
+    near = suggestion(data_format, ("NHWC", "NCHW"))
     raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}{near}')
 
 
@@ -91,7 +92,7 @@ def _is_scalar(value: Any) -> bool:
 
 def normalize_shape(shape: Any, name: str) -> Shape:
     label = f"{name} shape" if name in ("input", "filters") else name
-    sizes = tuple(integer(size, label) for size in _items(shape, label))
+    sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
         raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
     if min(sizes) < 0:
@@ -145,8 +146,8 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     """Return output_padding as (rows, cols) of ints; its range is checked where it is used."""
     if _is_scalar(value):
-        size = integer(value, "output_padding")
-        return size, size
+        both = integer(value, "output_padding")
+        return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
     if len(pair) != 2:
         raise ArgumentError(f"output_padding must be an int or (rows, cols); got {value!r}")
@@ -173,7 +174,7 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     if isinstance(value, str):
         if value in _SPELLED:
             return value, ((0, 0), (0, 0))
-        near = did_you_mean(value, _SPELLED)
+        near = suggestion(value, _SPELLED)
         raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
@@ -184,8 +185,8 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
 
 def _explicit_padding(value: Any, data_format: str) -> Pads:
     if _is_scalar(value):
-        size = integer(value, "padding")
-        return (size, size), (size, size)
+        all_sides = integer(value, "padding")
+        return (all_sides, all_sides), (all_sides, all_sides)
     items = _items(value, "padding")
     if len(items) == 2 and all(_is_scalar(item) for item in items):
         rows, cols = (integer(item, "padding") for item in items)
@@ -306,7 +307,7 @@ def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
 def check_bytes(nbytes: int, what: str) -> None:
     """Raise ``MemoryError`` where this machine has less than ``nbytes`` of memory."""
     if nbytes > _physical_memory():
-        raise MemoryError(f"{what} needs {_gib(nbytes)}; this machine has {_gib(_physical_memory())}")
+        raise MemoryError(f"{what} needs {size(nbytes)}; this machine has {size(_physical_memory())}")
 
 
 @lru_cache(maxsize=1)
@@ -314,7 +315,3 @@ def _physical_memory() -> int:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return sys.maxsize
-
-
-def _gib(nbytes: int) -> str:
-    return f"{nbytes / 2**30:,.1f} GiB"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,7 @@ from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device
-from .errors import ArgumentError, ArgumentTypeError, did_you_mean
+from .errors import ArgumentError, ArgumentTypeError, ContractError, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
@@ -27,6 +27,7 @@ __all__ = [
     "Call",
     "candidates",
     "check_algorithm",
+    "find_algorithm",
     "find_backend",
     "find_backends",
     "run",
@@ -53,13 +54,13 @@ class Call:
     """
 
     op: Op
-    first: np.ndarray
-    second: np.ndarray
+    first: np.ndarray = field(repr=False)
+    second: np.ndarray = field(repr=False)
     geometry: Conv2DGeometry
     result_shape: Shape
     layout: str
-    bias: np.ndarray | None = None
-    packed: Any = None
+    bias: np.ndarray | None = field(default=None, repr=False)
+    packed: Any = field(default=None, repr=False)
     title: str = ""
     names: CellNames | None = None
 
@@ -144,11 +145,7 @@ def run_canonical(
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend, call.first)
         dtype, shape = call.first.dtype, call.backend_shape
-        try:
-            algorithm = _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
-        except TypeError:  # of something that cannot be hashed: said once more, by name
-            check_algorithm(name, module, call.kind, dtype, algorithm, precision)
-            raise
+        algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):
             check_memory(shape, dtype, "the result")
         stage.know(backend=name, algorithm=algorithm or "auto")
@@ -156,7 +153,7 @@ def run_canonical(
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"):
             xp = array_module(call.first)
-            result = xp.zeros(shape, dtype) if out is None else out
+            result: Any = xp.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
             return xp.maximum(result, 0, out=result) if activation == "relu" else result
     options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
@@ -167,8 +164,48 @@ def run_canonical(
     with record.stage(f"{name}.{call.kind}") as stage:
         second = call.second if call.packed is None else call.packed
         result = getattr(module, call.kind.name)(call.first, second, call.geometry, **options)
+        if getattr(result, "shape", None) != shape or result.dtype != dtype:
+            message = f"{name}.{call.kind} returned {_text(result)}, not {list(shape)} {dtype}"
+            raise ContractError(message, result)
+        if out is not None and result is not out and not array_module(out).may_share_memory(result, out):
+            raise ContractError(f"{name}.{call.kind} returned an array of its own and ignored out=", result)
         stage.arrays(result=result)
     return result
+
+
+def _text(result: Any) -> str:
+    """Shape and dtype of an array, the type of anything else."""
+    return f"{list(result.shape)} {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
+
+
+def find_algorithm(
+    name: str, module: ModuleType, call: Call, algorithm: Any, precision: Any = None
+) -> str | None:
+    """Return the algorithm that was asked for, or None for "auto".
+
+    Args:
+        name: the backend's name, for messages.
+        module: the backend.
+        call: what it is to compute.
+        algorithm: a name, None or "auto".
+        precision: None, "strict", "fast" or "tf32".
+
+    Raises:
+        ValueError, TypeError: if the backend has no such algorithm, or none for this call; the message
+            says which it has.
+    """
+    if _seen.get(module) is not module.ALGORITHMS:  # a new backend, or one that was reloaded
+        _checked.cache_clear()
+        _seen[module] = module.ALGORITHMS
+    dtype = call.first.dtype
+    try:
+        return _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
+    except TypeError:  # if something cannot be hashed, the check names it
+        check_algorithm(name, module, call.kind, dtype, algorithm, precision)
+        raise
+
+
+_seen: dict[ModuleType, tuple[Algorithm, ...]] = {}  # of each backend the algorithms that were looked at
 
 
 @lru_cache(maxsize=1024)
@@ -225,13 +262,12 @@ def candidates(
 
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
-    kind, dtype, geometry = call.kind, call.first.dtype, call.geometry
     names = dict.fromkeys(one.name for _, module in found for one in module.ALGORITHMS)
     named = None if algorithm == "auto" else algorithm
     if not found:
         return []
     if named is not None and named not in names:
-        near = did_you_mean(named, names)
+        near = suggestion(named, names)
         raise ArgumentError(f"algorithm must be one of auto, {', '.join(names)}; got {algorithm!r}{near}")
     _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
     fitting = [
@@ -241,11 +277,11 @@ def candidates(
         if named in (None, one.name)
         and (precision != "strict" or one.precision == "strict")
         and (precision != "tf32" or _has_tf32(module.ALGORITHMS))
-        and one.fits(kind, dtype.name, geometry)
+        and one.fits(call.kind, call.first.dtype.name, call.geometry)
     ]
     if named is not None and not fitting:
         name, module = next(pair for pair in found if any(one.name == named for one in pair[1].ALGORITHMS))
-        _checked(name, module, kind, dtype, named, precision, geometry)  # raises, and says why
+        find_algorithm(name, module, call, named, precision)  # raises, and says why
     return fitting
 
 
@@ -287,7 +323,7 @@ def check_algorithm(
     found = next((a for a in algorithms if a.name == algorithm), None)
     if found is None:
         have = ", ".join(a.name for a in algorithms)
-        near = did_you_mean(algorithm, [a.name for a in algorithms])
+        near = suggestion(algorithm, [a.name for a in algorithms])
         raise ArgumentError(
             f"algorithm of backend {name!r} must be one of auto, {have}; got {algorithm!r}{near}"
         )
@@ -313,9 +349,7 @@ def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:
 def _check_precision(algorithms: Sequence[Algorithm], precision: Any) -> None:
     has_tf32 = _has_tf32(algorithms)
     if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
-        hint = (
-            ' ("tf32" is for a GPU)' if precision == "tf32" else did_you_mean(precision, ("strict", "fast"))
-        )
+        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else suggestion(precision, ("strict", "fast"))
         legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
         raise ArgumentError(f"precision must be {legal}; got {precision!r}{hint}")
 
@@ -333,12 +367,10 @@ def _check_out(out: Any, call: Call) -> None:
             f"out must have shape {list(call.result_shape)} and dtype {dtype}; "
             f"got {list(out.shape)} and {out.dtype}"
         )
-    if is_on_device(call.first):
-        shares = array_module(out).may_share_memory
-        if shares(out, call.first) or shares(out, call.second):
-            raise ArgumentError("out must not overlap the memory of the inputs, which are still read")
-        return
-    if not out.flags.writeable:
+    if not is_on_device(call.first) and not out.flags.writeable:
         raise ArgumentError("out must be writeable; got a read-only array")
-    if np.may_share_memory(out, call.first) or np.may_share_memory(out, call.second):
+    shares = array_module(out).may_share_memory
+    if shares(out, call.first) or shares(out, call.second):
         raise ArgumentError("out must not overlap the memory of the inputs, which are still read")
+    if call.bias is not None and shares(out, call.bias):
+        raise ArgumentError("out must not overlap the memory of bias, which is still read")

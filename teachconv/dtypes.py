@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentTypeError, did_you_mean
+from .errors import ArgumentTypeError, suggestion
 
 __all__ = [
     "FLOATS",
@@ -42,7 +42,7 @@ def to_dtype(name: Any) -> np.dtype[Any]:
     except TypeError:
         raise ArgumentTypeError(
             f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
-            f"{did_you_mean(name, FLOATS + INTEGERS)}"
+            f"{suggestion(name, FLOATS + INTEGERS)}"
         ) from None
 
 

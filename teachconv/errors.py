@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "did_you_mean", "no_attribute"]
+__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "no_attribute", "suggestion"]
 
 
 class ArgumentError(ValueError):
@@ -16,6 +16,18 @@ class ArgumentTypeError(TypeError):
     """An argument has a type that is refused: a float stride, a complex array, two dtypes mixed."""
 
 
+class ContractError(RuntimeError):
+    """A backend broke its contract: it returned another shape or dtype, or left ``out`` unwritten.
+
+    Attributes:
+        result: what the backend returned.
+    """
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
     """The backend that was asked for cannot run here; the message says what is missing.
 
@@ -23,21 +35,21 @@ class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
     """
 
 
-def did_you_mean(value: Any, known: Iterable[str]) -> str:
-    """Return the end of a message that names the known word nearest to ``value``; "" where none is near.
+def suggestion(word: Any, known: Iterable[str]) -> str:
+    """Return a hint at the known word that is nearest to an unknown one, or "" if none is near.
 
-    >>> did_you_mean("SMAE", ["SAME", "VALID"]), did_you_mean("pytorch", ["torch", "jax"])
+    >>> suggestion("SMAE", ["SAME", "VALID"]), suggestion("pytorch", ["torch", "jax"])
     (' (did you mean "SAME"?)', ' (did you mean "torch"?)')
-    >>> did_you_mean("SMAE", ["winograd2"]), did_you_mean(3, ["winograd2"])
+    >>> suggestion("nothing like it", ["SAME", "VALID"]), suggestion(3, ["SAME", "VALID"])
     ('', '')
     """
-    if not isinstance(value, str):
+    if not isinstance(word, str):
         return ""
-    from difflib import get_close_matches  # needed only where something is wrong
+    from difflib import get_close_matches  # needed only where something went wrong
 
-    words = {word.lower(): word for word in known}
-    near = get_close_matches(value.lower(), words, n=1)
-    return f' (did you mean "{words[near[0]]}"?)' if near else ""
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, 1)
+    return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
@@ -46,6 +58,6 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     >>> print(no_attribute("teachconv", "con2d", ["conv2d", "diff"]))
     module 'teachconv' has no attribute 'con2d' (did you mean "conv2d"?)
     """
-    near = "" if name.startswith("__") else did_you_mean(name, known)
+    near = "" if name.startswith("__") else suggestion(name, known)
     # with an object Python would look for near names itself, and print a second suggestion
     return AttributeError(f"module {module!r} has no attribute {name!r}{near}", name=name, obj=None)

@@ -34,6 +34,7 @@ from .arguments import (
     to_nhwc,
 )
 from .errors import ArgumentError
+from .tables import count
 
 __all__ = [
     "AxisGeometry",
@@ -300,7 +301,7 @@ class _Shared:
         (top, bottom), (left, right) = self.padding
         return (
             f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"top {top} bottom {bottom} left {left} right {right}, {self.macs:,} multiply-adds"
+            f"top {top} bottom {bottom} left {left} right {right}, {count(self.macs, 'multiply-add')}"
         )
 
     def __str__(self) -> str:
@@ -641,13 +642,13 @@ def _groups(in_channels: int, filter_depth: int, out_channels: int, name: str) -
     shape = "filters.shape" if name == "filters" else name
     if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
         raise ArgumentError(
-            f"{shape}[2] must be the input's {in_channels} channels, or divide them (groups); "
+            f"{shape}[2] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
             f"got {filter_depth}"
         )
     groups = in_channels // filter_depth
     if out_channels % groups:
         raise ArgumentError(
-            f"{shape}[3] must be a multiple of the {groups} groups (input channels {in_channels} "
+            f"{shape}[3] must be a multiple of the {count(groups, 'group')} (input channels {in_channels} "
             f"/ {shape}[2] {filter_depth}); got {out_channels}"
         )
     return groups

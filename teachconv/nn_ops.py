@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .devices import check_same_place
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError, did_you_mean
+from .errors import ArgumentError, ArgumentTypeError, suggestion
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 
@@ -519,7 +519,7 @@ def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     signature = inspect.signature(op)
     unknown = [name for name in kwargs if name not in signature.parameters]
     if unknown:
-        near = did_you_mean(unknown[0], signature.parameters)
+        near = suggestion(unknown[0], signature.parameters)
         raise ArgumentTypeError(f"{op.__name__} has no argument {unknown[0]!r}{near}")
     try:
         return signature.bind(*args, **kwargs)

@@ -188,7 +188,7 @@ def test_the_text_has_every_formula_with_its_numbers():
         ({"padding": -1, "input_shape": (1, 8, 4, 1)}, ValueError, "explicit padding needs in_cols >= 5"),
         ({"filters_shape": (0, 3, 1, 1)}, ValueError, "filters must have at least one row"),
         ({"input_shape": (1, 8, 8, 3), "filters_shape": (3, 3, 2, 2)}, ValueError, "or divide them"),
-        ({"filters_shape": (3, 3, 2, 1)}, ValueError, r"filters.shape\[2\] must be the input's 1 channels"),
+        ({"filters_shape": (3, 3, 2, 1)}, ValueError, r"filters.shape\[2\] must be the input's 1 channel"),
         (
             {"input_shape": (1, 8, 8, 4), "filters_shape": (3, 3, 2, 3)},
             ValueError,

@@ -24,17 +24,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from .. import record
+from .. import record, tables
 from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable, did_you_mean
+from ..errors import ArgumentError, BackendUnavailable, suggestion
 from ..geometry import Conv2DGeometry
 from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
@@ -96,11 +95,15 @@ class BackendInfo:
     algorithms: tuple[Algorithm, ...]
 
 
-class BackendReport(list[BackendInfo]):
+class BackendReport(tables.Report, list[BackendInfo]):
     """What `teachconv.backends()` returns: a list that prints as a table."""
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
-        return [
+    def _headline(self) -> str:
+        return f"{sum(info.available for info in self)} of {tables.count(len(self), 'backend')} can run here"
+
+    def _table(self) -> tables.Table:
+        columns = tables.left("backend", "available", "dtypes, or why not", "algorithms")
+        rows = [
             (
                 info.name,
                 "yes" if info.available else "no",
@@ -109,25 +112,9 @@ class BackendReport(list[BackendInfo]):
             )
             for info in self
         ]
+        return tables.Table(columns, rows)
 
-    def __str__(self) -> str:
-        rows = [("backend", "available", "dtypes, or why not", "algorithms"), *self._cells()]
-        widths = [max(len(row[i]) for row in rows if row[3]) for i in range(4)]  # reasons run on to the right
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{name}</th>" for name in ("backend", "available", "dtypes, or why not", "algorithms")
-        )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._cells()
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+    __repr__ = tables.Report.__str__
 
 
 def report() -> BackendReport:
@@ -168,7 +155,7 @@ def get(name: Any) -> ModuleType:
     if isinstance(name, str) and name in _ready:
         return _ready[name]
     if not isinstance(name, str) or name not in TABLE:
-        near = did_you_mean(name, TABLE)
+        near = suggestion(name, TABLE)
         raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}{near}")
     with record.stage("load backend") as stage:
         stage.say("the first use of {} in this process imports {}", name, TABLE[name])

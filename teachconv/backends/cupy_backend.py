@@ -27,6 +27,7 @@ from .. import record
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..tables import size
 from .cuda import sources
 from .cuda.ladder import ALGORITHMS, schedule
 from .cuda.launches import Kernel, Matmul, Schedule, execute
@@ -144,8 +145,8 @@ def _run(
         free, whole = cupy.cuda.runtime.memGetInfo()
     asked = _bytes_asked(plan, arrays, shape, dtype, out)
     raise MemoryError(
-        f"algorithm {plan.algorithm!r} asked for {_mib(asked)} on the GPU, {_mib(plan.scratch_bytes)} of it "
-        f"scratch; {_mib(free)} of {_mib(whole)} are free. A smaller batch needs less, and "
+        f"algorithm {plan.algorithm!r} asked for {size(asked)} on the GPU, {size(plan.scratch_bytes)} of it "
+        f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less, and "
         f"algorithm='direct' no scratch at all"
     )
 
@@ -167,7 +168,7 @@ def _work(
     given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
     machine = _Device(cupy)
     with record.stage("run the schedule") as stage:
-        stage.say("{} steps, {:,} bytes of scratch", len(plan.steps), plan.scratch_bytes)
+        stage.say("steps: {}, scratch: {:,} bytes", len(plan.steps), plan.scratch_bytes)
         scratch = execute(plan, given, machine)
     machine.report(stage)
     if plan.redo and isinstance(stage, record.Stage):
@@ -232,10 +233,6 @@ def _bytes_asked(
     copied = sum(int(array.nbytes) for array in arrays.values()) if from_host else 0
     result = 0 if out is not None and not from_host else int(np.prod(shape, dtype=object)) * dtype.itemsize
     return plan.scratch_bytes + copied + result
-
-
-def _mib(nbytes: int) -> str:
-    return f"{nbytes / 2**20:,.1f} MiB"
 
 
 # ---------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arguments import Pads, Pair, Shape, check_steps, integer
-from ..errors import ArgumentError, ArgumentTypeError, did_you_mean
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
 from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
@@ -205,7 +205,7 @@ def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
             "conv_transpose, whose strings have a meaning of their own"
         )
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
-        near = did_you_mean(padding, ("SAME", "SAME_LOWER", "VALID"))
+        near = suggestion(padding, ("SAME", "SAME_LOWER", "VALID"))
         raise ArgumentError(
             f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}{near}"
         )
@@ -307,7 +307,7 @@ def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str
         # other strings reach conv_general_dilated, which knows them at stride 1 only
         if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
             return "forward " + padding.upper(), ((0, 0), (0, 0))
-        near = did_you_mean(padding, ("SAME", "VALID"))
+        near = suggestion(padding, ("SAME", "VALID"))
         raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}{near}")
     return ("consistent" if consistent else "raw"), _pairs(padding)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Pair, Shape, to_nhwc
-from ..errors import ArgumentError, ArgumentTypeError, did_you_mean
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
@@ -32,12 +32,12 @@ def _words(padding: Any, data_format: Any) -> tuple[str, str]:
         raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
     if padding.lower() not in ("valid", "same"):
         only = " ('causal' is for one dimension)" if padding.lower() == "causal" else ""
-        near = only or did_you_mean(padding, ("valid", "same"))
+        near = only or suggestion(padding, ("valid", "same"))
         raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{near}")
     if not (data_format is None or isinstance(data_format, str)) or data_format not in _FORMATS:
         raise ArgumentError(
             f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
-            f"{did_you_mean(data_format, filter(None, _FORMATS))}"
+            f"{suggestion(data_format, filter(None, _FORMATS))}"
         )
     return padding.upper(), _FORMATS[data_format]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Pads, Pair, Shape, check_steps, integer
-from ..errors import ArgumentError, ArgumentTypeError, did_you_mean
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import (
@@ -51,7 +51,7 @@ def _attributes(
 ) -> tuple[Pair, Pair]:
     """Check what both ops have in common; return strides and dilations."""
     if auto_pad not in _AUTO_PAD:
-        near = did_you_mean(auto_pad, _AUTO_PAD)
+        near = suggestion(auto_pad, _AUTO_PAD)
         raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}{near}")
     if kernel_shape is not None:
         size = pair(kernel_shape, "kernel_shape", scalar=False)

@@ -13,10 +13,11 @@ from typing import Any
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS
+from ..tables import Table, left
 from .targets import TARGETS
 from .translating import resolve, translate
 
-__all__ = ["OPTIONS", "Probe", "markdown", "option_rows", "plain", "target_rows"]
+__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "plain", "target_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,23 +266,20 @@ _OWN = (
 _OPTION_HEAD = ("dialect", "call", "resolves to")
 
 
-def plain() -> str:
-    """Return both tables as text, for the terminal."""
-    lines, rows = [], option_rows()
-    widths = [max(len(row[i]) for row in rows) for i in (1, 2)]
-    lines += [_OWN]
+def both_tables() -> tuple[Table, Table]:
+    """Return what each option resolves to, and how each framework says it, as tables."""
+    rows, resolved = option_rows(), []
     for option in dict.fromkeys(row[0] for row in rows):
-        lines += ["", option]
-        for _, dialect, text, result in (row for row in rows if row[0] == option):
-            lines.append(f"  {dialect:<{widths[0]}}  {text:<{widths[1]}}  {result}")
-    lines += ["", "How each framework says the legal ones (python -m teachconv translate writes the code):"]
-    table = [("call", *TARGETS), *((text, *ways) for _, text, ways in target_rows())]
-    sizes = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines += [
-        "  " + "  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()
-        for row in table
-    ]
-    return "\n".join(lines).lstrip("\n")
+        resolved.append((f"\n{option}", "", ""))
+        resolved += [(f"  {dialect}", text, what) for name, dialect, text, what in rows if name == option]
+    says = "How each framework says the legal ones (python -m teachconv translate writes the code):"
+    ways = [(text, *ways) for _, text, ways in target_rows()]
+    return Table(left("", "", ""), resolved, _OWN), Table(left("call", *TARGETS), ways, says)
+
+
+def plain() -> str:
+    """Return both tables as text."""
+    return "\n\n".join(table.text() for table in both_tables())
 
 
 def markdown() -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
+from .. import dispatch, nn_ops, tables
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
@@ -50,8 +49,8 @@ class OnnxNode:
     runtime_fraction: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class OnnxModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class OnnxModel(tables.Report):
     """The convolutions of a model, in the file's order; ``inputs`` are the shapes they were resolved for."""
 
     path: Path
@@ -72,11 +71,10 @@ class OnnxModel:
         g = node.call.geometry
         (top, bottom), (left, right) = g.padding
         check = node.note
-        if node.passed is not None:
+        if node.bound_fraction is not None and node.runtime_fraction is not None:
             verdict = "pass" if node.passed else "FAIL"
-            check = (
-                f"{verdict} {node.bound_fraction:.1g}, onnxruntime {node.runtime_fraction:.1g} of the bound"
-            )
+            ours, theirs = map(tables.number, (node.bound_fraction, node.runtime_fraction))
+            check = f"{verdict} {ours}, onnxruntime {theirs} of the bound"
         return (
             node.name,
             node.op_type,
@@ -95,25 +93,14 @@ class OnnxModel:
         skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
-            f"{self.path.name}: {len(self.nodes)} convolutions for {inputs}, {macs:,} multiply-adds; padding "
-            f"top,bottom left,right{skipped}"
+            f"{self.path.name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
+            f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
         )
 
-    def __str__(self) -> str:
-        table = [self._HEAD, *(self._cells(node) for node in self.nodes)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return "\n".join([self._headline(), *lines])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
-        body = ""
-        for node in self.nodes:
-            body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(node)) + "</tr>"
-        return f"<table><caption>{escape(self._headline())}</caption><tr>{head}</tr>{body}</table>"
+    def _table(self) -> tables.Table:
+        failed = [i for i, node in enumerate(self.nodes) if node.passed is False]
+        rows = [self._cells(node) for node in self.nodes]
+        return tables.Table(tables.left(*self._HEAD), rows, self._headline(), marked=failed)
 
 
 def _times(sizes: Sequence[int]) -> str:

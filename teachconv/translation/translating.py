@@ -20,7 +20,7 @@ from ..arguments import as_array, integer
 from ..data.seeded import make_array
 from ..devices import contiguous
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
-from ..errors import ArgumentError, ArgumentTypeError, did_you_mean
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..inspection.pictures import padding_picture
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .source_text import filter_permutation, here, write
@@ -198,6 +198,10 @@ class Translation:
             return f"{self.source_text}\n  to {self.to}: impossible: {self.why}"
         return self.code.rstrip("\n")
 
+    def __repr__(self) -> str:
+        how = "possible" if self.possible else "impossible"
+        return f"<Translation: {self.source.function} to {self.to}, {how}>"
+
     def _repr_html_(self) -> str:
         right = (
             f"<pre>{escape(self.code)}</pre>" if self.possible else f"<p>impossible: {escape(self.why)}</p>"
@@ -253,7 +257,7 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
     ((3, 2, 0, 1), True)
     """
     if to not in TARGETS:
-        near = did_you_mean(to, TARGETS)
+        near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
     source, given = _bind(function, args, arguments)
     target = target_call(source, to)
@@ -350,7 +354,7 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
     """
     for name, value in (("from_", from_), ("to", to)):
         if value not in _FILTERS:
-            near = did_you_mean(value, _FILTERS)
+            near = suggestion(value, _FILTERS)
             raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
         if value == "tensorflow_depthwise" and transposed:
             raise ArgumentError(f"{name} tensorflow_depthwise has no transposed filter")

@@ -243,7 +243,7 @@ class Verdict:
     """What `judge` found, cell by cell: arrays of the result's shape, and the worst of each.
 
     ``passed`` is the verdict, ``error`` the absolute error, ``fraction`` the error as a fraction of its
-    bound, ``ulps`` the error in units in the last place of the larger number; ``may_overflow`` marks cells
+    bound, ``ulps`` the error in units in the last place (see `judge`); ``may_overflow`` marks cells
     whose sum of absolute terms exceeds the type, where infinity or NaN is no failure.
     """
 
@@ -264,13 +264,20 @@ def judge(
     want: np.ndarray,
     error_bound: np.ndarray | float = 0.0,
     abs_sum: np.ndarray | float = 0.0,
+    terms: int = 1,
 ) -> Verdict:
     """Compare a result with the reference's, cell by cell.
 
     ``want`` is the exact result rounded once; ``error_bound`` bounds the error before the last
     rounding (see `direct`), and the roundings of both sides are added here. Integers must be equal.
-    Where the reference is NaN or infinite, kind and sign must agree. ``abs_sum`` says where an
-    intermediate sum may overflow.
+    Where the reference is NaN or infinite, kind and sign must agree. ``abs_sum`` is sum |x||w| of each
+    cell and ``terms`` the number of its terms: it says where an intermediate sum may overflow, and what
+    counts as near zero.
+
+    An error is counted in ulps of the larger of the two numbers. Where the terms cancel, both may be
+    far smaller than any term, and the error, which has the size of the terms' roundings, would be
+    millions of their ulps. So no ulp is taken to be smaller than that of the mean term,
+    ``abs_sum / terms``, which is at most the largest term of the sum.
 
     >>> verdict = judge(np.float32([1, 2]), np.float32([1, 2.5]), 0.1)
     >>> verdict.passed, verdict.ok.tolist()
@@ -297,8 +304,8 @@ def judge(
         error = np.where(ok & ~np.isfinite(g), 0.0, np.where(ok | finite, error, inf))
         error = np.where(np.isnan(error), inf, error)
         fraction = np.where(error == 0, 0.0, error / allowed)
-        # in ulps of the larger of the two: next to an exact zero every number is far away
         size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
+        size = np.maximum(size, np.asarray(abs_sum) / terms)
         ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
     return Verdict(ok, error, fraction, ulps, may_overflow)
 
