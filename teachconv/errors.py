@@ -1,4 +1,4 @@
-"""The exceptions of teachconv: each names the argument, its value and what would be legal."""
+"""The exceptions of teachconv; their messages name the argument, its value and what would be legal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "no_attri
 
 
 class ArgumentError(ValueError):
-    """An argument of the right type has a value that no convolution can have."""
+    """An argument has a legal type and an invalid value."""
 
 
 class ArgumentTypeError(TypeError):
-    """An argument has a type that is refused: a float stride, a complex array, two dtypes mixed."""
+    """An argument has an invalid type: a float stride, a complex array, two different dtypes."""
 
 
 class ContractError(RuntimeError):
@@ -29,9 +29,9 @@ class ContractError(RuntimeError):
 
 
 class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
-    """The backend that was asked for cannot run here; the message says what is missing.
+    """The requested backend cannot run here; the message says what is missing.
 
-    Nothing falls back in silence, so asking for a backend by name gives that backend or this error.
+    There is no silent fallback: a backend requested by name either runs or raises this error.
     """
 
 

@@ -143,7 +143,7 @@ def test_arguments_are_checked_at_once():
         tc.explore(np.convolve, X, W)
     with pytest.raises(IndexError, match="at must be inside"):
         tc.explore(tc.conv2d, X, W, at=(0, 4, 0, 0))
-    with pytest.raises(TypeError, match="give what differs"):
+    with pytest.raises(TypeError, match="beside needs either changed arguments"):
         tc.explore(tc.conv2d, X, W).beside()
     with pytest.raises(ValueError, match="4 axes"):
         tc.explore(tc.conv2d, X, W).beside(np.ones(3))
