@@ -11,14 +11,14 @@ BIN := $(VENV)/bin
 # one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
-SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
+SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
 # the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # with a compiler at hand an extension that fails to build is an error; without one the install is pure
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-peers check lint types docs wheel-check sanitize valgrind clean
+.PHONY: demo test test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -73,9 +73,17 @@ wheel-check: $(VENV)/.dev
 
 # AddressSanitizer and UndefinedBehaviorSanitizer over the case table and random shapes; about 8 minutes
 sanitize: $(EXTENSION)
-	TEACHCONV_SANITIZE=1 $(BIN)/python setup.py -q build_ext --build-lib build/sanitize --build-temp build/sanitize/temp
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+	TEACHCONV_SANITIZE=1 $(BUILD_SANITIZED) build/sanitize --build-temp build/sanitize/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+
+# the same for part of the cases and shapes; 2 minutes at most
+sanitize-small: $(EXTENSION)
+	TEACHCONV_SANITIZE=small $(BUILD_SANITIZED) build/sanitize-small --build-temp build/sanitize-small/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize-small/teachconv/_kernels*.so 400
+
+BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
+WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
+  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
 
 # memcheck over small cases and shapes, on the instruction sets that valgrind knows; needs valgrind
 valgrind: $(EXTENSION)
