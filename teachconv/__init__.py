@@ -13,7 +13,7 @@ under one API, so that one can trace what a call does, explain each number and d
 from typing import TYPE_CHECKING, Any
 
 from . import backends
-from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError
+from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError, no_attribute
 from .geometry import (
     AxisGeometry,
     Conv2DGeometry,
@@ -115,7 +115,7 @@ if not TYPE_CHECKING:  # else every name would seem to be there
     def __getattr__(name: str) -> Any:
         """Import the larger parts where they are first asked for, so that importing stays light."""
         if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise no_attribute(__name__, name, __dir__())
         from importlib import import_module
 
         module = import_module(f".{_LATER[name]}", __name__)

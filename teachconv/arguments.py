@@ -19,13 +19,15 @@ import numpy as np
 
 from .devices import device_array, is_on_device, lies_on_a_gpu
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, suggestion
 from .tables import size
 
 __all__ = [
     "as_array",
+    "check_bytes",
     "check_data_format",
     "check_memory",
+    "check_steps",
     "to_nhwc",
 ]
 
@@ -54,7 +56,8 @@ def check_data_format(data_format: Any) -> str:
     """
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
-    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}')
+    near = suggestion(data_format, ("NHWC", "NCHW"))
+    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}{near}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
@@ -146,6 +149,15 @@ def normalize_shape(shape: Any, name: str) -> Shape:
     return sizes
 
 
+_FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bits
+
+
+def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
+    """Refuse strides, dilations and pads that are too large to compute an index with."""
+    if max(map(abs, numbers), default=0) > _FARTHEST:
+        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {value!r}")
+
+
 def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
     """Return strides or dilations as (rows, cols) of positive ints; None means 1.
 
@@ -163,7 +175,7 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
     >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides")
     ((2, 3), (2, 2))
     """
-    if type(value) is int and value >= 1:
+    if type(value) is int and 1 <= value <= _FARTHEST:
         return value, value
     if value is None:
         return 1, 1
@@ -187,6 +199,7 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
         )
     if min(pair) < 1:
         raise ArgumentError(f"{name} must be at least 1; got {value!r}")
+    check_steps(pair, name, value)
     return pair[0], pair[1]
 
 
@@ -212,6 +225,7 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     return pair[0], pair[1]
 
 
+_SPELLED = ("SAME", "VALID", "SAME_LOWER")
 _PADDING_HELP = (
     '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) '
     "or 4 pairs in data_format order"
@@ -241,19 +255,25 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     ('SAME', ((0, 0), (0, 0)))
     """
     if isinstance(value, str):
-        if value in ("SAME", "VALID", "SAME_LOWER"):
+        if value in _SPELLED:
             return value, ((0, 0), (0, 0))
-        hint = f' (did you mean "{value.upper()}"?)' if value.upper() in ("SAME", "VALID") else ""
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{hint}")
+        near = suggestion(value, _SPELLED)
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
+    pads = _explicit_padding(value, data_format)
+    check_steps((side for pair in pads for side in pair), "padding", value)
+    return "EXPLICIT", pads
+
+
+def _explicit_padding(value: Any, data_format: str) -> Pads:
     if _is_scalar(value):
         all_sides = integer(value, "padding")
-        return "EXPLICIT", ((all_sides, all_sides), (all_sides, all_sides))
+        return (all_sides, all_sides), (all_sides, all_sides)
     items = _items(value, "padding")
     if len(items) == 2 and all(_is_scalar(item) for item in items):
         rows, cols = (integer(item, "padding") for item in items)
-        return "EXPLICIT", ((rows, rows), (cols, cols))
+        return (rows, rows), (cols, cols)
     pairs = []
     for item in items:
         sides = [] if _is_scalar(item) else [integer(side, "padding") for side in _items(item, "padding")]
@@ -269,10 +289,10 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "
                 f"not padded; got {value!r}"
             )
-        return "EXPLICIT", (rows_pair, cols_pair)
+        return rows_pair, cols_pair
     if len(pairs) != 2:
         raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
-    return "EXPLICIT", (pairs[0], pairs[1])
+    return pairs[0], pairs[1]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -384,11 +404,14 @@ def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
         what: what the message calls it.
     """
     nbytes = prod(shape) * dtype.itemsize
+    if nbytes > _physical_memory():  # else the text is not needed
+        check_bytes(nbytes, f"{what} of shape {list(shape)} and dtype {dtype.name}")
+
+
+def check_bytes(nbytes: int, what: str) -> None:
+    """Raise ``MemoryError`` where this machine has less than ``nbytes`` of memory."""
     if nbytes > _physical_memory():
-        raise MemoryError(
-            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {size(nbytes)}; "
-            f"this machine has {size(_physical_memory())}"
-        )
+        raise MemoryError(f"{what} needs {size(nbytes)}; this machine has {size(_physical_memory())}")
 
 
 @lru_cache(maxsize=1)

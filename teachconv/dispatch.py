@@ -7,6 +7,7 @@ every dialect's calls come through here.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
@@ -18,11 +19,20 @@ from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device
-from .errors import ArgumentError, ArgumentTypeError, ContractError
+from .errors import ArgumentError, ArgumentTypeError, ContractError, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
-__all__ = ["Call", "check_algorithm", "find_algorithm", "find_backend", "run", "run_canonical"]
+__all__ = [
+    "Call",
+    "candidates",
+    "check_algorithm",
+    "find_algorithm",
+    "find_backend",
+    "find_backends",
+    "run",
+    "run_canonical",
+]
 
 
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
@@ -231,6 +241,50 @@ def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[
     return name, module
 
 
+def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[tuple[str, ModuleType]]:
+    """Return name and module of each backend, or of the one; None for all that can run, the reference aside.
+
+    For an ``array`` on a GPU these are cupy alone.
+    """
+    if wanted is None:
+        others = [name for name in backends.TABLE if name != "reference"]
+        on_device = array is not None and is_on_device(array)
+        wanted = ["cupy"] if on_device else [name for name in others if not backends.why_not(name)]
+    elif isinstance(wanted, (str, ModuleType)):
+        wanted = [wanted]
+    return [find_backend(backend, array) for backend in wanted]
+
+
+def candidates(
+    found: Sequence[tuple[str, ModuleType]], call: Call, algorithm: Any = None, precision: Any = None
+) -> list[tuple[str, ModuleType, Algorithm]]:
+    """Return every algorithm of the backends that fits the call, and that the two options leave.
+
+    Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
+    """
+    names = dict.fromkeys(one.name for _, module in found for one in module.ALGORITHMS)
+    named = None if algorithm == "auto" else algorithm
+    if not found:
+        return []
+    if named is not None and named not in names:
+        near = suggestion(named, names)
+        raise ArgumentError(f"algorithm must be one of auto, {', '.join(names)}; got {algorithm!r}{near}")
+    _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
+    fitting = [
+        (name, module, one)
+        for name, module in found
+        for one in module.ALGORITHMS
+        if named in (None, one.name)
+        and (precision != "strict" or one.precision == "strict")
+        and (precision != "tf32" or _has_tf32(module.ALGORITHMS))
+        and one.fits(call.kind, call.first.dtype.name, call.geometry)
+    ]
+    if named is not None and not fitting:
+        name, module = next(pair for pair in found if any(one.name == named for one in pair[1].ALGORITHMS))
+        find_algorithm(name, module, call, named, precision)  # raises, and says why
+    return fitting
+
+
 def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if backend is None:
         backend = settings.default_backend() or _best_backend()
@@ -259,11 +313,7 @@ def check_algorithm(
 ) -> Algorithm | None:
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
-    has_tf32 = any(a.precision == "tf32" for a in algorithms)
-    if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
-        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else ""
-        legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
-        raise ArgumentError(f"precision must be {legal}; got {precision!r}{hint}")
+    _check_precision(algorithms, precision)
     if algorithm is None or algorithm == "auto":
         fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]
         if not fitting:
@@ -273,7 +323,10 @@ def check_algorithm(
     found = next((a for a in algorithms if a.name == algorithm), None)
     if found is None:
         have = ", ".join(a.name for a in algorithms)
-        raise ArgumentError(f"algorithm of backend {name!r} must be one of auto, {have}; got {algorithm!r}")
+        near = suggestion(algorithm, [a.name for a in algorithms])
+        raise ArgumentError(
+            f"algorithm of backend {name!r} must be one of auto, {have}; got {algorithm!r}{near}"
+        )
     if kind not in found.kinds:
         have = ", ".join(a.name for a in algorithms if kind in a.kinds)
         raise ArgumentError(f"algorithm {algorithm!r} has no {kind}; backend {name!r} has {have} for it")
@@ -287,6 +340,18 @@ def check_algorithm(
             f"for; those that do: {have}"
         )
     return found
+
+
+def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:
+    return any(a.precision == "tf32" for a in algorithms)
+
+
+def _check_precision(algorithms: Sequence[Algorithm], precision: Any) -> None:
+    has_tf32 = _has_tf32(algorithms)
+    if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
+        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else suggestion(precision, ("strict", "fast"))
+        legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
+        raise ArgumentError(f"precision must be {legal}; got {precision!r}{hint}")
 
 
 def _check_out(out: Any, call: Call) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentTypeError
+from .errors import ArgumentTypeError, suggestion
 
 __all__ = [
     "FLOATS",
@@ -52,6 +52,7 @@ def to_dtype(name: Any) -> np.dtype[Any]:
     except TypeError:
         raise ArgumentTypeError(
             f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
+            f"{suggestion(name, FLOATS + INTEGERS)}"
         ) from None
 
 

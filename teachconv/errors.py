@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "suggestion"]
+__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "no_attribute", "suggestion"]
 
 
 class ArgumentError(ValueError):
@@ -34,16 +35,29 @@ class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
     """
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: Any, known: Iterable[str]) -> str:
     """Return a hint at the known word that is nearest to an unknown one, or "" if none is near.
 
-    >>> suggestion("SMAE", ["SAME", "VALID"])
-    ' (did you mean "SAME"?)'
-    >>> suggestion("nothing like it", ["SAME", "VALID"])
-    ''
+    >>> suggestion("SMAE", ["SAME", "VALID"]), suggestion("pytorch", ["torch", "jax"])
+    (' (did you mean "SAME"?)', ' (did you mean "torch"?)')
+    >>> suggestion("nothing like it", ["SAME", "VALID"]), suggestion(3, ["SAME", "VALID"])
+    ('', '')
     """
+    if not isinstance(word, str):
+        return ""
     from difflib import get_close_matches  # needed only where something went wrong
 
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_lower, 1)
     return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
+
+
+def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error of a module that has no such attribute, the nearest one named.
+
+    >>> print(no_attribute("teachconv", "con2d", ["conv2d", "diff"]))
+    module 'teachconv' has no attribute 'con2d' (did you mean "conv2d"?)
+    """
+    near = "" if name.startswith("__") else suggestion(name, known)
+    # with an object Python would look for near names itself, and print a second suggestion
+    return AttributeError(f"module {module!r} has no attribute {name!r}{near}", name=name, obj=None)

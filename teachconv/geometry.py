@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
@@ -511,6 +511,10 @@ class Conv2DGeometry(_Shared):
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields alone: strings hash differently in every process, so the hash must not travel."""
+        return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Conv2DTransposeGeometry(_Shared):
@@ -684,13 +688,21 @@ def conv2d_transpose_geometry(
 
 @lru_cache(maxsize=4096)
 def forward_geometry(
-    input_shape: Shape, filters_shape: Shape, strides: Pair, padding: Padding, dilations: Pair
+    input_shape: Shape,
+    filters_shape: Shape,
+    strides: Pair,
+    padding: Padding,
+    dilations: Pair,
+    filters_name: str = "filters",
 ) -> Conv2DGeometry:
-    """Return what `conv2d_geometry` returns, from normalised arguments and NHWC shapes; cached."""
+    """Return what `conv2d_geometry` returns, from normalised arguments and NHWC shapes; cached.
+
+    ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
+    """
     batch, in_rows, in_cols, in_channels = input_shape
     filter_rows, filter_cols, filter_depth, out_channels = filters_shape
-    _check_filter_sizes(filter_rows, filter_cols)
-    groups = _groups(in_channels, filter_depth, out_channels)
+    _check_filter_sizes(filter_rows, filter_cols, filters_name)
+    groups = _groups(in_channels, filter_depth, out_channels, filters_name)
     mode, pads = padding
     rows = forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
     cols = forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
@@ -734,28 +746,29 @@ def transposed_geometry(
     return Conv2DGeometry(batch, rows, cols, out_channels, in_channels, groups)
 
 
-def _check_filter_sizes(filter_rows: int, filter_cols: int) -> None:
+def _check_filter_sizes(filter_rows: int, filter_cols: int, name: str = "filters") -> None:
     """Raise if the filter has no rows or no columns."""
     if filter_rows < 1 or filter_cols < 1:
         raise ArgumentError(
-            f"filters must have at least one row and one column; got {filter_rows} x {filter_cols}"
+            f"{name} must have at least one row and one column; got {filter_rows} x {filter_cols}"
         )
 
 
-def _groups(in_channels: int, filter_depth: int, out_channels: int) -> int:
+def _groups(in_channels: int, filter_depth: int, out_channels: int, name: str) -> int:
     """Return the groups of a forward convolution, the ratio of the channels as in TensorFlow."""
     if in_channels == filter_depth:
         return 1
+    shape = "filters.shape" if name == "filters" else name
     if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
         raise ArgumentError(
-            f"filters.shape[2] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
+            f"{shape}[2] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
             f"got {filter_depth}"
         )
     groups = in_channels // filter_depth
     if out_channels % groups:
         raise ArgumentError(
-            f"filters.shape[3] must be a multiple of the {count(groups, 'group')} (input channels "
-            f"{in_channels} / filters.shape[2] {filter_depth}); got {out_channels}"
+            f"{shape}[3] must be a multiple of the {count(groups, 'group')} (input channels {in_channels} "
+            f"/ {shape}[2] {filter_depth}); got {out_channels}"
         )
     return groups
 

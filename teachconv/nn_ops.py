@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .devices import check_same_place
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, suggestion
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 
@@ -490,9 +490,9 @@ def _backprop_filter_call(
         x, dy = _to_nhwc(x, layout), _to_nhwc(dy, layout)
         shape = sizes = normalize_shape(filter_sizes, "filter_sizes")
         if depthwise:
-            sizes = _grouped_shape(sizes, x.shape[3])
+            sizes = _grouped_shape(sizes, x.shape[3], "filter_sizes")
         stage.arrays(input=x, out_backprop=dy)
-    geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations)
+    geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations, "filter_sizes")
     _check_out_backprop(dy, geometry, layout)
     op = OPS["depthwise_conv2d_backprop_filter" if depthwise else "conv2d_backprop_filter"]
     return Call(op, x, dy, geometry, shape, "HWIO", names=_depthwise_cells(geometry) if depthwise else None)
@@ -567,15 +567,43 @@ def call_of(
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
-    bound = inspect.signature(op).bind(*args, **kwargs)
+    bound = bind(op, args, kwargs)
     bound.apply_defaults()
     arguments = dict(bound.arguments)
-    options = {key: arguments.pop(key) for key in _OPTIONS if key in arguments}
+    options = {key: arguments.pop(key) for key in OPTIONS if key in arguments}
     arguments.pop("name", None)
     return RESOLVERS[op](**arguments), options
 
 
-_OPTIONS = ("backend", "algorithm", "precision", "out")
+OPTIONS = ("backend", "algorithm", "precision", "out")
+
+
+def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument.
+
+    Python itself names the nearest argument from 3.13 on; here every version does.
+    """
+    signature = inspect.signature(op)
+    unknown = [name for name in kwargs if name not in signature.parameters]
+    if unknown:
+        near = suggestion(unknown[0], signature.parameters)
+        raise ArgumentTypeError(f"{op.__name__} has no argument {unknown[0]!r}{near}")
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(f"{op.__name__}: {error}") from None
+
+
+def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that say what is computed, without those that say by what means."""
+    return {name: value for name, value in kwargs.items() if name not in OPTIONS}
+
+
+def refuse(options: dict[str, Any], function: str, **instead: str) -> None:
+    """Raise ``TypeError`` for an option that a function cannot honour; ``instead`` says what to do."""
+    for name, help_ in instead.items():
+        if options.get(name) is not None:
+            raise ArgumentTypeError(f"{function} takes no {name}: {help_}")
 
 
 def name_of(op: Callable[..., Any]) -> str:
@@ -639,12 +667,12 @@ def _shape_in(shape: Shape, data_format: str) -> Shape:
     return (shape[0], shape[3], shape[1], shape[2]) if data_format == "NCHW" else shape
 
 
-def _grouped_shape(shape: Shape, in_channels: int) -> Shape:
+def _grouped_shape(shape: Shape, in_channels: int, name: str = "filters") -> Shape:
     """Return the shape of a depthwise filter as HWIO with groups = in_channels."""
     rows, cols, channels, multiplier = shape
     if channels != in_channels:
         raise ArgumentError(
-            f"depthwise filters must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"depthwise {name} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
             f"in_channels = {in_channels}; got {list(shape)}"
         )
     return rows, cols, min(1, channels), channels * multiplier
@@ -661,7 +689,13 @@ def _depthwise_cells(geometry: Conv2DGeometry) -> DepthwiseCells:
 
 
 def _geometry(
-    input_shape: Shape, filters_shape: Shape, strides: Any, padding: Any, data_format: str, dilations: Any
+    input_shape: Shape,
+    filters_shape: Shape,
+    strides: Any,
+    padding: Any,
+    data_format: str,
+    dilations: Any,
+    filters_name: str = "filters",
 ) -> Conv2DGeometry:
     with record.stage("resolve geometry") as stage:
         geometry = forward_geometry(
@@ -670,6 +704,7 @@ def _geometry(
             normalize_pair(strides, "strides", data_format),
             normalize_padding(padding, data_format),
             normalize_pair(dilations, "dilations", data_format),
+            filters_name,
         )
         stage.say("{}", geometry)
     return geometry

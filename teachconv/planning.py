@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from . import dispatch, nn_ops, record
 from .arguments import as_array, normalize_shape
+from .backends import TABLE
 from .devices import array_module, check_same_place, is_on_device
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
@@ -35,7 +37,7 @@ class Plan:
 
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
         self._name, self._module = dispatch.find_backend(backend, call.second)
-        self._call, self._precision = call, precision
+        self._call, self._asked = call, (algorithm, precision)
         dispatch.find_algorithm(self._name, self._module, call, algorithm, precision)
         self.geometry = call.geometry
         self.algorithm = algorithm
@@ -68,17 +70,29 @@ class Plan:
             geometry = replace(self.geometry, batch=batch)
             call = replace(call, geometry=geometry, result_shape=(batch, *call.result_shape[1:]))
         algorithm = self.algorithm if self._packed is None else None  # packed filters know theirs
-        return dispatch.run(call, self._module, algorithm, self._precision, out)
+        return dispatch.run(call, self._module, algorithm, self._asked[1], out)
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape
         return (batch, channels, rows, cols) if self._call.layout == "NCHW" else (batch, rows, cols, channels)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was asked for: a backend is looked up by its name, and arranges the filter anew."""
+        call, x = self._call, self._call.first
+        return _planned_again, (replace(call, first=x[:0]), x.shape, self._name, *self._asked)
 
     def __repr__(self) -> str:
         return (
             f"<plan of {self._call.op} on {self._name}, algorithm {self.algorithm or 'auto'}, "
             f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
+
+
+def _planned_again(
+    call: Call, input_shape: Sequence[int], name: str, algorithm: str | None, precision: str | None
+) -> Plan:
+    backend = name if name in TABLE else import_module(name)
+    return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision)
 
 
 def plan(
@@ -115,6 +129,7 @@ def plan(
     if op not in _PLANNED:
         known = ", ".join(f"teachconv.{known.__name__}" for known in _PLANNED)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+    nn_ops.refuse(kwargs, "plan", out="give it to the plan's calls, plan(x, out=y)")
     w = as_array(filters, "filters")
     shape = normalize_shape(input_shape, "input_shape")
     if op in nn_ops.FORWARD_OF:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from threading import Lock
 from types import TracebackType
+from weakref import ref
 
 from .errors import ArgumentError, ArgumentTypeError
 
@@ -27,7 +31,6 @@ def _threads_at_start() -> int:
 
 
 _num_threads = _threads_at_start()
-_default_backend: str | None = os.environ.get("TEACHCONV_BACKEND") or None
 
 
 def get_num_threads() -> int:
@@ -75,15 +78,25 @@ def set_num_threads(num_threads: int) -> None:
 
 def default_backend() -> str | None:
     """Return the backend that `use_backend` set, or None where the library chooses."""
-    return _default_backend
+    overrides = _overrides.get()
+    return overrides[-1]._name if overrides else _plain_calls[-1][1]
 
 
 class use_backend:
-    """Set the default backend; as a context manager, set it back at the end of the block.
+    """Set the default backend: of the whole process, or in ``with`` of the block alone.
 
-    ``name`` is one of the names in ``teachconv.backends()``; None gives the choice back to the
-    library: cython for host arrays. Raises ``ValueError`` for a name that is not in the table and
-    ``BackendUnavailable`` for a backend that cannot run here. The setting is the whole process's.
+    Called plainly, it sets the default of the process, all its threads included. In a ``with`` it holds for
+    the block only, in the thread or asyncio task that runs it, and blocks may be nested; other threads keep
+    their default. A generator that yields inside such a block shares it with whoever runs it, as it does
+    every context variable. One instance may be used for several blocks.
+
+    Args:
+        name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
+            cython for host arrays.
+
+    Raises:
+        ValueError: for a name that is not in the table.
+        BackendUnavailable: for a backend that cannot run here.
 
     >>> import teachconv as tc
     >>> with tc.use_backend("reference"):
@@ -92,15 +105,26 @@ class use_backend:
     """
 
     def __init__(self, name: str | None) -> None:
-        global _default_backend
+        global _plain_calls
         if name is not None:
             from .backends import get  # the table stands to the right; it is asked only here
 
             get(name)
-        self._before = _default_backend
-        _default_backend = name
+        self._name = name
+        with _lock:
+            # an instance that is gone can no longer be taken back, so what was set before it is settled
+            gone = [number for number, (owner, _) in enumerate(_plain_calls) if owner() is None]
+            _plain_calls = (*_plain_calls[gone[-1] :], (ref(self), name))
+
+    def _take_back(self) -> None:
+        """Give the process the default that it had without this call."""
+        global _plain_calls
+        with _lock:
+            _plain_calls = tuple(call for call in _plain_calls if call[0]() is not self)
 
     def __enter__(self) -> use_backend:
+        self._take_back()
+        _overrides.set((*_overrides.get(), self))
         return self
 
     def __exit__(
@@ -109,5 +133,29 @@ class use_backend:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        global _default_backend
-        _default_backend = self._before
+        self._take_back()
+        overrides = _overrides.get()
+        if self in overrides:
+            # it need not be the innermost: a generator may leave its block while its caller is in another
+            last = len(overrides) - 1 - overrides[::-1].index(self)
+            _overrides.set(overrides[:last] + overrides[last + 1 :])
+
+
+# The defaults that plain calls of `use_backend` set, the last one in force, each with the instance that did.
+# Whether a call was a plain one shows only where its instance enters a block; then it is taken out again.
+_plain_calls: tuple[tuple[Callable[[], use_backend | None], str | None], ...]
+_plain_calls = ((lambda: None, os.environ.get("TEACHCONV_BACKEND") or None),)
+_lock = Lock()
+
+
+def _renew_lock() -> None:
+    """Another thread may have held it at the moment of a fork, and is not there to release it."""
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+# The blocks of ``with use_backend(...)`` that the running context is in, the innermost last.
+_overrides: ContextVar[tuple[use_backend, ...]] = ContextVar("teachconv_use_backend", default=())

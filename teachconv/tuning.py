@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from . import backends as backend_table
 from . import dispatch, nn_ops, tables
 from .devices import array_module, is_on_device
 
@@ -67,9 +66,11 @@ def autotune(
     times and depend on the machine and its load.
 
     Args:
-        op: any op of teachconv.
+        op: any op of teachconv. With ``algorithm`` only that algorithm is timed, with ``precision="strict"``
+            only those that satisfy it.
         *args: the op's positional arguments.
-        backends: names or modules; None for all except the reference, which is not built for speed.
+        backends: names or modules, or one of them; None for all except the reference, which is not built for
+            speed.
         rounds: the largest number of runs of each candidate.
         seconds: no new round begins after this time.
         **kwargs: the op's keyword arguments.
@@ -77,22 +78,24 @@ def autotune(
     Returns:
         A `TuningReport` with the fastest algorithm first; ``.best`` is the fastest.
 
+    Raises:
+        TypeError: for ``backend`` and ``out``, which a measurement does not use.
+
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
     >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
     'numpy'
     """
-    call, _ = nn_ops.call_of(op, args, kwargs)
-    names = [name for name in backend_table.TABLE if name != "reference" and not backend_table.why_not(name)]
-    names = ["cupy"] if is_on_device(call.first) else names
-    candidates = []
-    for backend in names if backends is None else backends:
-        name, module = dispatch.find_backend(backend, call.first)
-        for algorithm in module.ALGORITHMS:
-            if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
-                candidates.append((name, module, algorithm.name))
+    call, options = nn_ops.call_of(op, args, kwargs)
+    nn_ops.refuse(options, "autotune", backend="give backends=[...]", out="it returns timings, not an array")
+    precision = options.get("precision")
+    found = dispatch.find_backends(backends, call.first)
+    candidates = [
+        (name, module, algorithm.name)
+        for name, module, algorithm in dispatch.candidates(found, call, options.get("algorithm"), precision)
+    ]
     for _, module, algorithm_name in candidates:
-        _run(call, module, algorithm_name)  # imports, caches, page faults
+        _run(call, module, algorithm_name, precision)  # imports, caches, page faults
     times: dict[tuple[str, str], list[float]] = {(name, algorithm): [] for name, _, algorithm in candidates}
     deadline = time.perf_counter() + seconds
     for number in range(max(1, rounds)):
@@ -100,7 +103,7 @@ def autotune(
             break
         for name, module, algorithm_name in candidates:
             start = time.perf_counter()
-            _run(call, module, algorithm_name)
+            _run(call, module, algorithm_name, precision)
             times[name, algorithm_name].append(time.perf_counter() - start)
     flops = 2 * call.geometry.macs
     measured = [
@@ -110,8 +113,8 @@ def autotune(
     return TuningReport(sorted(measured, key=lambda item: item.median))
 
 
-def _run(call: dispatch.Call, module: Any, algorithm: str) -> None:
+def _run(call: dispatch.Call, module: Any, algorithm: str, precision: str | None) -> None:
     """Run, and wait for a GPU: its launches return before the work is done."""
-    result = dispatch.run(call, module, algorithm)
+    result = dispatch.run(call, module, algorithm, precision)
     if is_on_device(result):
         array_module(result).cuda.get_current_stream().synchronize()

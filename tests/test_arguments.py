@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.backends import TABLE
+from teachconv.backends import TABLE, why_not
 
 X, W = np.ones((1, 4, 4, 2), np.float32), np.ones((3, 3, 2, 3), np.float32)
 DY = np.ones((1, 2, 2, 3), np.float32)
@@ -148,7 +148,7 @@ def test_depthwise_filters_must_match_the_channels():
         lambda: tc.conv2d(X, W, padding=10**7),
         lambda: tc.conv2d(np.broadcast_to(np.float32(1), (2**20, 2**10, 2**10, 2)), W),
         lambda: tc.conv2d_transpose(X, W.transpose(0, 1, 3, 2), strides=10**7),
-        lambda: tc.conv2d(X, W, padding=((0, 2**62), (0, 2**62))),
+        lambda: tc.conv2d(X, W, padding=((0, 2**30), (0, 2**30))),
     ],
 )
 def test_results_too_large_for_memory_are_refused_before_anything_is_allocated(call):
@@ -179,3 +179,93 @@ def test_mixed_up_ops_are_refused():
         tc.trace(len, X)
     with pytest.raises(TypeError, match="missing a required argument: 'filters'"):
         tc.diff(tc.conv2d, X)
+
+
+MOST = 2**31 - 1
+
+
+@pytest.mark.parametrize("value", [2**31, 2**62, 2**63, 2**200])
+@pytest.mark.parametrize("shape", [lambda v: v, lambda v: (1, v), lambda v: [1, v, 1, 1]])
+def test_strides_and_dilations_too_large_for_an_index(value, shape):
+    for name in ("strides", "dilations"):
+        with pytest.raises(ValueError, match=rf"{name} must be at most 2147483647 .* got .*{value}"):
+            tc.conv2d(X, W[:1, :1], **{name: shape(value)})
+        with pytest.raises(ValueError, match=f"{name} must be at most"):
+            tc.conv2d_geometry(X.shape, W.shape, **{name: shape(value)})
+
+
+@pytest.mark.parametrize("value", [2**31, 2**62, 2**63, -(2**63), 2**200])
+def test_padding_too_large_for_an_index(value):
+    for padding in (value, (0, value), ((0, value), (0, 0)), ((0, 0), (0, 0), (value, 0), (0, 0))):
+        with pytest.raises(ValueError, match=rf"padding must be at most 2147483647 .* got .*{value}"):
+            tc.conv2d(X, W, padding=padding)
+
+
+@pytest.mark.parametrize("value", [2**31, 2**63])
+def test_dialects_refuse_steps_too_large_for_an_index(value):
+    x, w = X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)
+    dialects = tc.dialects
+    for function, name, given in (
+        (dialects.torch.conv2d, "stride", value),
+        (dialects.torch.conv2d, "padding", (0, value)),
+        (dialects.torch.conv2d, "dilation", value),
+        (dialects.onnx.conv, "strides", [1, value]),
+        (dialects.onnx.conv, "pads", [0, 0, value, 0]),
+        (dialects.keras.conv, "strides", value),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be at most 2147483647"):
+            function(*((X, W) if function is dialects.keras.conv else (x, w)), **{name: given})
+    for padding, strides in (([(0, 0), (0, value)], (1, 1)), ("VALID", (1, value))):
+        with pytest.raises(ValueError, match="(padding|window_strides) must be at most 2147483647"):
+            dialects.jax.conv_general_dilated(x, w, strides, padding)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "scipy", "cython"])
+def test_the_largest_steps_are_taken(backend):
+    """One output, or three that stand two thousand million cells apart: every backend finds the taps inside."""
+    if why_not(backend):
+        pytest.skip(why_not(backend))
+    x, w = X[..., :1], W[:, :, :1]
+    for options in (
+        {"strides": MOST, "padding": MOST},
+        {"dilations": MOST, "padding": MOST},
+        {"strides": MOST},
+    ):
+        want = tc.conv2d(x, w, backend="reference", **options)
+        assert np.array_equal(tc.conv2d(x, w, backend=backend, **options), want)
+        filter_gradient = tc.conv2d_backprop_filter(x, w.shape, want, backend=backend, **options)
+        assert np.array_equal(
+            filter_gradient, tc.conv2d_backprop_filter(x, w.shape, want, backend="reference", **options)
+        )
+
+
+def test_a_gpu_counts_in_32_bits():
+    from teachconv.backends.cuda.launches import problem
+
+    assert len(problem(tc.conv2d_geometry(X.shape, W.shape))) == 16
+    assert len(problem(tc.conv2d_geometry(X.shape, W.shape, 2**20, 2))) == 16
+    for options in ({"strides": MOST, "padding": 2}, {"dilations": 2**30, "padding": 2**30}):
+        with pytest.raises(
+            ValueError, match="counts in 32 bits, and the taps span [0-9]+ rows; use backend='cython'"
+        ):
+            problem(tc.conv2d_geometry(X.shape, W.shape, **options))
+
+
+def test_filter_sizes_are_spoken_of_by_their_name():
+    for sizes, message in (
+        ([0, 3, 2, 6], "filter_sizes must have at least one row and one column; got 0 x 3"),
+        ([0, 3, 4, 6], "filter_sizes must have at least one row and one column; got 0 x 3"),
+        ([3, 3, 4, 6], r"filter_sizes\[2\] must be the input's 2 channels, or divide them \(groups\); got 4"),
+        (
+            [3, 3, 1, 3],
+            r"filter_sizes\[3\] must be a multiple of the 2 groups .* / filter_sizes\[2\] 1\); got 3",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tc.conv2d_backprop_filter(X, sizes, DY)
+    with pytest.raises(
+        ValueError, match=r"depthwise filter_sizes must be .* in_channels = 2; got \[3, 3, 4, 6\]"
+    ):
+        tc.depthwise_conv2d_backprop_filter(X, [3, 3, 4, 6], DY)
+    with pytest.raises(ValueError, match=r"filters.shape\[2\] must be the input's 2 channels"):
+        tc.conv2d(X, np.ones((3, 3, 4, 6), np.float32))

@@ -34,7 +34,7 @@ import numpy as np
 from .. import record, tables
 from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable
+from ..errors import ArgumentError, BackendUnavailable, suggestion
 from ..geometry import Conv2DGeometry
 from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
@@ -51,6 +51,11 @@ TABLE = {
     "cython": "teachconv.backends.cython_backend",
     "cupy": "teachconv.backends.cupy_backend",
 }
+
+
+def _nothing_refused(kind: Kind, geometry: Conv2DGeometry) -> str:
+    """`Algorithm.refuses` of an algorithm that takes every convolution; a lambda could not be pickled."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class Algorithm:
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[Kind, Conv2DGeometry], str] = lambda kind, geometry: ""
+    refuses: Callable[[Kind, Conv2DGeometry], str] = _nothing_refused
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
@@ -199,7 +204,8 @@ def get(name: Any) -> ModuleType:
     if isinstance(name, str) and name in _ready:
         return _ready[name]
     if not isinstance(name, str) or name not in TABLE:
-        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}")
+        near = suggestion(name, TABLE)
+        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}{near}")
     with record.stage("load backend") as stage:
         stage.say("{} is used for the first time in this process: import {}", name, TABLE[name])
         problem = why_not(name)

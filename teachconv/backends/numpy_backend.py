@@ -160,7 +160,9 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -
     with record.stage("add patches") as stage:
         rows, cols = geometry.rows, geometry.cols
         row_window, col_window = window(rows), window(cols)
-        padded = np.zeros((len(dx), row_window.size, col_window.size, dx.shape[3]), dx.dtype)
+        padded_shape = (len(dx), row_window.size, col_window.size, dx.shape[3])
+        check_memory(padded_shape, dx.dtype, "the padded result")
+        padded = np.zeros(padded_shape, dx.dtype)
         shape = (geometry.groups, len(dx), rows.out_size, cols.out_size, *geometry.filters_shape[:3])
         patches = patches.reshape(shape).transpose(4, 5, 1, 2, 3, 0, 6)  # tap, tap, batch, rows, cols, ..
         for tap_row, tap_col in np.ndindex(patches.shape[:2]):
@@ -216,10 +218,16 @@ def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
     target[where] += _from_groups(product, target[where].shape)
 
 
+def _mostly_padding(geometry: Conv2DGeometry) -> bool:
+    """Whether a large dilation or padding makes the padded image many times as large as the image."""
+    rows, cols = geometry.rows, geometry.cols
+    return window(rows).size * window(cols).size > 16 * max(rows.in_size * cols.in_size, 1 << 16)
+
+
 def _choose(algorithm: str | None, factor: np.ndarray, geometry: Conv2DGeometry) -> str:
-    """Return im2col, unless it would multiply padding zeros by infinity or NaN, which gives NaN."""
+    """Return im2col; taps if it would multiply padding zeros by infinity or NaN, or little but padding."""
     with record.stage("choose algorithm") as stage:
-        chosen = algorithm or "im2col"
+        chosen = algorithm or ("taps" if _mostly_padding(geometry) else "im2col")
         if chosen == "im2col" and geometry.has_padding and not np.isfinite(factor).all():
             chosen = "taps"
             stage.say("im2col gives way: it would multiply padding zeros by infinity or NaN")

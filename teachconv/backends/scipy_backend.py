@@ -15,9 +15,9 @@ from math import log2
 import numpy as np
 
 from .. import record
-from ..arguments import check_memory
+from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
-from ..geometry import AxisGeometry, Conv2DGeometry
+from ..geometry import Conv2DGeometry
 from ..taps import triples, window
 from . import QUIET, Algorithm, finish, pad, to_accumulator
 
@@ -86,7 +86,10 @@ def conv2d_backprop_input(
         margin_rows = geometry.rows.effective_filter - 1
         margin_cols = geometry.cols.effective_filter - 1
         stuffed = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
-        padded = np.pad(stuffed, ((margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)))
+        margins = (margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)
+        padded_shape = [size + sum(pair) for size, pair in zip(stuffed.shape, margins, strict=True)]
+        check_memory(padded_shape, stuffed.dtype, "the padded out_backprop")
+        padded = np.pad(stuffed, margins)
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
@@ -154,12 +157,12 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
     with record.stage("build matrix") as stage:
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         shape = (_volume(geometry.output_shape), _volume(geometry.input_shape))
-        row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
-        check_memory((len(row), len(col), depth, geometry.out_channels, 2), w.dtype, "the sparse matrix")
+        row, col = _tap_tables(geometry, depth * geometry.out_channels, shape, w.dtype)
         # axes of every array below: row triple, column triple, in channel of the group, out channel
         out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1, 1)
         out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1, 1)
-        i, o = np.arange(depth).reshape(-1, 1), np.arange(geometry.out_channels)
+        i, o = (np.arange(size, dtype=row.dtype) for size in (depth, geometry.out_channels))
+        i = i.reshape(-1, 1)
         channel = o // outs * depth + i if outs else i
         out_cell = (out_row * geometry.cols.out_size + out_col) * geometry.out_channels + o
         in_cell = (in_row * geometry.cols.in_size + in_col) * geometry.in_channels + channel
@@ -176,22 +179,33 @@ def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # t
     from scipy.sparse import csr_array
 
     depth = geometry.filters_shape[2]
-    row, col = _tap_table(geometry.rows), _tap_table(geometry.cols)
+    shape = (_volume((1, *geometry.filters_shape[:3])), geometry.rows.out_size * geometry.cols.out_size)
+    row, col = _tap_tables(geometry, depth, shape, image.dtype)
     out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1)
     out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1)
-    i = np.arange(depth)
+    i = np.arange(depth, dtype=row.dtype)
     cell = (tap_row * geometry.cols.filter_size + tap_col) * depth + i
     place = out_row * geometry.cols.out_size + out_col
     values = image[in_row, in_col, group * depth + i]
     cell, place = (np.broadcast_to(index, values.shape).ravel() for index in (cell, place))
-    places = geometry.rows.out_size * geometry.cols.out_size
-    shape = (_volume((1, *geometry.filters_shape[:3])), places)
     return csr_array((values.ravel(), (cell, place)), shape)
 
 
-def _tap_table(axis: AxisGeometry) -> np.ndarray:
-    """Return the triples (out_index, tap, in_index) of one axis as an array [triples, 3]."""
-    return np.array(list(triples(axis)), np.int64).reshape(-1, 3)
+def _tap_tables(
+    geometry: Conv2DGeometry, channels: int, shape: tuple[int, int], dtype: np.dtype
+) -> list[np.ndarray]:
+    """The triples of rows and of columns, each an array [triples, 3]: out_index, tap, in_index.
+
+    Two triples and one of ``channels`` pairs are an entry of a matrix of ``shape``. Raises ``MemoryError``
+    where the matrix cannot be built: SciPy holds values and column numbers twice, as a list of entries and
+    as CSR, and beside them the entries' row numbers and the CSR matrix's row starts.
+    """
+    row, col = (list(triples(axis)) for axis in (geometry.rows, geometry.cols))
+    entries = len(row) * len(col) * channels
+    index = np.dtype(np.int32 if max(*shape, entries) < 2**31 else np.int64)
+    nbytes = entries * (2 * dtype.itemsize + 3 * index.itemsize) + (shape[0] + 1) * index.itemsize
+    check_bytes(nbytes, f"building the sparse matrix of shape {list(shape)} with {entries:,} entries")
+    return [np.array(table, index).reshape(-1, 3) for table in (row, col)]
 
 
 def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
@@ -241,6 +255,7 @@ def _dilate(array: np.ndarray, row_step: int, col_step: int) -> np.ndarray:
     rows, cols = (
         (size - 1) * step + 1 for size, step in zip(array.shape, (row_step, col_step), strict=False)
     )
+    check_memory((rows, cols, *array.shape[2:]), array.dtype, "an array with its zeros inserted")
     spread = np.zeros((rows, cols, *array.shape[2:]), array.dtype)
     spread[::row_step, ::col_step] = array
     return spread

@@ -9,6 +9,20 @@ No framework needs to be installed. Arguments, layouts, results and errors are t
 `teachconv.trace`, `explain`, `diff`, `resolve` and `translate` take these functions like teachconv's own.
 """
 
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from ..errors import no_attribute
 from . import jax, keras, onnx, tensorflow, torch
 
 __all__ = ["jax", "keras", "onnx", "tensorflow", "torch"]
+
+
+def _unknown_name(module: ModuleType, name: str) -> Any:
+    """What a module does for a name that it has not: raise, and say which function is near."""
+    raise no_attribute(module.__name__, name, module.__all__)
+
+
+for _module in (jax, keras, onnx, tensorflow, torch):
+    vars(_module)["__getattr__"] = partial(_unknown_name, _module)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dispatch, nn_ops, record
-from ..arguments import Pair, Shape, as_array, integer
+from ..arguments import Pair, Shape, as_array, check_steps, integer
 from ..devices import array_module, contiguous
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
@@ -407,6 +407,7 @@ def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, s
         raise ArgumentError(f"{name} must be {legal}; got {value!r}")
     if least is not None and min(numbers) < least:
         raise ArgumentError(f"{name} must be at least {least}; got {value!r}")
+    check_steps(numbers, name, value)
     return numbers[0], numbers[1]
 
 

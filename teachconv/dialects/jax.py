@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import Pads, Pair, Shape, integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import Pads, Pair, Shape, check_steps, integer
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
@@ -113,6 +113,7 @@ def _pairs(padding: Any) -> Pads:
     if len(sides) != 2 or any(not hasattr(side, "__iter__") or len(list(side)) != 2 for side in sides):
         raise ArgumentError(f"padding must be {legal}; got {padding!r}")
     first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
+    check_steps((*first, *second), "padding", padding)
     return first, second
 
 
@@ -212,7 +213,10 @@ def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
             "conv_transpose, which gives these strings a meaning of its own"
         )
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
-        raise ArgumentError(f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}")
+        near = suggestion(padding, ("SAME", "SAME_LOWER", "VALID"))
+        raise ArgumentError(
+            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}{near}"
+        )
     return padding.upper(), ((0, 0), (0, 0))
 
 
@@ -312,7 +316,8 @@ def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str
         # other strings are passed on to conv_general_dilated, which takes them only at stride 1
         if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
             return "forward " + padding.upper(), ((0, 0), (0, 0))
-        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}")
+        near = suggestion(padding, ("SAME", "VALID"))
+        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}{near}")
     return ("consistent" if consistent else "raw"), _pairs(padding)
 
 

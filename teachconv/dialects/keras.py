@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Pair, Shape, to_nhwc
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
@@ -33,10 +33,12 @@ def _words(padding: Any, data_format: Any) -> tuple[str, str]:
         raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
     if padding.lower() not in ("valid", "same"):
         only = " ('causal' is for one dimension)" if padding.lower() == "causal" else ""
-        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{only}")
+        near = only or suggestion(padding, ("valid", "same"))
+        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{near}")
     if not (data_format is None or isinstance(data_format, str)) or data_format not in _FORMATS:
         raise ArgumentError(
             f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
+            f"{suggestion(data_format, filter(None, _FORMATS))}"
         )
     return padding.upper(), _FORMATS[data_format]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads, Pair, Shape, integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import Pads, Pair, Shape, check_steps, integer
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import (
@@ -50,7 +50,8 @@ def _attributes(
 ) -> tuple[Pair, Pair]:
     """Check the attributes that both ops have; return strides and dilations."""
     if auto_pad not in _AUTO_PAD:
-        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}")
+        near = suggestion(auto_pad, _AUTO_PAD)
+        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}{near}")
     if kernel_shape is not None:
         size = pair(kernel_shape, "kernel_shape", scalar=False)
         if size != tuple(W[2:]):
@@ -76,6 +77,7 @@ def _pads(pads: Any, auto_pad: str) -> Pads:
         raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
     if min(numbers) < 0:
         raise ArgumentError(f"pads must not be negative in ONNX; got {pads!r}")
+    check_steps(numbers, "pads", pads)
     if auto_pad != "NOTSET" and any(numbers):
         raise ArgumentError(
             f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads {pads!r}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
 from ..devices import array_module
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import (
@@ -60,7 +60,8 @@ def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
             return "SAME", (0, 0)
         if padding == "valid":
             return "VALID", (0, 0)
-        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {padding!r}")
+        near = suggestion(padding, ("same", "valid"))
+        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {padding!r}{near}")
     return "EXPLICIT", pair(padding, "padding", least=0, single=True)
 
 
@@ -474,7 +475,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
     """
     x = as_array(input, "input", (3, 4), _INPUT.axes)
     if mode not in _MODES:
-        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}")
+        near = suggestion(mode, _MODES)
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}{near}")
     numbers = [integer(size, "pad") for size in pad] if hasattr(pad, "__iter__") else []
     if len(numbers) not in (2, 4):
         raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {pad!r}")

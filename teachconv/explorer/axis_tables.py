@@ -7,6 +7,7 @@ taps.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
 _CHANNELS = 512
 _IMAGES = 8
+_STRETCH = 200  # indices of one axis that are drawn without a gap
 
 
 # ---------------------------------------------------------------------------------------------
@@ -114,19 +116,32 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
     if max(axis.in_size, axis.out_size) <= side:
         return range(axis.in_size), range(axis.out_size)
     transposed = kind.scatters
-    table = taps.scatter(axis) if transposed else taps.gather(axis)
     if kind.sums_images:
         at = axis.out_size // 2  # the cell is one of the filter's, which every output uses
-    at = min(at, len(table) - 1)
-    source_size = axis.out_size if transposed else axis.in_size
-    met = table[at].indices or (min(at, source_size - 1),)
+    result_size, source_size = axis.out_size, axis.in_size
+    if transposed:
+        result_size, source_size = source_size, result_size
+    look, look_back = (_scattered, _gathered) if transposed else (_gathered, _scattered)
+    at = min(at, result_size - 1)
+    met = look(axis, at) or [min(at, source_size - 1)]
     length = max(1, side // axis.stride) if transposed else side
     source = _around(met[len(met) // 2], length, source_size)
-    whole = [i for i, reach in enumerate(table) if reach.indices and all(j in source for j in reach.indices)]
-    result = range(whole[0], whole[-1] + 1) if whole else range(at, at + 1)
+    near = {i for j in source for i in look_back(axis, j)}
+    whole = [i for i in near if all(j in source for j in look(axis, i))]
+    result = range(min(whole), max(whole) + 1) if whole else range(at, at + 1)
     if len(result) > side:
         result = _around(at - result.start, side, len(result), result.start)
     return (result, source) if transposed else (source, result)
+
+
+def _gathered(axis: AxisGeometry, index: int) -> list[int]:
+    """The input indices with values that one output index is computed from."""
+    return [t.in_index for t in taps.gather_all(axis, index) if not t.in_padding]
+
+
+def _scattered(axis: AxisGeometry, index: int) -> list[int]:
+    """The output indices that one input index is added to."""
+    return [t.out_index for t in taps.scatter_all(axis, index) if not t.in_padding]
 
 
 def _around(centre: int, length: int, size: int, start: int = 0) -> range:
@@ -190,16 +205,21 @@ def _drawn_in(axis: AxisGeometry, ins: range, outs: range) -> list[list[Any]]:
     if ins.stop == axis.in_size:
         end = axis.in_size - 1
         high = max(end, *reach, min(end + axis.pad_after, end + len(ins) + axis.filter_size))
-    read = taps.scatter(axis)
 
     def what(index: int) -> str:
         if not 0 <= index < axis.in_size:
             return "padding"
         if not -axis.pad_before <= index < axis.in_size + axis.pad_after:
             return "crop"
-        return "" if read[index].taps else "unread"
+        return "" if _scattered(axis, index) else "unread"
 
-    return [[index, what(index)] for index in range(low, high + 1)]
+    met = {t.in_index for o in outs for t in taps.gather_all(axis, o)}
+    return [[index, what(index)] for index in _drawn(low, high, met.union(ins))]
+
+
+def _drawn(low: int, high: int, needed: Collection[int]) -> Iterable[int]:
+    """Every index from ``low`` to ``high``; only the needed ones where a stride or dilation spreads them."""
+    return range(low, high + 1) if high - low < _STRETCH else sorted(needed)
 
 
 def _zero_insertion(axis: AxisGeometry, ins: range) -> dict[str, Any]:
@@ -221,6 +241,6 @@ def _zero_insertion(axis: AxisGeometry, ins: range) -> dict[str, Any]:
             inserted[place] = None if meets is None else [meets.out_index, int(meets.in_padding)]
     low, high = min(inserted, default=0), max(inserted, default=-1)
     return {
-        "inserted": [[place, inserted.get(place)] for place in range(low, high + 1)],
+        "inserted": [[place, inserted.get(place)] for place in _drawn(low, high, inserted)],
         "windows": windows,
     }

@@ -149,7 +149,8 @@ class Document:
         """Return the first cell to show, as the backends number it: ``at``, or the first of the result."""
         if at is None or self.empty:
             return (0, 0, 0, 0)
-        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # raises if ``at`` is not legal
+        words = nn_ops.without_options(self.kwargs)
+        explained = explain(self.op, *self.args, at=at, **words)  # raises if ``at`` is not legal
         first, row, col, last = (explained.canonical or explained).cell
         return first, row, col, last
 

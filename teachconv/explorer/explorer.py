@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch
+from .. import dispatch, nn_ops
 from ..arguments import axis_order
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
@@ -136,7 +136,7 @@ class Explorer:
         at = self.at
         if at is None:
             at = (0,) * len(self._document.call.result_shape)
-        return explain(self.op, *self.args, at=at, **self.kwargs).picture()
+        return explain(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs)).picture()
 
     def __repr__(self) -> str:
         beside = "" if self._other is None else f", beside {self._other[0]}"
@@ -164,7 +164,8 @@ class Explorer:
         document = self._document
         call = document.call
         theirs = other if isinstance(other, np.ndarray) else self._brought_here(other)
-        row = diff(self.op, *self.args, backends=(), against={label: theirs}, **self.kwargs).rows[-1]
+        words = nn_ops.without_options(self.kwargs)
+        row = diff(self.op, *self.args, backends=(), against={label: theirs}, **words).rows[-1]
         side, tables = SIDES[call.kind.result], document.tables
         made: dict[str, Any] = {
             "label": label,

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import BoundArguments, signature
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import as_array, to_nhwc
+from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
+from ..errors import ArgumentError
 from .axis_tables import Part, part_of
 from .document import SIDES, Document, nbytes, variant
 
@@ -142,6 +144,7 @@ class Variants:
         if "out_backprop" in arguments:
             arguments["out_backprop"] = self._fitting(arguments)
         call = nn_ops.RESOLVERS[self.op](**arguments)
+        self._check_size(call.backend_shape)
         part = part_of(call, _inside(document.at, call.backend_shape))
         source, operand = SIDES[call.kind.first], SIDES[call.kind.second]
         numbers = {
@@ -183,7 +186,15 @@ class Variants:
         keys = ("strides", "padding", "data_format", "dilations")
         call = nn_ops.RESOLVERS[forward](*blank, **{k: arguments[k] for k in keys}, bias=None)
         axes = (1, 2) if self.layout == "NHWC" else (2, 3)
+        self._check_size(call.backend_shape)
         return _resized(dy, axes, to_nhwc(tuple(call.result_shape), self.layout)[1:3])
+
+    def _check_size(self, shape: Shape) -> None:
+        """Refuse a variant far larger than the call: a dilation's padding makes one where it is removed."""
+        call = self.document.call
+        own = max(call.first.size, call.second.size, prod(call.backend_shape))
+        if prod(shape) > 16 * max(own, 1 << 20):
+            raise ArgumentError(f"an array of shape {list(shape)} is too large to draw beside this call")
 
     def _paddings(self) -> Choices:
         """Return the padding words, and 1 or the call's own explicit padding."""

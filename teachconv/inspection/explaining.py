@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from operator import mul
+from threading import Lock
 from typing import Any, overload
 
 from .. import nn_ops, tables
@@ -74,6 +75,7 @@ class Taps(Sequence[Tap]):
         self._length = length
         self._source = make()
         self._made: list[Tap] = []
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return self._length
@@ -86,8 +88,18 @@ class Taps(Sequence[Tap]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._length))]
         position = range(self._length)[index]  # raises IndexError, and counts from the end
-        self._made += islice(self._source, max(0, position + 1 - len(self._made)))
+        if position >= len(self._made):
+            with self._lock:  # of two threads one makes the taps; a generator cannot be advanced by both
+                self._made += islice(self._source, max(0, position + 1 - len(self._made)))
         return self._made[position]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the taps themselves, all of them: what makes them cannot be pickled."""
+        return _taps_of, (self[:],)
+
+
+def _taps_of(made: list[Tap]) -> Taps:
+    return Taps(len(made), lambda: iter(made))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +196,11 @@ class Explanation(tables.Report):
         return f"<div>{self.picture()}{self._table(60).html()}</div>"
 
 
+_NOT_EXPLAINED = dict.fromkeys(
+    nn_ops.OPTIONS, "an explanation is the exact sum, whatever computes it; diff compares backends with it"
+)
+
+
 def explain(
     op: Callable[..., Any],
     *args: Any,
@@ -210,7 +227,8 @@ def explain(
 
     Raises:
         IndexError: if the cell is out of range; the message gives the legal range.
-        ValueError, TypeError: as the op, or if not exactly one cell is given.
+        ValueError, TypeError: as the op; if not exactly one cell is given; and for ``backend``,
+            ``algorithm``, ``precision`` and ``out``, because the exact sum is explained.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
@@ -224,7 +242,8 @@ def explain(
     """
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
-    call, _ = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
     name = call.title or call.op.name
     if at is not None:
         cell = _cell(at, "at", call.kind.result, call)

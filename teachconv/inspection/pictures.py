@@ -201,8 +201,13 @@ def in_plane(role: str, cell: tuple[int, ...]) -> tuple[int, ...]:
     return cell[first : first + 2]
 
 
-def plane_of(array: np.ndarray, role: str, cell: tuple[int, ...]) -> np.ndarray:
-    """Return the rows and columns that lie around a cell: its image and channel, or its two channels."""
+def plane_of(array: np.ndarray, role: str, cell: tuple[int, ...]) -> np.ndarray | None:
+    """Return the rows and columns that lie around a cell: its image and channel, or its two channels.
+
+    An array without numbers, of which an empty sum is made, has no plane: None.
+    """
+    if not array.size:
+        return None
     where = (slice(None) if letter in "HW" else at for letter, at in zip(LAYOUTS[role], cell, strict=True))
     return np.asarray(array[tuple(where)])
 

@@ -34,14 +34,15 @@ Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
 
 _WINDOW, _CELL, _FAINT = "#0b5c96", "#c8480a", "#8a8f96"
 _LIMIT = 40  # rows and columns that a plane may have
+_MARGIN = 10  # rows and columns of padding that are drawn on each side: a large dilation has no end of them
 
 
 def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
 
     ``found`` comes from `conv2d_geometry` or `conv2d_transpose_geometry`; the formulas stand below.
-    Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, ``ImportError`` without
-    matplotlib.
+    Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, or 160 with the padding,
+    ``ImportError`` without matplotlib.
 
     >>> import teachconv as tc
     >>> ax = tc.plot.geometry(tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"))
@@ -53,11 +54,13 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     axis = found.cols
     transposed = isinstance(found, Conv2DTransposeGeometry)
     _check_size("columns", axis.in_size, axis.out_size)
-    ax = _axes(ax, (max(7.5, 0.45 * (axis.full_size + 3)), 4.2))
     top, bottom = 3.0, 0.0
     centre = (axis.in_size - axis.out_size) / 2
     reach = [axis.in_index(o, tap) for o in range(axis.out_size) for tap in (0, axis.filter_size - 1)]
-    for index in range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1):
+    columns = range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1)
+    _check_size("columns, padding included", len(columns), most=4 * _LIMIT)
+    ax = _axes(ax, (max(7.5, 0.45 * (axis.full_size + 3)), 4.2))
+    for index in columns:
         _box(ax, index, top, str(index), padding=not 0 <= index < axis.in_size)
     for out in range(axis.out_size):
         _box(ax, out + centre, bottom, str(out))
@@ -117,7 +120,9 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     'conv2d against the reference: 0 of 9 cells outside the bound'
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.call_of(op, args, kwargs)
+    call, options = nn_ops.call_of(op, args, kwargs)
+    unused = dict.fromkeys(nn_ops.OPTIONS, "it compares an array with the exact sum")
+    nn_ops.refuse(options, "diff_heatmap", **unused)
     theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(
@@ -221,7 +226,7 @@ def animate(
 def _output_of(explained: Explanation) -> np.ndarray:
     """The whole plane of the result that the cell lies in, as the reference has it."""
     call, cell = explained.call, (explained.canonical or explained).cell
-    return plane_of(dispatch.run_canonical(call), call.kind.result, cell).astype(np.float64)
+    return _numbers(dispatch.run_canonical(call), call.kind.result, cell, call.geometry)
 
 
 def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> Figure:
@@ -237,16 +242,24 @@ def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> 
     found = [tap for tap in taps if (tap.input_index[0], tap.input_index[3]) == (first[0], first[3])]
     inside = {tap.input_index[1:3] for tap in found if not tap.in_padding}
     outside = {tap.input_index[1:3] for tap in found if tap.in_padding}
-    source = plane_of(call.first, kind.first, first).astype(np.float64)
+    source = _numbers(call.first, kind.first, first, g)
     _plane(axes[0], source, inside, outside, None, (None, None) if kind.scatters else (g.rows, g.cols))
     axes[0].set_title(names[kind.first], fontsize=10)
     met = {in_plane(kind.second, second_cell(tap)) for tap in found if not tap.in_padding}
-    _plane(axes[1], plane_of(call.second, kind.second, second).astype(np.float64), met, set(), None)
+    _plane(axes[1], _numbers(call.second, kind.second, second, g), met, set(), None)
     axes[1].set_title(names[kind.second], fontsize=10)
     _plane(axes[2], output, set(), set(), in_plane(kind.result, canonical.cell))
     title = f"{kind.words[2]}{list(explained.cell)} = {short(explained.value)}"
     axes[2].set_title(title, fontsize=10)
     return figure
+
+
+def _numbers(array: np.ndarray, role: str, cell: tuple[int, ...], g: Conv2DGeometry) -> np.ndarray:
+    """The plane around a cell; one of NaN, which is not drawn, where the array has no numbers."""
+    plane = plane_of(array, role, cell)
+    if plane is None:
+        return np.full((g.rows.size_of(role), g.cols.size_of(role)), np.nan)
+    return plane.astype(np.float64)
 
 
 def _plane(
@@ -269,6 +282,10 @@ def _plane(
     for axis, size in zip(axes, plane.shape, strict=True):
         reach = [] if axis is None else [axis.in_index(0, 0), axis.in_index(0, 0) + axis.full_size - 1]
         spans.append((min([0, *reach]), max([size - 1, *reach])))
+    spans = [
+        (max(low, -_MARGIN), min(high, n - 1 + _MARGIN))
+        for (low, high), n in zip(spans, plane.shape, strict=True)
+    ]
     for row, col in product(*(range(low, high + 1) for low, high in spans)):
         if not (0 <= row < plane.shape[0] and 0 <= col < plane.shape[1]):
             ax.add_patch(_square(patches, row, col, ec=_FAINT, ls=":", lw=0.8))
@@ -303,9 +320,9 @@ def _box(ax: Axes, x: float, y: float, text: str, *, padding: bool = False) -> N
     ax.annotate(text, (x, y), ha="center", va="center", fontsize=8, color=edge)
 
 
-def _check_size(what: str, *sizes: int) -> None:
-    if max(sizes) > _LIMIT:
-        raise ArgumentError(f"a picture has room for {_LIMIT} {what}; got {max(sizes)}")
+def _check_size(what: str, *sizes: int, most: int = _LIMIT) -> None:
+    if max(sizes) > most:
+        raise ArgumentError(f"a picture has room for {most} {what}; got {max(sizes)}")
 
 
 # ---------------------------------------------------------------------------------------------

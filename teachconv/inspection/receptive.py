@@ -211,9 +211,24 @@ def _back(g: Geometry, axis: str, span: range, paths: dict[int, int]) -> tuple[r
         for other in table[index].indices:
             counts[other] = counts.get(other, 0) + ways
     if transposed:
-        met = [t.out_index for index in span for t in taps.scatter_all(found, index)]
-        return range(min(met, default=0), max(met, default=-1) + 1), counts
+        return _scattered(found, span), counts
     if not span:  # nothing reaches a cell in a transposed layer's gap
         return span, counts
     first, last = found.in_index(span.start, 0), found.in_index(span.stop - 1, found.filter_size - 1)
     return range(first, last + 1), counts
+
+
+def _scattered(axis: AxisGeometry, span: range) -> range:
+    """The first to the last index that scatters into any of ``span``: by arithmetic, tap by tap.
+
+    >>> from teachconv.geometry import conv2d_transpose_geometry
+    >>> _scattered(conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows, range(2, 5))
+    range(0, 3)
+    """
+    ends = []
+    for tap in range(axis.filter_size):
+        at_zero = axis.in_index(0, tap)
+        first, last = -((at_zero - span.start) // axis.stride), (span.stop - 1 - at_zero) // axis.stride
+        if first <= last:
+            ends += [first, last]
+    return range(min(ends, default=0), max(ends, default=-1) + 1)

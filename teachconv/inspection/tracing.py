@@ -85,6 +85,7 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     """
     if op not in nn_ops.RESOLVERS:
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
+    nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
     start = time.perf_counter()
     with record.recording() as stages:
         result = op(*args, **kwargs)

@@ -20,7 +20,7 @@ from ..arguments import as_array, integer
 from ..data.seeded import make_array
 from ..devices import contiguous
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..inspection.pictures import padding_picture
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .source_text import filter_permutation, here, write
@@ -75,11 +75,12 @@ def _bind(
     if entry is None:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
         raise ArgumentTypeError(f"function must be one of {known}; got {function!r}")
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound = nn_ops.bind(function, args, kwargs)
     bound.apply_defaults()
-    arguments = dict(bound.arguments)
-    for option in ("backend", "algorithm", "precision", "out", "name"):
-        arguments.pop(option, None)
+    unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
+    nn_ops.refuse(bound.arguments, "the translation of a call", **unused)
+    arguments = nn_ops.without_options(bound.arguments)
+    arguments.pop("name", None)
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks
         arguments[operand.name] = _shape(arguments[operand.name], operand.name, ranks, operand.axes)
@@ -274,7 +275,8 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
     ((3, 2, 0, 1), True)
     """
     if to not in TARGETS:
-        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}")
+        near = suggestion(to, TARGETS)
+        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
     source, given = _bind(function, args, arguments)
     target = target_call(source, to)
     possible = not target.why_not
@@ -378,7 +380,8 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
     """
     for name, value in (("from_", from_), ("to", to)):
         if value not in _FILTERS:
-            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}")
+            near = suggestion(value, _FILTERS)
+            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
         if value == "tensorflow_depthwise" and transposed:
             raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
     groups = count(groups, "groups")

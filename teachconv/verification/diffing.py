@@ -8,15 +8,15 @@ before a bare shift.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .. import backends as backend_table
 from .. import dispatch, nn_ops, tables
+from ..backends import Algorithm
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
@@ -66,13 +66,13 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
-    _explain: Callable[[Cell], Explanation] | None = field(default=None, repr=False)
+    _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
 
     @property
     def explanation(self) -> Explanation | None:
         """The first bad cell explained, else the worst: every product that it should be the sum of."""
         cell = self.first_bad or self.worst
-        return None if cell is None or self._explain is None else self._explain(cell)
+        return None if cell is None or self._explain is None else self._explain(at=cell)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,23 +124,27 @@ def diff(
     op: Callable[..., Any],
     *args: Any,
     backends: Iterable[Any] | None = None,
-    against: Mapping[str, Any] | None = None,
+    against: Any = None,
     **kwargs: Any,
 ) -> DiffReport:
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv.
+        op: any op of teachconv. With ``algorithm`` there are rows of that algorithm only, with
+            ``precision="strict"`` only those of algorithms that satisfy it.
         *args: the op's positional arguments.
-        backends: names, or modules that implement the contract of `teachconv.backends`; None for every
-            backend that can run here. There is one row for each algorithm that fits the call.
-        against: arrays by name, such as {"my port": y}: the output of another framework in the layout
-            that the op returns. Judged by the bound of direct summation.
+        backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
+            for every backend that can run here. There is one row for each algorithm that fits the call.
+        against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
+            layout that the op returns. Judged by the bound of direct summation.
         **kwargs: the op's keyword arguments.
 
     Returns:
         A `DiffReport`: ``.passed`` and ``.rows``. A wrong result is a failed row with a diagnosis, never
         an exception.
+
+    Raises:
+        TypeError: for ``backend`` and ``out``, which a comparison does not use.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -151,17 +155,23 @@ def diff(
     (False, 'flipped_filter')
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.call_of(op, args, kwargs)
-
-    def explain_cell(cell: Cell) -> Explanation:
-        return explain(op, *args, at=cell, **kwargs)
-
+    call, options = nn_ops.call_of(op, args, kwargs)
+    nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
+    found = dispatch.find_backends(backends)
+    tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = Truth(call, want, explain_cell)
-    rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
-    for name, array in dict(against or {}).items():
+    truth = Truth(call, want, partial(explain, op, *args, **nn_ops.without_options(kwargs)))
+    rows: list[DiffRow] = []
+    for name, module in found:
+        algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
+        rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
+    if against is None:
+        against = {}
+    elif not isinstance(against, Mapping):
+        against = {"against": against}
+    for name, array in against.items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
     return DiffReport(call.title or call.op.name, tuple(rows), seconds)
 
@@ -185,14 +195,15 @@ def check_cases(
 class Truth:
     """The reference's result of one call, and what it takes to judge another result by it.
 
+
     Args:
         call: the call.
         want: the reference's result, as a backend returns it.
-        explain_cell: explains one cell of the result, or None where nobody asks.
+        explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
     """
 
     def __init__(
-        self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation] | None = None
+        self, call: Call, want: np.ndarray, explain_cell: Callable[..., Explanation] | None = None
     ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
         self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
@@ -258,19 +269,20 @@ class Truth:
         )
 
 
-def _backend_rows(name: str, module: Any, truth: Truth) -> Iterable[DiffRow]:
-    call, dtype = truth.call, truth.call.first.dtype.name
-    fitting = [a for a in module.ALGORITHMS if a.fits(call.kind, dtype, call.geometry)]
-    if not fitting:
-        yield DiffRow(name, "", True, note=f"has no {call.kind} for {dtype}")
-    for algorithm in fitting:
+def _backend_rows(
+    name: str, module: Any, algorithms: Sequence[Algorithm], truth: Truth, options: Mapping[str, Any]
+) -> Iterable[DiffRow]:
+    call, precision = truth.call, options.get("precision")
+    if not algorithms and options.get("algorithm") in (None, "auto"):
+        yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
+    for algorithm in algorithms:
         try:
             start = time.perf_counter()
-            result = dispatch.run_canonical(call, module, algorithm.name)
+            result = dispatch.run_canonical(call, module, algorithm.name, precision)
             seconds = time.perf_counter() - start
             if seconds < 1:  # the first run pays for imports and caches
                 start = time.perf_counter()
-                dispatch.run_canonical(call, module, algorithm.name)
+                dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = time.perf_counter() - start
             result = np.asarray(result)
         except ContractError as error:  # of a result of another size the diagnosis says more
@@ -286,16 +298,6 @@ def _backend_rows(name: str, module: Any, truth: Truth) -> Iterable[DiffRow]:
         if result.shape == call.backend_shape:
             result = call.to_caller(result)
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
-
-
-def _modules(backends: Iterable[Any] | None) -> list[tuple[str, Any]]:
-    if backends is None:
-        names = [name for name in backend_table.TABLE if name != "reference"]
-        return [(name, backend_table.get(name)) for name in names if not backend_table.why_not(name)]
-    if isinstance(backends, (str, ModuleType)):
-        backends = [backends]
-    found = [dispatch.find_backend(backend) for backend in backends]
-    return [(name.rpartition(".")[2], module) for name, module in found]
 
 
 def _their_array(array: Any, name: Any) -> np.ndarray:

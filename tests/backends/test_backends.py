@@ -1,5 +1,7 @@
 """One suite for every backend and algorithm: named cases, random shapes, unusual data, adjoint identity."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from helpers import backend_algorithms, only, problems
@@ -7,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv import arguments
+from teachconv.backends import TABLE
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
@@ -245,6 +249,48 @@ def test_conv_matrix_is_the_convolution(transposed, rng):
         tc.conv_matrix(w[:2], g)
     with pytest.raises(TypeError, match="geometry must come from"):
         tc.conv_matrix(w, "geometry")
+
+
+def peak_of(function):
+    """The most memory, in bytes, that Python and NumPy held during a call, beyond what they held before."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("channels", "filter_size", "dtype"), [(2, 3, "float32"), (1, 1, "float64"), (4, 1, "int32")]
+)
+def test_the_memory_that_a_sparse_matrix_takes_is_counted(channels, filter_size, dtype, monkeypatch):
+    """What is counted is what is used: the machine's memory is set to a little more, and to a little less."""
+    w = np.ones((filter_size, filter_size, channels, channels), dtype)
+    g = tc.conv2d_geometry((1, 200, 200, channels), w.shape, padding="SAME")
+    tc.conv_matrix(w[:1, :1, :1, :1], tc.conv2d_geometry((1, 1, 1, 1), (1, 1, 1, 1)))  # imports
+    peak = peak_of(lambda: tc.conv_matrix(w, g))
+    monkeypatch.setattr(arguments, "_physical_memory", lambda: int(1.05 * peak))
+    tc.conv_matrix(w, g)
+    monkeypatch.setattr(arguments, "_physical_memory", lambda: int(0.95 * peak))
+    with pytest.raises(MemoryError, match=r"building the sparse matrix of shape \[.*entries needs"):
+        tc.conv_matrix(w, g)
+
+
+def test_a_sparse_matrix_too_large_is_refused_before_anything_is_allocated(monkeypatch):
+    monkeypatch.setattr(arguments, "_physical_memory", lambda: 16 << 30)
+    w = np.ones((3, 3, 2, 2), "float32")
+    g = tc.conv2d_geometry((1, 5000, 5000, 2), w.shape, padding="SAME")
+
+    def refused():
+        with pytest.raises(MemoryError, match="needs 16.9 GiB; this machine has 16 GiB"):
+            tc.conv_matrix(w, g)
+
+    assert peak_of(refused) < 32 << 20
+    monkeypatch.setattr(arguments, "_physical_memory", lambda: 1 << 20)
+    x, dy = np.ones((1, 100, 100, 2), "float32"), np.ones((1, 100, 100, 2), "float32")
+    with pytest.raises(MemoryError, match="building the sparse matrix"):
+        tc.conv2d_backprop_filter(x, w.shape, dy, 1, "SAME", backend="scipy", algorithm="sparse")
 
 
 def test_judge_fails_what_is_outside_the_bound():

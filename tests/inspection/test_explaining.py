@@ -1,5 +1,6 @@
 """Explanations match the reference's sum tap by tap, for every op and for input cells."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from xml.etree import ElementTree
 
@@ -202,3 +203,60 @@ def test_fractions_are_not_needed_for_the_sum():
         if (r * 2 - g.padding[0][0] + a, c * 2 - g.padding[1][0] + b) == (2, 3):
             exact += Fraction(float(dy[0, r, c, o])) * Fraction(float(w[a, b, 1, o]))
     assert explained.value == float(exact)
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+EMPTY_SUMS = {
+    "no input channels": lambda: tc.explain(tc.conv2d, ones(1, 4, 4, 0), ones(3, 3, 0, 2), at=(0, 0, 0, 0)),
+    "far in the padding": lambda: tc.explain(
+        tc.conv2d, ones(1, 4, 4, 1), ones(3, 3, 1, 2), padding=7, at=(0, 0, 0, 0)
+    ),
+    "transposed, no channels": lambda: tc.explain(
+        tc.conv2d_transpose, ones(1, 4, 4, 0), ones(3, 3, 2, 0), at=(0, 0, 0, 0)
+    ),
+    "in the stride's gap": lambda: tc.explain(
+        tc.conv2d_transpose, ones(1, 4, 4, 1), ones(1, 1, 2, 1), strides=3, at=(0, 1, 1, 0)
+    ),
+    "no output channels": lambda: tc.explain(
+        tc.conv2d_backprop_input, (1, 4, 4, 2), ones(1, 1, 2, 0), ones(1, 4, 4, 0), at=(0, 1, 1, 0)
+    ),
+    "no images": lambda: tc.explain(
+        tc.conv2d_backprop_filter, ones(0, 4, 4, 2), (1, 1, 2, 2), ones(0, 4, 4, 2), at=(0, 0, 1, 0)
+    ),
+    "depthwise, no images": lambda: tc.explain(
+        tc.depthwise_conv2d_backprop_filter, ones(0, 4, 4, 2), (1, 1, 2, 2), ones(0, 4, 4, 4), at=(0, 0, 1, 0)
+    ),
+    "a dialect's, no channels": lambda: tc.explain(
+        tc.dialects.torch.conv2d, ones(1, 0, 4, 4), ones(2, 0, 3, 3), at=(0, 0, 0, 0)
+    ),
+    "nothing fed": lambda: tc.explain(tc.conv2d, ones(1, 4, 4, 1), ones(1, 1, 1, 0), at_input=(0, 1, 1, 0)),
+    "nothing fed, transposed": lambda: tc.explain(
+        tc.conv2d_transpose, ones(1, 4, 4, 1), ones(1, 1, 0, 1), at_input=(0, 1, 1, 0)
+    ),
+    "nothing fed, depthwise": lambda: tc.explain(
+        tc.depthwise_conv2d, ones(1, 4, 4, 2), ones(1, 1, 2, 0), at_input=(0, 1, 1, 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_SUMS)
+def test_an_empty_sum_has_a_picture(name):
+    explanation = EMPTY_SUMS[name]()
+    assert explanation.inverse or explanation.value == 0
+    assert explanation.picture().startswith("<svg")
+    assert "<svg" in explanation._repr_html_()
+    if not explanation.inverse:
+        pytest.importorskip("matplotlib")
+        assert len(tc.plot.window(explanation).axes) == 3
+
+
+def test_several_threads_read_one_explanation():
+    x, w = np.ones((1, 9, 9, 64), np.float32), np.ones((5, 5, 64, 1), np.float32)
+    want = list(tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0)).taps)
+    taps = tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0)).taps
+    with ThreadPoolExecutor(8) as pool:
+        for got in pool.map(lambda _: list(taps), range(8)):
+            assert got == want

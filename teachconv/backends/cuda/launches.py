@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
 Argument: TypeAlias = "str | np.generic | None"
 
 BLOCK = 256  # threads of a block, in every launch
+_TILE = 256  # output rows or columns of a tile, at most
 MOST_BLOCKS = 1 << 20  # more would gain nothing, because every kernel loops with a step of the whole grid
 
 
@@ -203,5 +205,15 @@ def launch(kernel: Kernel, threads: int, *arguments: Argument | int, most: int |
 
 
 def problem(g: Conv2DGeometry) -> tuple[np.int32, ...]:
-    """Return a geometry as the 16 arguments from which the kernels make a ``Problem`` (common.cuh)."""
+    """Return a geometry as the 16 arguments from which the kernels make a ``Problem`` (common.cuh).
+
+    Raises ``ValueError`` if an index could exceed 32 bits, in which the kernels count.
+    """
+    for name, axis in (("rows", g.rows), ("columns", g.cols)):
+        # the last tile of a kernel may begin inside the output and end beyond it
+        span = (axis.out_size + _TILE) * axis.stride + axis.effective_filter + abs(axis.pad_before)
+        if span >= 2**31:
+            raise ArgumentError(
+                f"the cupy backend counts in 32 bits, and the taps span {span} {name}; use backend='cython'"
+            )
     return tuple(map(np.int32, g.integers))

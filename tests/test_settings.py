@@ -1,0 +1,167 @@
+"""The default backend: of the process by a plain call, of a block and its context alone by ``with``."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import settings
+
+X, W = np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1))
+
+
+def default():
+    """The backend that a call runs on where none is asked for."""
+    return tc.trace(tc.conv2d, X, W).backend
+
+
+@pytest.fixture(autouse=True)
+def before():
+    """The default that there was, which every test leaves as it was."""
+    plain = settings._plain_calls
+    yield default()
+    settings._plain_calls = plain
+
+
+def in_a_thread(function):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_a_plain_call_sets_the_default_of_the_process(before):
+    tc.use_backend("numpy")
+    assert (default(), in_a_thread(default)) == ("numpy", "numpy")
+    in_a_thread(lambda: tc.use_backend("scipy"))
+    assert (default(), in_a_thread(default)) == ("scipy", "scipy")
+    tc.use_backend(None)
+    assert default() == before
+
+
+def test_a_block_sets_the_default_of_its_context_alone(before):
+    with tc.use_backend("reference"):
+        assert (default(), in_a_thread(default)) == ("reference", before)
+        with tc.use_backend("numpy"):
+            assert default() == "numpy"
+            with tc.use_backend(None):
+                assert default() == before
+            assert default() == "numpy"
+        assert default() == "reference"
+    assert default() == before
+    with pytest.raises(ZeroDivisionError), tc.use_backend("reference"):
+        raise ZeroDivisionError
+    assert default() == before
+
+
+def test_a_plain_call_in_a_block_is_seen_after_it():
+    with tc.use_backend("reference"):
+        tc.use_backend("numpy")
+        assert (default(), in_a_thread(default)) == ("reference", "numpy")
+    assert default() == "numpy"
+
+
+def test_one_instance_serves_several_blocks(before):
+    block = tc.use_backend("reference")
+    assert default() == "reference"  # so far it is a plain call
+    for _ in range(3):
+        with block:
+            assert default() == "reference"
+            with tc.use_backend("numpy"), block, block:
+                assert default() == "reference"
+            assert default() == "reference"
+        assert default() == before
+    inside = []
+    threads = [threading.Thread(target=lambda: inside.append(run_in(block))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert inside == ["reference"] * 4
+    assert default() == before
+
+
+def run_in(block):
+    with block:
+        return default()
+
+
+def test_interleaved_instances_leave_nothing_behind(before):
+    """The order that two threads may come in: made, made, entered, entered, left, left."""
+    first, second = tc.use_backend("numpy"), tc.use_backend("reference")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert default() == "reference"
+    second.__exit__(None, None, None)
+    assert default() == before
+    assert in_a_thread(default) == before
+
+
+def test_interleaved_threads_leave_nothing_behind(before):
+    both_in, one_out = threading.Barrier(2), threading.Event()
+    seen = {}
+
+    def work(name, waits):
+        with tc.use_backend(name):
+            both_in.wait(10)
+            seen[name] = default()
+            if waits:
+                one_out.wait(10)
+                seen[name] = default()
+        one_out.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, ["numpy", "reference"], [False, True]))
+    assert seen == {"numpy": "numpy", "reference": "reference"}
+    assert (default(), in_a_thread(default)) == (before, before)
+
+
+def test_tasks_of_asyncio_have_a_default_each(before):
+    async def work(name):
+        with tc.use_backend(name):
+            await asyncio.sleep(0)
+            found = default()
+            await asyncio.sleep(0)
+            return found, default()
+
+    async def main():
+        return await asyncio.gather(*map(work, ("numpy", "reference", "scipy")))
+
+    assert asyncio.run(main()) == [(name, name) for name in ("numpy", "reference", "scipy")]
+    assert default() == before
+
+
+def test_a_generator_leaves_its_own_block(before):
+    def cells():
+        with tc.use_backend("numpy"):
+            yield default()
+            yield default()
+
+    generator = cells()
+    assert next(generator) == "numpy"
+    with tc.use_backend("reference"):
+        assert list(generator) == ["reference"]  # the block entered last
+        assert default() == "reference"  # the generator took its own block back, not this one
+    assert default() == before
+
+
+def test_plain_calls_do_not_add_up():
+    for _ in range(50):
+        tc.use_backend("numpy")
+    assert len(settings._plain_calls) <= 3
+    with pytest.raises(ValueError, match="backend must be one of reference"):
+        tc.use_backend("cudnn")
+    assert default() == "numpy"
+
+
+def test_a_graph_on_several_threads_runs_on_the_backend_of_the_block():
+    graph = tc.graph
+    with graph.Graph().as_default(), graph.Session() as session:
+        x = graph.placeholder("float32", X.shape)
+        convolved = [graph.nn.conv2d(x, graph.constant(np.float32(W * k)), 1, "SAME") for k in range(1, 4)]
+        metadata = graph.RunMetadata()
+        with tc.use_backend("reference"):
+            session.run(convolved, {x: X}, run_metadata=metadata)
+    assert [node.backend for node in metadata.nodes if node.op == "Conv2D"] == ["reference"] * 3
