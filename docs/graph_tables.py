@@ -1,6 +1,6 @@
 """Writes docs/graph_tables.inc: what the page graph.md shows of TensorFlow's runs and of ours.
 
-    python docs/graph_tables.py            (tests/test_graph_tensorflow.py fails when the file is old)
+    python docs/graph_tables.py            (tests/graph/test_tensorflow.py fails when the file is old)
 
 TensorFlow's side is tests/recorded/tensorflow_graph.json; ours is run here and now.
 """

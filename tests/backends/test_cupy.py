@@ -13,6 +13,7 @@ from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import sources
 from teachconv.data.seeded import make_array
 from teachconv.verification.cases import CASES
+from teachconv.verification.diffing import check_cases
 
 SOME = CASES[::9]
 
@@ -47,7 +48,7 @@ def notes(trace):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64"])
 def test_cases_keep_their_bounds(cupy, dtype):
     """Host arrays in and out; on a GPU test_backends.py runs the whole table besides."""
-    rows = tc.diffing.check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)
+    rows = check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)
     assert len(rows) >= 20
     assert not [row for row in rows if not row.passed]
 

@@ -166,7 +166,7 @@ def test_a_failed_call_changes_no_variable():
 
     spec = tg.TensorSpec([None, None], "float32")
     concrete = fails.get_concrete_function(spec, spec)
-    with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_graph_function.py:"):
+    with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_function.py:"):
         concrete(np.ones((2, 3)), np.ones((2, 3)))
     assert v.numpy() == 1
     concrete(np.ones((2, 3)), np.ones((3, 2)))

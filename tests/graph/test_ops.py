@@ -169,7 +169,7 @@ def test_conv2d_transpose_is_conv2d_backprop_input(rng):
     with tg.Session(graph) as session:
         got = session.run(y, {unknown: x, sizes: [1, 7, 8, 3]})
         assert np.array_equal(got, tc.conv2d_transpose(x, w, (1, 7, 8, 3), 2))
-        with pytest.raises(tg.InvalidArgumentError, match="node 'conv2d_transpose_1' .*test_graph_ops.py:"):
+        with pytest.raises(tg.InvalidArgumentError, match="node 'conv2d_transpose_1' .*test_ops.py:"):
             session.run(y, {unknown: x, sizes: [1, 6, 8, 3]})
 
 
