@@ -291,6 +291,7 @@ def sanitized(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_no_access_out_of_bounds():
     done = sanitized()
     assert done.returncode == 0, done.stderr[-3000:]
