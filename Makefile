@@ -1,5 +1,6 @@
 # make demo    set up and run the main job          make check   everything CI runs
 # make test    set up and run the tests             make docs    the pages, warnings as errors
+# make test-slow   the tests that take long by nature, which make test leaves out
 # PYTHON chooses the interpreter that .venv is made with; nothing else has to be installed by hand.
 # GPU chooses what the tests install of CUDA, from PyPI: gpu-cuda13 where there is a driver (gpu-cuda12 for an
 # older one), else cuda-compiler, which needs no GPU.
@@ -8,17 +9,22 @@ PYTHON ?= python3
 GPU ?= $(if $(shell command -v nvidia-smi 2>/dev/null),gpu-cuda13,cuda-compiler)
 VENV := .venv
 BIN := $(VENV)/bin
-# one stamp for the environment and one for the extension: an edited .pyx rebuilds only the extension
+# a stamp for each thing that is set up: make demo sets up the environment and the extension, make test more;
+# an edited .pyx rebuilds only the extension
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
 SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
 # the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# what an extra needs; the extension stays as it is, which a plain editable install would compile again
+INSTALL_EXTRA := TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
+# a worker for each core, one thread in each: tests about threads set their own numbers
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 # with a compiler at hand an extension that fails to build is an error; without one the install is pure
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-peers check lint types docs wheel-check sanitize valgrind clean
+.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize valgrind clean
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -28,19 +34,19 @@ $(ENVIRONMENT): pyproject.toml
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
 	rm -f teachconv/_kernels*.so  # a build that fails must not leave the last one in place
-	$(INSTALL) --no-build-isolation -e ".[test]"
+	$(INSTALL) --no-build-isolation -e ".[pretty]"
+	touch $@
+
+$(VENV)/.test: $(EXTENSION)
+	$(INSTALL_EXTRA) ".[test,$(GPU)]"
 	touch $@
 
 $(VENV)/.dev: $(EXTENSION)
-	$(INSTALL) --no-build-isolation -e ".[dev]"
+	$(INSTALL_EXTRA) ".[dev]"
 	touch $@
 
 $(VENV)/.peers: $(EXTENSION)
-	$(INSTALL) --no-build-isolation -e ".[test,peers]"
-	touch $@
-
-$(VENV)/.gpu: $(EXTENSION)
-	$(INSTALL) --no-build-isolation -e ".[$(GPU)]"
+	$(INSTALL_EXTRA) ".[test,peers]"
 	touch $@
 
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
@@ -50,8 +56,12 @@ $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
 
-test: $(EXTENSION) $(VENV)/.gpu $(VENV)/.system
-	$(BIN)/python -m pytest
+test: $(VENV)/.test $(VENV)/.system
+	$(PYTEST) -m "not slow"
+
+# what takes long by nature: every variant of the GPU's kernels compiled, and run under AddressSanitizer
+test-slow: $(VENV)/.test $(VENV)/.system
+	$(PYTEST) -m slow
 
 test-peers: $(VENV)/.peers
 	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py
@@ -83,7 +93,7 @@ valgrind: $(EXTENSION)
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test docs wheel-check
+check: lint types test test-slow docs wheel-check
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
