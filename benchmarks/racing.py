@@ -175,7 +175,7 @@ class Truth:
         self.want = self._run(problem, wide)
         self.abs_sum = self._run(problem, {name: np.abs(array) for name, array in wide.items()})
         op, args, options = problem.call(wide)
-        self.terms = nn_ops.resolve(op, args, options)[0].terms
+        self.terms = nn_ops.call_of(op, args, options)[0].terms
         self.abs_sum *= 1 + bounds.gamma(self.terms, float_format("float64").unit_roundoff)
 
     @staticmethod

@@ -10,111 +10,92 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
-from .backends import Algorithm, result_shape
+from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device
 from .errors import ArgumentError, ArgumentTypeError
 from .geometry import Conv2DGeometry
+from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
-__all__ = ["Call", "CellNames", "check_algorithm", "find_backend", "run", "run_canonical"]
-
-
-class CellNames(Protocol):
-    """How a dialect numbers the cells of its own arrays, whatever the canonical layout is.
-
-    ``role`` is "first", "second" or "result": the array of a `Call` that the cell belongs to. A cell
-    of the padding has a name too.
-    """
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether there are canonical cells of the first array that no cell of the dialect's is."""
-
-    def name(self, role: str, cell: Shape) -> Shape | None:
-        """Return a canonical cell as the dialect numbers it; None where no cell of its arrays is."""
-
-    def find(self, role: str, cell: Shape) -> Shape:
-        """Return the canonical cell: `name`, read backwards."""
-
-    def layout(self, role: str) -> str:
-        """Return the letters of the dialect's axes, such as "NCHW"."""
-
-    def shape(self, role: str) -> Shape:
-        """Return the shape of the dialect's array."""
+__all__ = ["Call", "check_algorithm", "find_backend", "run", "run_canonical"]
 
 
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
 class Call:
     """One call of an op, resolved: what a backend is given, and how its result goes back.
 
-    ``kind`` is the backend function, ``first`` and ``second`` its arrays in canonical layout (NHWC,
-    HWIO), ``result_shape`` and ``data_format`` the caller's. ``data_format`` is "HWIO" for a filter
-    gradient; a depthwise filter is [filter_rows, filter_cols, in_channels, channel_multiplier].
-    ``packed`` is what a plan's backend made of ``second`` to stand for it, or None. A dialect's call has
-    its own ``title`` and ``names`` of cells, and may have any order of the four letters as
-    ``data_format``.
+    Attributes:
+        op: the op, and with it the kind of call: which role each array has.
+        first: the backend function's first array, NHWC.
+        second: its second array, HWIO for filters, NHWC for a gradient.
+        geometry: the convolution as integers.
+        result_shape: the shape of the result as the caller has it.
+        layout: the letters of the result's axes as the caller has them; "HWIO" for a filter gradient. A
+            dialect may have them in any order. A depthwise filter is reshaped to ``result_shape``.
+        bias: [out_channels], or None.
+        packed: what a plan's backend made of ``second`` to stand for it, or None.
+        title: what a dialect calls the op, or "".
+        names: how the caller numbers cells, where that is another way than NHWC and HWIO, or None.
     """
 
-    op: str
-    kind: str
+    op: Op
     first: np.ndarray
     second: np.ndarray
     geometry: Conv2DGeometry
     result_shape: Shape
-    data_format: str
+    layout: str
     bias: np.ndarray | None = None
     packed: Any = None
     title: str = ""
     names: CellNames | None = None
 
-    def restore(self, result: np.ndarray) -> np.ndarray:
-        """Turn a canonical result into the caller's layout."""
-        order = axis_order(self.data_format)
-        if order != _UNCHANGED or not result.flags.c_contiguous:
-            result = contiguous(result.transpose(order))
-        return result if result.shape == self.result_shape else result.reshape(self.result_shape)
+    @property
+    def kind(self) -> Kind:
+        """Which of the three arrays is computed: the backend function."""
+        return self.op.kind
 
-    def canonical(self, result: np.ndarray) -> np.ndarray:
-        """Turn an array in the caller's layout into the canonical one: `restore`, read backwards."""
-        order, shape = axis_order(self.data_format), self.canonical_shape
-        if order == _UNCHANGED:
-            return result.reshape(shape)
-        return result.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
-
-    def cells(self, result: np.ndarray) -> np.ndarray:
-        """View a result in cell order: NHWC, HWIO; a depthwise filter as the caller has it."""
-        return result if axis_order(self.data_format) == _UNCHANGED else self.canonical(result)
-
-    def name(self, role: str, cell: Shape) -> Shape | None:
-        """Return a cell of the first or second array, or of the result, as the caller numbers it."""
-        return cell if self.names is None else self.names.name(role, cell)
-
-    def from_cells(self, cells: np.ndarray) -> np.ndarray:
-        """View an array in cell order in the caller's layout: `cells`, read backwards."""
-        return cells.transpose(axis_order(self.data_format))
+    @property
+    def backend_shape(self) -> Shape:
+        """Shape of the result as a backend returns it: NHWC, or HWIO for a filter gradient."""
+        return self.geometry.shape_of(self.op.kind.result)
 
     @property
     def terms(self) -> int:
         """How many terms the longest sum of a cell has, the bias counted."""
-        g = self.geometry
-        taps = g.rows.filter_size * g.cols.filter_size
-        if self.kind == "conv2d":
-            count = taps * g.filters_shape[2]
-        elif self.kind == "conv2d_backprop_input":
-            count = taps * g.out_channels // g.groups
-        else:
-            count = g.batch * g.rows.out_size * g.cols.out_size
-        return max(1, count + (self.bias is not None))
+        return max(1, self.geometry.terms_of(self.op.kind.result) + (self.bias is not None))
 
-    @property
-    def canonical_shape(self) -> Shape:
-        """Shape of the result in canonical layout."""
-        return result_shape(self.kind, self.geometry)
+    def to_caller(self, result: np.ndarray) -> np.ndarray:
+        """Turn a backend's result into the caller's layout."""
+        order = axis_order(self.layout)
+        if order != _UNCHANGED or not result.flags.c_contiguous:
+            result = contiguous(result.transpose(order))
+        return result if result.shape == self.result_shape else result.reshape(self.result_shape)
+
+    def from_caller(self, result: np.ndarray) -> np.ndarray:
+        """Turn an array in the caller's layout into a backend's: the inverse of `to_caller`."""
+        order, shape = axis_order(self.layout), self.backend_shape
+        if order == _UNCHANGED:
+            return result.reshape(shape)
+        return result.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+
+    def name(self, role: str, cell: Shape) -> Shape | None:
+        """Return a cell of the array of one role as the caller numbers it."""
+        return cell if self.names is None else self.names.name(role, cell)
+
+    def find(self, role: str, cell: Shape) -> Shape:
+        """Return the backend's cell: the inverse of `name`."""
+        return cell if self.names is None else self.names.find(role, cell)
+
+    def cells_of(self, role: str) -> tuple[Shape, str]:
+        """Return shape and axis letters by which the caller numbers the cells of one role."""
+        if self.names is None:
+            return self.geometry.shape_of(role), LAYOUTS[role]
+        return self.names.shape(role), self.names.layout(role)
 
 
 _UNCHANGED = (0, 1, 2, 3)
@@ -129,12 +110,13 @@ def run(
 ) -> np.ndarray:
     """Run a resolved call on a backend and return the result in the caller's layout."""
     if out is None:
-        return call.restore(run_canonical(call, backend, algorithm, precision))
+        return call.to_caller(run_canonical(call, backend, algorithm, precision))
     _check_out(out, call)
-    if call.op == "depthwise_conv2d_backprop_filter":  # its axes split and join: no view does that
-        out[...] = call.restore(run_canonical(call, backend, algorithm, precision))
-    else:
-        run_canonical(call, backend, algorithm, precision, call.canonical(out))
+    target = call.from_caller(out)
+    if array_module(out).may_share_memory(target, out):
+        run_canonical(call, backend, algorithm, precision, target)
+    else:  # axes that join were not next to each other in memory: no view does that
+        out[...] = call.to_caller(run_canonical(call, backend, algorithm, precision))
     return out
 
 
@@ -152,7 +134,7 @@ def run_canonical(
     """
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend, call.first)
-        dtype, shape = call.first.dtype, call.canonical_shape
+        dtype, shape = call.first.dtype, call.backend_shape
         try:
             algorithm = _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
         except TypeError:  # of something that cannot be hashed: said once more, by name
@@ -175,7 +157,7 @@ def run_canonical(
         options["activation"] = activation
     with record.stage(f"{name}.{call.kind}") as stage:
         second = call.second if call.packed is None else call.packed
-        result = getattr(module, call.kind)(call.first, second, call.geometry, **options)
+        result = getattr(module, call.kind.name)(call.first, second, call.geometry, **options)
         stage.arrays(result=result)
     return result
 
@@ -184,7 +166,7 @@ def run_canonical(
 def _checked(
     name: str,
     module: ModuleType,
-    kind: str,
+    kind: Kind,
     dtype: np.dtype[Any],
     algorithm: Any,
     precision: Any,
@@ -218,7 +200,7 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
         backend = settings.default_backend() or _best_backend()
     if isinstance(backend, str):
         return backend, backends.get(backend)
-    missing = [part for part in (*backends.KINDS, "ALGORITHMS") if not hasattr(backend, part)]
+    missing = [part for part in (*map(str, KINDS), "ALGORITHMS") if not hasattr(backend, part)]
     if missing:
         raise ArgumentError(
             f"backend must be one of {', '.join(backends.TABLE)}, or a module with {', '.join(missing)}; "
@@ -237,7 +219,7 @@ def _best_backend() -> str:
 
 
 def check_algorithm(
-    name: str, module: ModuleType, kind: str, dtype: np.dtype[Any], algorithm: Any, precision: Any
+    name: str, module: ModuleType, kind: Kind, dtype: np.dtype[Any], algorithm: Any, precision: Any
 ) -> Algorithm | None:
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS

@@ -18,6 +18,7 @@ __all__ = [
     "float_format",
     "is_integer",
     "to_dtype",
+    "wrap",
 ]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -53,6 +54,23 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "i"
 
 
+def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:
+    """Wrap a Python integer, or an object array of them, around as an integer type does.
+
+    Args:
+        numbers: of any size.
+        dtype: int32 or int64.
+
+    Returns:
+        The numbers that are equal modulo 2^32 or 2^64, and that the type can hold.
+
+    >>> wrap(2**31, np.dtype("int32"))
+    -2147483648
+    """
+    half = 1 << (8 * dtype.itemsize - 1)
+    return (numbers + half) % (2 * half) - half
+
+
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
     """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
@@ -70,6 +88,28 @@ class FloatFormat:
     def smallest_subnormal(self) -> float:
         """The smallest positive number."""
         return 2.0**self.smallest_exponent
+
+    def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Round doubles to this format, half to even, and say which of them are midpoints.
+
+        The significand is rounded, since NumPy's and ml_dtypes' casts to bfloat16 round to float32 first.
+
+        Args:
+            doubles: float64, of any shape.
+
+        Returns:
+            The rounded numbers as float64, and whether each double lies in the middle of two neighbours.
+
+        >>> [numbers.tolist() for numbers in float_format("bfloat16").round(np.array([257.0, 258.0, 259.5]))]
+        [[256.0, 258.0, 260.0], [True, False, False]]
+        """
+        with np.errstate(all="ignore"):
+            last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
+            units = np.ldexp(doubles, -last_bit)  # exact: the number in units of the last place
+            nearest = np.rint(units)
+            rounded = np.ldexp(nearest, last_bit)
+            rounded = np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, doubles), rounded)
+            return rounded, np.abs(units - nearest) == 0.5
 
 
 _FORMATS = {

@@ -77,6 +77,10 @@ class AxisGeometry:
         """F = (o - 1)·s + ek: how many consecutive indices the taps of all outputs span."""
         return (self.out_size - 1) * self.stride + self.effective_filter
 
+    def size_of(self, role: str) -> int:
+        """The length of this axis in the array of one role: "input", "filters" or "output"."""
+        return {"input": self.in_size, "filters": self.filter_size, "output": self.out_size}[role]
+
     def in_index(self, out_index: int, tap: int) -> int:
         """The index law. The result may lie in the padding: below 0, or at in_size and beyond.
 
@@ -359,6 +363,32 @@ class Conv2DGeometry(_Shared):
     def output_shape(self) -> Shape:
         """Shape of the output in ``data_format`` order."""
         return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
+
+    def shape_of(self, role: str) -> Shape:
+        """Shape of the array of one role: "input", "filters" or "output".
+
+        >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4)).shape_of("output")
+        (1, 3, 5, 4)
+        """
+        return self._shapes[role]
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        return {"input": self.input_shape, "filters": self.filters_shape, "output": self.output_shape}
+
+    def terms_of(self, role: str) -> int:
+        """How many triples of the index law the busiest cell of one role belongs to: the terms of its sum.
+
+        >>> g = conv2d_geometry((2, 5, 6, 2), (3, 2, 2, 4))
+        >>> [g.terms_of(role) for role in ("input", "filters", "output")]
+        [24, 30, 12]
+        """
+        taps = self.rows.filter_size * self.cols.filter_size
+        return {
+            "input": taps * self.out_channels // self.groups,
+            "filters": self.batch * self.rows.out_size * self.cols.out_size,
+            "output": taps * self.filters_shape[2],
+        }[role]
 
     @cached_property
     def has_padding(self) -> bool:

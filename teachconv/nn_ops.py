@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from .devices import check_same_place
 from .dispatch import Call, run
 from .errors import ArgumentError, ArgumentTypeError
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
+from .kinds import OPS, DepthwiseCells
 
 __all__ = [
     "conv2d",
@@ -117,7 +119,7 @@ def _conv2d_call(
         stage.arrays(input=x, filters=w)
     geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
     bias = _bias(bias, geometry.out_channels, x)
-    return Call("conv2d", "conv2d", x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
+    return Call(OPS["conv2d"], x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
 
 
 def depthwise_conv2d(
@@ -164,7 +166,9 @@ def _depthwise_call(
     geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
     bias = _bias(bias, geometry.out_channels, x)
     shape = _shape_in(geometry.output_shape, layout)
-    return Call("depthwise_conv2d", "conv2d", x, w, geometry, shape, layout, bias)
+    return Call(
+        OPS["depthwise_conv2d"], x, w, geometry, shape, layout, bias, names=_depthwise_cells(geometry)
+    )
 
 
 def conv2d_transpose(
@@ -256,7 +260,7 @@ def _transpose_call(
         stage.say("{}", Conv2DTransposeGeometry(geometry))
     bias = _bias(bias, geometry.in_channels, dy)
     shape = _shape_in(geometry.input_shape, layout)
-    return Call("conv2d_transpose", "conv2d_backprop_input", dy, w, geometry, shape, layout, bias)
+    return Call(OPS["conv2d_transpose"], dy, w, geometry, shape, layout, bias)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -348,9 +352,10 @@ def _backprop_input_call(
         stage.arrays(filters=w, out_backprop=dy)
     geometry = _geometry(sizes, w.shape, strides, padding, layout, dilations)
     _check_out_backprop(dy, geometry, layout)
-    op = "depthwise_conv2d_backprop_input" if depthwise else "conv2d_backprop_input"
+    op = OPS["depthwise_conv2d_backprop_input" if depthwise else "conv2d_backprop_input"]
     shape = _shape_in(geometry.input_shape, layout)
-    return Call(op, "conv2d_backprop_input", dy, w, geometry, shape, layout)
+    names = _depthwise_cells(geometry) if depthwise else None
+    return Call(op, dy, w, geometry, shape, layout, names=names)
 
 
 def conv2d_backprop_filter(
@@ -438,8 +443,8 @@ def _backprop_filter_call(
         stage.arrays(input=x, out_backprop=dy)
     geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations)
     _check_out_backprop(dy, geometry, layout)
-    op = "depthwise_conv2d_backprop_filter" if depthwise else "conv2d_backprop_filter"
-    return Call(op, "conv2d_backprop_filter", x, dy, geometry, shape, "HWIO")
+    op = OPS["depthwise_conv2d_backprop_filter" if depthwise else "conv2d_backprop_filter"]
+    return Call(op, x, dy, geometry, shape, "HWIO", names=_depthwise_cells(geometry) if depthwise else None)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -485,7 +490,7 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
 # ---------------------------------------------------------------------------------------------
 
 
-def resolve(
+def call_of(
     op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Call, dict[str, Any]]:
     """Return the `Call` that ``op(*args, **kwargs)`` would run, and its options (backend and so on).
@@ -521,6 +526,14 @@ RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
     conv2d_backprop_filter: lambda **a: _backprop_filter_call(**a, depthwise=False),
     depthwise_conv2d_backprop_input: lambda **a: _backprop_input_call(**a, depthwise=True),
     depthwise_conv2d_backprop_filter: lambda **a: _backprop_filter_call(**a, depthwise=True),
+}
+
+# of each gradient the op that it is the gradient of
+FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
+    conv2d_backprop_input: conv2d,
+    conv2d_backprop_filter: conv2d,
+    depthwise_conv2d_backprop_input: depthwise_conv2d,
+    depthwise_conv2d_backprop_filter: depthwise_conv2d,
 }
 
 
@@ -568,6 +581,16 @@ def _grouped_shape(shape: Shape, in_channels: int) -> Shape:
             f"in_channels = {in_channels}; got {list(shape)}"
         )
     return rows, cols, min(1, channels), channels * multiplier
+
+
+@lru_cache(maxsize=1024)
+def _depthwise_cells(geometry: Conv2DGeometry) -> DepthwiseCells:
+    """How the caller of a depthwise op numbers cells."""
+    rows, cols, depth, outs = geometry.filters_shape
+    filters = rows, cols, geometry.groups if depth else 0, outs // geometry.groups
+    return DepthwiseCells(
+        {"input": geometry.input_shape, "filters": filters, "output": geometry.output_shape}
+    )
 
 
 def _geometry(

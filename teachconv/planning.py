@@ -39,7 +39,7 @@ class Plan:
         self._packed: Any = None
         self.nbytes = 0
         packer = getattr(self._module, "pack", None)
-        if packer is not None and call.second.size and 0 not in call.canonical_shape:
+        if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
                 self._packed = packer(
                     call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
@@ -52,7 +52,7 @@ class Plan:
         x = as_array(input, "input")
         expected = self._call.first
         check_same_place(x, "input", self._call.second, "filters")
-        x = x.transpose(0, 2, 3, 1) if self._call.data_format == "NCHW" else x
+        x = x.transpose(0, 2, 3, 1) if self._call.layout == "NCHW" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             theirs = f"{list(input.shape if is_on_device(x) else np.asarray(input).shape)} {x.dtype}"
             raise ArgumentError(
@@ -69,11 +69,7 @@ class Plan:
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape
-        return (
-            (batch, channels, rows, cols)
-            if self._call.data_format == "NCHW"
-            else (batch, rows, cols, channels)
-        )
+        return (batch, channels, rows, cols) if self._call.layout == "NCHW" else (batch, rows, cols, channels)
 
     def __repr__(self) -> str:
         return (
@@ -117,11 +113,11 @@ def plan(
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
     w = as_array(filters, "filters")
     shape = normalize_shape(input_shape, "input_shape")
-    if op in _INPUT_GRADIENTS:
+    if op in nn_ops.FORWARD_OF:
         shape_of_dy = _output_shape(op, shape, w, kwargs)
-        call, _ = nn_ops.resolve(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
+        call, _ = nn_ops.call_of(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
     else:
-        call, _ = nn_ops.resolve(op, (_blank(shape, w), w), kwargs)
+        call, _ = nn_ops.call_of(op, (_blank(shape, w), w), kwargs)
     return Plan(call, backend, algorithm, precision)
 
 
@@ -134,6 +130,5 @@ def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:
 def _output_shape(
     op: Any, input_shape: Sequence[int], w: np.ndarray, kwargs: dict[str, Any]
 ) -> Sequence[int]:
-    forward = nn_ops.conv2d if op is nn_ops.conv2d_backprop_input else nn_ops.depthwise_conv2d
-    call, _ = nn_ops.resolve(forward, (_blank(input_shape, w), w), kwargs)
+    call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], (_blank(input_shape, w), w), kwargs)
     return call.result_shape

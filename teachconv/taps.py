@@ -6,25 +6,36 @@ them, so that an explanation cannot disagree with the computation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
-from .geometry import AxisGeometry
+import numpy as np
+
+from .geometry import AxisGeometry, Conv2DGeometry
 
 __all__ = [
     "AxisTap",
     "Reach",
+    "SameTaps",
+    "Triple",
     "Window",
+    "by_taps",
     "gather",
     "gather_all",
     "overlap",
     "scatter",
     "scatter_all",
+    "sum_all",
     "triples",
+    "triples_of",
     "window",
 ]
+
+
+Cell = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,94 @@ def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
         if gap == 0:
             taps.append(AxisTap(out_index, tap, in_index, not 0 <= out_index < axis.out_size))
     return taps
+
+
+def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
+    """Return every output index that one tap belongs to, with the input index that it meets there.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
+    >>> [(t.out_index, t.in_index, t.in_padding) for t in sum_all(rows, 0)]
+    [(0, -1, True), (1, 1, False), (2, 3, False)]
+    """
+    taps = []
+    for out_index in range(axis.out_size):
+        in_index = axis.in_index(out_index, tap)
+        taps.append(AxisTap(out_index, tap, in_index, not 0 <= in_index < axis.in_size))
+    return taps
+
+
+# ---------------------------------------------------------------------------------------------
+# Rows, columns and channels together
+# ---------------------------------------------------------------------------------------------
+
+
+class Triple(NamedTuple):
+    """One product of the law: an input cell, a filter cell and an output cell, by their roles.
+
+    ``in_padding`` says that there is no value at the cell of the other side: nothing is multiplied.
+    """
+
+    in_padding: bool
+    cells: Mapping[str, Cell]
+
+
+def triples_of(
+    geometry: Conv2DGeometry, role: str, cell: Cell, *, inside: bool = False
+) -> tuple[int, Callable[[], Iterator[Triple]]]:
+    """Return every product that one cell of one array belongs to: how many, and a way to go through them.
+
+    ``role`` is "input", "filters" or "output"; ``inside`` leaves out those in the padding. The order is
+    the reference's: images, rows, columns, channels.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
+    >>> count, go = triples_of(g, "output", (0, 0, 0, 0))
+    >>> [(t.cells["input"], t.cells["filters"], t.in_padding) for t in go()][:2]
+    [((0, 0, -1, 0), (0, 0, 0, 0), True), ((0, 0, 0, 0), (0, 1, 0, 0), False)]
+    """
+    images, row, col, channels = _AT[role](geometry, cell)
+    along = _ALONG[role]
+    rows, cols = along(geometry.rows, row), along(geometry.cols, col)
+    if inside:
+        rows, cols = ([tap for tap in taps if not tap.in_padding] for taps in (rows, cols))
+
+    def go() -> Iterator[Triple]:
+        for n, row, col, (channel, depth, out_channel) in product(images, rows, cols, channels):
+            cells = {
+                "input": (n, row.in_index, col.in_index, channel),
+                "filters": (row.tap, col.tap, depth, out_channel),
+                "output": (n, row.out_index, col.out_index, out_channel),
+            }
+            yield Triple(row.in_padding or col.in_padding, cells)
+
+    return len(images) * len(rows) * len(cols) * len(channels), go
+
+
+# A channel of a triple is (input channel, its depth in the filter, output channel).
+_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]  # images, row, column, channels
+
+
+def _at_input(g: Conv2DGeometry, cell: Cell) -> _Place:
+    n, row, col, channel = cell
+    outs, (group, depth) = g.out_channels // g.groups, divmod(channel, g.filters_shape[2])
+    return [n], row, col, [(channel, depth, group * outs + o) for o in range(outs)]
+
+
+def _at_filters(g: Conv2DGeometry, cell: Cell) -> _Place:
+    row, col, depth, out_channel = cell
+    group = out_channel // (g.out_channels // g.groups)
+    return range(g.batch), row, col, [(group * g.filters_shape[2] + depth, depth, out_channel)]
+
+
+def _at_output(g: Conv2DGeometry, cell: Cell) -> _Place:
+    n, row, col, out_channel = cell
+    depths, group = g.filters_shape[2], out_channel // (g.out_channels // g.groups)
+    return [n], row, col, [(group * depths + depth, depth, out_channel) for depth in range(depths)]
+
+
+_AT = {"input": _at_input, "filters": _at_filters, "output": _at_output}
+_ALONG = {"input": scatter_all, "filters": sum_all, "output": gather_all}
 
 
 class Reach(NamedTuple):
@@ -119,6 +218,45 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
     for out_index, reach in enumerate(gather(axis)):
         for tap, in_index in zip(*reach, strict=True):
             yield out_index, tap, in_index
+
+
+class SameTaps(NamedTuple):
+    """Indices of one axis that meet the same taps.
+
+    Attributes:
+        taps: [taps].
+        cells: [cells], the indices.
+        indices: [cells, taps], the index behind each tap of each cell.
+    """
+
+    taps: np.ndarray
+    cells: np.ndarray
+    indices: np.ndarray
+
+
+def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameTaps]:
+    """Yield the indices of one axis, those that meet the same taps together.
+
+    Args:
+        reaches: what `gather` or `scatter` returns.
+        most: how many indices one group may have; None for any number.
+
+    Yields:
+        A `SameTaps` for each group.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> reaches = gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME").rows)
+    >>> [(group.taps.tolist(), group.cells.tolist()) for group in by_taps(reaches)]
+    [([1, 2], [0]), ([0, 1, 2], [1, 2, 3]), ([0, 1], [4])]
+    """
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for cell, reach in enumerate(reaches):
+        groups.setdefault(reach.taps, []).append(cell)
+    for same_taps, members in groups.items():
+        for start in range(0, len(members), most or len(members)):
+            cells = members[start : start + (most or len(members))]
+            indices = [reaches[cell].indices for cell in cells]
+            yield SameTaps(np.array(same_taps, int), np.array(cells), np.array(indices, int))
 
 
 class Window(NamedTuple):

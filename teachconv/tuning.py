@@ -67,7 +67,7 @@ def autotune(
     >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
     'numpy'
     """
-    call, _ = nn_ops.resolve(op, args, kwargs)
+    call, _ = nn_ops.call_of(op, args, kwargs)
     names = [name for name in backend_table.TABLE if name != "reference" and not backend_table.why_not(name)]
     names = ["cupy"] if is_on_device(call.first) else names
     candidates = []

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import numpy as np
 
-from teachconv.backends import result_shape
 from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 SHIM = Path(__file__).parent / "cuda" / "shim.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -106,7 +106,7 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
         plan = ladder.schedule(
             kind, geometry, first.dtype.name, algorithm, precision, bias is not None, activation == "relu"
         )
-        result = np.full(result_shape(kind, geometry), poison(first.dtype), first.dtype)
+        result = np.full(geometry.shape_of(kind.result), poison(first.dtype), first.dtype)
         arrays = {"first": np.ascontiguousarray(first), "second": np.ascontiguousarray(second)}
         arrays |= {"result": result} | ({} if bias is None else {"bias": np.ascontiguousarray(bias)})
         launches.execute(plan, arrays, machine)
@@ -114,11 +114,7 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
 
     module = ModuleType("host")
     module.ALGORITHMS = tuple(algorithms)
-    module.conv2d = lambda x, w, g, **options: run("conv2d", x, w, g, **options)
-    module.conv2d_backprop_input = lambda dy, w, g, **options: run(
-        "conv2d_backprop_input", dy, w, g, **options
-    )
-    module.conv2d_backprop_filter = lambda x, dy, g, **options: run(
-        "conv2d_backprop_filter", x, dy, g, **options
-    )
+    module.conv2d = lambda x, w, g, **options: run(FORWARD, x, w, g, **options)
+    module.conv2d_backprop_input = lambda dy, w, g, **options: run(INPUT_GRADIENT, dy, w, g, **options)
+    module.conv2d_backprop_filter = lambda x, dy, g, **options: run(FILTER_GRADIENT, x, dy, g, **options)
     return module

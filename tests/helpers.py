@@ -1,5 +1,8 @@
 """What tests share: which backends can run here, and random legal problems."""
 
+from functools import lru_cache
+from types import ModuleType
+
 import pytest
 from hypothesis import strategies as st
 
@@ -9,7 +12,8 @@ from teachconv.backends import TABLE, get, why_not
 def backend_algorithms(dtypes=None):
     """Every (backend, algorithm) that can run here, or every (backend, algorithm, dtype) that is listed.
 
-    A backend that cannot run is one skipped test, with the reason.
+    A backend that cannot run is one skipped test, with the reason. The plain loops of the reference are
+    left out: they are slow, and test_reference holds them to be the same bits as its ``direct``.
     """
     for name in TABLE:
         reason = why_not(name)
@@ -18,11 +22,21 @@ def backend_algorithms(dtypes=None):
             yield pytest.param(*values, marks=pytest.mark.skip(reason=reason), id=name)
             continue
         for algorithm in get(name).ALGORITHMS:
+            if (name, algorithm.name) == ("reference", "loops"):
+                continue
             if dtypes is None:
                 yield pytest.param(name, algorithm, id=f"{name}-{algorithm.name}")
             for dtype in algorithm.dtypes if dtypes is not None else ():
                 if dtype in dtypes:
                     yield pytest.param(name, algorithm, dtype, id=f"{name}-{algorithm.name}-{dtype}")
+
+
+@lru_cache(maxsize=64)
+def only(backend, algorithm):
+    """A backend that has this algorithm and no other: a diff of it runs no others."""
+    module = ModuleType(backend)
+    module.__dict__.update(vars(get(backend)) | {"__name__": backend, "ALGORITHMS": (algorithm,)})
+    return module
 
 
 @st.composite

@@ -82,7 +82,7 @@ def main():
             (tc.conv2d_backprop_input, (x_shape, w, dy)),
             (tc.conv2d_backprop_filter, (x, w_shape, dy)),
         ):
-            call, _ = tc.nn_ops.resolve(op, args, {"strides": s, "padding": padding, "dilations": d})
+            call, _ = tc.nn_ops.call_of(op, args, {"strides": s, "padding": padding, "dilations": d})
             want = tc.dispatch.run(call, "numpy")
             for algorithm in tc.backends.get("cython").ALGORITHMS:
                 if algorithm.fits(call.kind, "float32", g):

@@ -172,6 +172,26 @@ def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
+# benchmarks/reference.py
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_reference_is_validated_and_timed(module, capsys):
+    module("reference").main(["--cells", "128", "--rounds", "1"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    table = [line for line in lines if line and line[0] in ("float32", "float64")]
+    assert [line[1] for line in table] == ["9", "27", "288"] * 2
+    assert all(float(ratio) > 0 for line in table for ratio in line[2:])
+
+
+def test_a_wrong_reference_is_not_timed(module, monkeypatch):
+    benchmark = module("reference")
+    monkeypatch.setattr(benchmark, "round_sum", lambda terms, dtype: 0.5)
+    with pytest.raises(SystemExit, match="9 terms, float32"):
+        benchmark.main(["--cells", "128", "--rounds", "1"])
+
+
+# ---------------------------------------------------------------------------------------------
 # benchmarks/gpu.py, on a stand-in for CuPy
 # ---------------------------------------------------------------------------------------------
 

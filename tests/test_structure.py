@@ -11,13 +11,14 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE, get, why_not
+from teachconv.kinds import KINDS, OPS
 
 PACKAGE = Path(tc.__file__).parent
 
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
     errors
-    settings record devices
+    settings record devices kinds
     dtypes
     arguments data
     geometry
@@ -103,6 +104,62 @@ def test_no_backend_imports_another():
     for name, path in modules():
         if name in files:
             assert not files & set(imports_of(name, path)), name
+
+
+# kinds.py says everything that differs between the kinds of calls; elsewhere it is looked up, never compared
+NAMES_OF_OPS = {*OPS, *map(str, KINDS), "FORWARD", "INPUT_GRADIENT", "FILTER_GRADIENT"}
+
+
+def last_name(node):
+    """Return the last part of ``a.b.c``, the value of a string, or ""; the "kind" of a dtype is another thing."""
+    if isinstance(node, ast.Attribute):
+        of_dtype = node.attr == "kind" and last_name(node.value).endswith("dtype")
+        return "" if of_dtype else node.attr
+    return str(getattr(node, "id", getattr(node, "value", "")))
+
+
+def compared(tree):
+    """Yield (line, names) of every comparison with ==, is or a literal tuple, of every match, and of prefixes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            literals = [part for side in sides for part in getattr(side, "elts", [])]
+            if isinstance(node.ops[0], (ast.In, ast.NotIn)) and not literals:
+                continue  # whether it is in a table: a look-up
+            sides += literals
+            if not any(isinstance(side, ast.Constant) and side.value is None for side in sides):
+                yield node.lineno, {last_name(side) for side in sides}
+        elif isinstance(node, ast.Match):
+            yield node.lineno, {last_name(node.subject)}
+        elif isinstance(node, ast.Attribute) and node.attr in ("startswith", "endswith"):
+            yield node.lineno, {last_name(node.value)}
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+def test_no_kind_and_no_op_is_compared(name, path):
+    forbidden = NAMES_OF_OPS | {"kind", "op"}
+    if name == "kinds":
+        return
+    if room_of(name) == "graph":  # where `op` is the type of a node, and `kind` that of an attribute
+        forbidden = NAMES_OF_OPS
+    found = [line for line, names in compared(ast.parse(path.read_text())) if names & forbidden]
+    assert not found, f"{path}: lines {found}"
+
+
+def test_the_check_for_comparisons_sees_them():
+    for text in (
+        'call.kind == "conv2d"',
+        "kind is FORWARD",
+        'x in ("conv2d", "y")',
+        "op != other",
+        "op is nn_ops.conv2d",
+        'call.op.startswith("depthwise")',
+        "match call.kind:\n case _: pass",
+    ):
+        (_, names), *_ = compared(ast.parse(text))
+        assert names & (NAMES_OF_OPS | {"kind", "op"}), text
+    for text in ('array.dtype.kind == "i"', "op in TABLE", "arguments.op is None"):
+        assert not any(names & (NAMES_OF_OPS | {"kind"}) for _, names in compared(ast.parse(text)))
 
 
 def test_backends_keep_one_contract():

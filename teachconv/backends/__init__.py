@@ -36,11 +36,10 @@ from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
+from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
 
-__all__ = ["KINDS", "TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
-
-KINDS = ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter")
+__all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 
 # overflow to infinity, and NaN from infinities, are what IEEE says: nothing to warn about
 QUIET = np.errstate(all="ignore")
@@ -67,15 +66,18 @@ class Algorithm:
 
     name: str
     summary: str
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[Kind, ...] = KINDS
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[str, Conv2DGeometry], str] = lambda kind, geometry: ""
+    refuses: Callable[[Kind, Conv2DGeometry], str] = lambda kind, geometry: ""
 
-    def fits(self, kind: str, dtype: str, geometry: Conv2DGeometry) -> bool:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # names will do, too
+
+    def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Whether it can do this kind of call on this dtype and this convolution."""
-        return kind in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
+        return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +176,6 @@ def get(name: Any) -> ModuleType:
 # ---------------------------------------------------------------------------------------------
 # What backends share: types, the epilogue, and refusing what cannot fit into memory
 # ---------------------------------------------------------------------------------------------
-
-
-def result_shape(kind: str, geometry: Conv2DGeometry) -> tuple[int, ...]:
-    """Return the canonical shape of the result of one of the three functions."""
-    if kind == "conv2d":
-        return geometry.output_shape
-    return geometry.input_shape if kind == "conv2d_backprop_input" else geometry.filters_shape
 
 
 def to_accumulator(array: np.ndarray) -> np.ndarray:

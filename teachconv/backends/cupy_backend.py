@@ -26,7 +26,7 @@ import numpy as np
 from .. import record
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
-from . import KINDS, result_shape
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from .cuda import sources
 from .cuda.ladder import ALGORITHMS, schedule
 from .cuda.launches import Kernel, Matmul, Schedule, execute
@@ -42,8 +42,7 @@ __all__ = [
 
 TAKES_DEVICE_ARRAYS = True  # the ops ask for this before they hand over a CuPy array
 
-_FORWARD, _INPUT, _FILTER = KINDS
-_OPERANDS = {_FORWARD: ("x", "w"), _INPUT: ("dy", "w"), _FILTER: ("x", "dy")}
+_OPERANDS = {FORWARD: ("x", "w"), INPUT_GRADIENT: ("dy", "w"), FILTER_GRADIENT: ("x", "dy")}
 _INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA version in `nvidia-smi` says"
 
 
@@ -77,7 +76,7 @@ def conv2d(
     out: Any = None,
 ) -> Any:
     """Gather."""
-    return _run(_FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
+    return _run(FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_input(
@@ -92,7 +91,7 @@ def conv2d_backprop_input(
     out: Any = None,
 ) -> Any:
     """Scatter along the same taps, done as a gather: no two threads add to one cell."""
-    return _run(_INPUT, dy, w, geometry, algorithm, precision, bias, activation, out)
+    return _run(INPUT_GRADIENT, dy, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_filter(
@@ -105,7 +104,7 @@ def conv2d_backprop_filter(
     out: Any = None,
 ) -> Any:
     """Sum over the same taps."""
-    return _run(_FILTER, x, dy, geometry, algorithm, precision, None, None, out)
+    return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def conv2d_backprop_filter(
 
 
 def _run(
-    kind: str,
+    kind: Kind,
     first: Any,
     second: Any,
     geometry: Conv2DGeometry,
@@ -132,7 +131,7 @@ def _run(
         stage.know(algorithm=plan.algorithm)
         stage.say("{}: {}", plan.algorithm, plan.why)
     _check_tf32(plan, dtype)
-    shape = result_shape(kind, geometry)
+    shape = geometry.shape_of(kind.result)
     arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
     names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
     device = cupy.cuda.Device() if isinstance(first, np.ndarray) else first.device

@@ -23,7 +23,8 @@ from .. import record, settings
 from ..arguments import check_memory
 from ..dtypes import FLOATS
 from ..geometry import Conv2DGeometry
-from . import KINDS, Algorithm, finish, result_shape, to_accumulator
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from . import Algorithm, finish, to_accumulator
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -51,10 +52,8 @@ def _load() -> tuple[Any, ImportError | None]:
 
 _kernels, _import_error = _load()
 
-_FORWARD, _INPUT, _FILTER = KINDS
 
-
-def _winograd2_needs(kind: str, geometry: Conv2DGeometry) -> str:
+def _winograd2_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
     if sizes == ((3, 3), (1, 1), (1, 1), 1):
         return ""
@@ -64,11 +63,11 @@ def _winograd2_needs(kind: str, geometry: Conv2DGeometry) -> str:
     )
 
 
-def _col2im_needs(kind: str, geometry: Conv2DGeometry) -> str:
+def _col2im_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     return "" if geometry.groups == 1 else f"one group; got {geometry.groups}"
 
 
-def _depthwise_needs(kind: str, geometry: Conv2DGeometry) -> str:
+def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     if geometry.groups == geometry.in_channels and geometry.rows.filter_size <= 64:
         return ""
     return (
@@ -82,19 +81,19 @@ ALGORITHMS = (
     Algorithm(
         "im2col",
         "patches of a few output rows as a matrix, times the filter: BLAS blocks for the caches",
-        kinds=(_FORWARD, _FILTER),
+        kinds=(FORWARD, FILTER_GRADIENT),
         dtypes=FLOATS,
     ),
     Algorithm(
         "row_gemm",
         "no matrix is built: rows of the input are one already; sums stay in registers",
-        kinds=(_FORWARD,),
+        kinds=(FORWARD,),
         dtypes=FLOATS,
     ),
     Algorithm(
         "winograd2",
         "F(2x2, 3x3): 16 multiplications where there were 36, for some additions",
-        kinds=(_FORWARD, _INPUT),
+        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="default",
         error="winograd2",
@@ -103,20 +102,20 @@ ALGORITHMS = (
     Algorithm(
         "col2im",
         "dy times the transposed filter, added back patch by patch: for few input channels",
-        kinds=(_INPUT,),
+        kinds=(INPUT_GRADIENT,),
         dtypes=FLOATS,
         refuses=_col2im_needs,
     ),
     Algorithm(
         "phases",
         "the scatter as stride x stride small gathers: every cell is written once",
-        kinds=(_INPUT,),
+        kinds=(INPUT_GRADIENT,),
         dtypes=FLOATS,
     ),
     Algorithm(
         "pixel_gemm",
         "a tile of the filter gradient in registers while all pixels pass by",
-        kinds=(_FILTER,),
+        kinds=(FILTER_GRADIENT,),
         dtypes=FLOATS,
     ),
     Algorithm(
@@ -162,7 +161,7 @@ def conv2d(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Gather."""
-    return _run(_FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
+    return _run(FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_input(
@@ -177,7 +176,7 @@ def conv2d_backprop_input(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scatter along the same taps."""
-    return _run(_INPUT, dy, w, geometry, algorithm, precision, bias, activation, out)
+    return _run(INPUT_GRADIENT, dy, w, geometry, algorithm, precision, bias, activation, out)
 
 
 def conv2d_backprop_filter(
@@ -190,7 +189,7 @@ def conv2d_backprop_filter(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Sum over the same taps."""
-    return _run(_FILTER, x, dy, geometry, algorithm, precision, None, None, out)
+    return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -201,7 +200,7 @@ class PackedFilters:
     """
 
     w: np.ndarray
-    kind: str
+    kind: Kind
     algorithm: str
     numbers: np.ndarray | None
 
@@ -210,7 +209,7 @@ def pack(
     w: np.ndarray,
     geometry: Conv2DGeometry,
     *,
-    kind: str,
+    kind: Kind,
     algorithm: str | None,
     precision: str | None = None,
 ) -> PackedFilters:
@@ -236,7 +235,7 @@ def pack(
 class _Job:
     """What can be known of a call before its data: kept, so that a small call is quick."""
 
-    kind: str
+    kind: Kind
     chosen: str
     why: str
     name: str
@@ -249,7 +248,7 @@ class _Job:
 
 @lru_cache(maxsize=1024)
 def _prepare(
-    kind: str, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
+    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
 ) -> _Job:
     """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
     problem = _kernels.Problem(*geometry.integers)
@@ -258,19 +257,19 @@ def _prepare(
     elif dtype.kind == "i":
         chosen, why = "direct", "the other rungs have no integers"
     else:
-        chosen = problem.choose(kind, max(4, dtype.itemsize), precision == "strict")
+        chosen = problem.choose(kind.name, max(4, dtype.itemsize), precision == "strict")
         why = _WHY[chosen]
     # a scatter has an edge on every side, and what lies beyond it is multiplied as zeros too
-    edges = geometry.has_padding or kind == _INPUT
+    edges = geometry.has_padding or kind.scatters
     multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
-    shape = result_shape(kind, geometry)
+    shape = geometry.shape_of(kind.result)
     allocate = _aligned if prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING else np.empty
     name = f"{chosen}_{kind}"
     return _Job(kind, chosen, why, name, problem, geometry, shape, allocate, multiplies_padding)
 
 
 def _run(
-    kind: str,
+    kind: Kind,
     first: np.ndarray,
     second: np.ndarray | PackedFilters,
     geometry: Conv2DGeometry,
@@ -297,7 +296,7 @@ def _run(
     threads = settings.get_num_threads()
     if job.chosen in ("direct", "im2col"):
         _run_loops(job, job.chosen, a, b, sums, threads)
-    elif kind == _FILTER:
+    elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
             _check(_kernels.run_filter_gradient(job.chosen, job.problem, a, b, sums, threads))
@@ -388,14 +387,14 @@ def _check(status: int) -> None:
 
 
 def _patches(
-    kind: str, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int
+    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int
 ) -> tuple[np.ndarray, int]:
     """Allocate the patches of a block for each thread; return them and the block's output rows."""
     depth = prod(geometry.filters_shape[:3])
     row = geometry.cols.out_size * depth
     block_rows = min(geometry.rows.out_size, max(1, _BLOCK_BYTES // (row * dtype.itemsize)))
     blocks = geometry.batch * -(-geometry.rows.out_size // block_rows)
-    jobs = blocks if kind == _FORWARD else geometry.groups
+    jobs = blocks if kind.gathers else geometry.groups
     shape = (min(threads, jobs), block_rows * row)
     check_memory(shape, dtype, "the patches of im2col")
     return np.empty(shape, dtype), block_rows

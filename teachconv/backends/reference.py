@@ -1,33 +1,125 @@
 """The definition: convolution in pure Python, each result the exact sum rounded once.
 
 Read it first. TensorFlow's own loops are far away (tensorflow/core/kernels/conv_ops.cc hands on to
-Eigen, oneDNN or cuDNN); these are all there is, and every other backend is checked against them. The
-sum of the products is exact and is rounded once, in `round_sum`, so that a backend's distance from
-this one is its error.
+Eigen, oneDNN or cuDNN); the three functions that follow are all there is, and every other backend is
+checked against them. The sum of the products is exact and is rounded once, in `round_sum`, so that a
+backend's distance from this one is its error.
 
-The shape of all three functions is the same: find the pairs of numbers that meet in one cell (the
-index law, tabulated for rows and columns in `taps`), multiply them, sum.
+Two algorithms give the same bits. ``loops`` is for reading: plain loops over cells and taps (a tap is
+one position in the filter). ``direct``, the default, takes the same sums for many cells at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product, repeat
-from math import copysign, frexp, fsum, inf, isfinite, ldexp, nan
+from functools import partial
+from itertools import product, starmap
+from math import fsum, inf, isfinite, nan, nextafter, prod
 from operator import mul
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .. import record, taps
-from ..dtypes import float_format, to_dtype
+from ..dtypes import float_format, is_integer, to_dtype, wrap
 from ..geometry import Conv2DGeometry
-from . import Algorithm, finish
+from . import QUIET, Algorithm, finish
 
-ALGORITHMS = (Algorithm("direct", "the definition: every tap of every cell, the exact sum rounded once"),)
+ALGORITHMS = (
+    Algorithm("loops", "the definition to read aloud: plain loops, each exact sum rounded once"),
+    Algorithm("direct", "the same sums for many cells at a time: the default"),
+)
 
-Numbers: TypeAlias = list[Any]  # Python floats or ints
+Shape: TypeAlias = tuple[int, ...]
+Terms: TypeAlias = list[Any]  # Python numbers
+
+
+def conv2d_loops(x: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence[Terms]) -> np.ndarray:
+    """Gather: y[n, out_row, out_col, o] is the sum of x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o].
+
+    Args:
+        x: [batch, in_rows, in_cols, in_channels].
+        w: [filter_rows, filter_cols, in_channels / groups, out_channels].
+        g: the geometry of the convolution.
+        bias: for each out channel a list of one number or none, which are terms of its sums.
+
+    Returns:
+        y, [batch, out_rows, out_cols, out_channels].
+    """
+    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    y, x, w = np.empty(g.output_shape, x.dtype), _exact_numbers(x), _exact_numbers(w)
+    for n, out_row, out_col, o in _every_cell(g.output_shape):
+        terms = list(bias[o])
+        for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
+            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
+            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing
+                in_channel = o // outs * depth + i  # o // outs: the group
+                terms.append(x[n, in_row, in_col, in_channel] * w[tap_row, tap_col, i, o])
+        y[n, out_row, out_col, o] = round_sum(terms, y.dtype)
+    return y
+
+
+def conv2d_backprop_input_loops(
+    dy: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence[Terms]
+) -> np.ndarray:
+    """Scatter along the same taps: each dy[n, out_row, out_col, o] * w[..., i, o] goes to one cell of dx.
+
+    This is conv2d_transpose. The terms of each cell are listed first, so that their sum is rounded once.
+
+    Args:
+        dy: [batch, out_rows, out_cols, out_channels].
+        w: [filter_rows, filter_cols, in_channels / groups, out_channels].
+        g: the geometry of the forward convolution.
+        bias: for each in channel a list of one number or none, which are terms of its sums.
+
+    Returns:
+        dx, [batch, in_rows, in_cols, in_channels].
+    """
+    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    dx, dy, w = np.empty(g.input_shape, dy.dtype), _exact_numbers(dy), _exact_numbers(w)
+    terms = {index: list(bias[index[3]]) for index in _every_cell(g.input_shape)}
+    for n, out_row, out_col, o in _every_cell(g.output_shape):
+        for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
+            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
+            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+                cell = n, in_row, in_col, o // outs * depth + i
+                terms[cell].append(dy[n, out_row, out_col, o] * w[tap_row, tap_col, i, o])
+    for index in terms:
+        dx[index] = round_sum(terms[index], dx.dtype)
+    return dx
+
+
+def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: Conv2DGeometry) -> np.ndarray:
+    """Sum over the same taps: dw[tap_row, tap_col, i, o] is the sum of x[n, in_row, in_col, i] * dy[..., o].
+
+    Args:
+        x: [batch, in_rows, in_cols, in_channels].
+        dy: [batch, out_rows, out_cols, out_channels].
+        g: the geometry of the forward convolution.
+
+    Returns:
+        dw, [filter_rows, filter_cols, in_channels / groups, out_channels].
+    """
+    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    dw, x, dy = np.empty(g.filters_shape, x.dtype), _exact_numbers(x), _exact_numbers(dy)
+    for tap_row, tap_col, i, o in _every_cell(g.filters_shape):
+        terms = []
+        for n, out_row, out_col in _every_cell(g.output_shape[:3]):
+            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
+            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+                in_channel = o // outs * depth + i
+                terms.append(x[n, in_row, in_col, in_channel] * dy[n, out_row, out_col, o])
+        dw[tap_row, tap_col, i, o] = round_sum(terms, dw.dtype)
+    return dw
+
+
+def _every_cell(shape: Sequence[int]) -> Iterator[Shape]:
+    """Yield every index of an array: a loop for each axis, the last one innermost."""
+    return product(*map(range, shape))
 
 
 def conv2d(
@@ -41,36 +133,17 @@ def conv2d(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Gather: y[n, r, c, o] = sum of x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
-    numbers = Factors(x, w)
-    image = numbers.first  # [batch][in_rows][in_cols][in_channels]
-    filters = numbers.second  # [filter_rows][filter_cols][in_channels / groups][out_channels]
-    extra = _extra_terms(bias, geometry.out_channels)
-    rows, cols = taps.gather(geometry.rows), taps.gather(geometry.cols)
-    in_group, out_group = _channel_groups(geometry)
-    columns: dict[Any, list[Numbers]] = {}  # by (tap rows, tap cols, group): one for each out channel
-    y: Numbers = []
+    """Compute conv2d by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    extra = _bias_terms(bias, geometry.out_channels)
     with record.stage("taps") as stage:
-        stage.know(algorithm="direct")
+        stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
-        for n, row, col in product(range(geometry.batch), rows, cols):
-            for group in range(geometry.groups):
-                patch: Numbers = []
-                for in_row in row.indices:
-                    for in_col in col.indices:
-                        patch += image[n][in_row][in_col][in_group[group]]
-                patch = numbers.left(patch)
-                key = row.taps, col.taps, group
-                if key not in columns:
-                    block = [
-                        cell for r in row.taps for c in col.taps for cell in filters[r][c]
-                    ]  # [taps * in_channels / groups][out_channels]
-                    columns[key] = [
-                        numbers.right([cell[o] for cell in block])
-                        for o in range(geometry.out_channels)[out_group[group]]
-                    ]
-                y += map(numbers.sum, repeat(patch), columns[key], extra[out_group[group]])
-    return _result(y, geometry.output_shape, x.dtype, activation, out)
+        if algorithm == "loops":
+            y = conv2d_loops(x, w, geometry, extra)
+        else:
+            patches = partial(_patches, rows=taps.gather(geometry.rows), cols=taps.gather(geometry.cols))
+            y = _exact_sums(patches, x, _by_group(w, geometry), geometry.output_shape, extra)
+    return finish(y, y.dtype, None, activation, out)
 
 
 def conv2d_backprop_input(
@@ -84,38 +157,18 @@ def conv2d_backprop_input(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scatter along the same taps: dx[n, in_row, in_col, i] = sum of dy[n, r, c, o] * w[.., i, o].
-
-    Read backwards, cell of dx by cell of dx, so that each cell's terms come together and are rounded
-    once. This is conv2d_transpose.
-    """
-    numbers = Factors(dy, w)
-    image = numbers.first  # [batch][out_rows][out_cols][out_channels]
-    filters = numbers.second  # [filter_rows][filter_cols][in_channels / groups][out_channels]
-    extra = _extra_terms(bias, geometry.in_channels)
-    rows, cols = taps.scatter(geometry.rows), taps.scatter(geometry.cols)
-    in_group, out_group = _channel_groups(geometry)
-    columns: dict[Any, list[Numbers]] = {}  # by (tap rows, tap cols, group): one for each in channel
-    dx: Numbers = []
+    """Compute the input gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    extra = _bias_terms(bias, geometry.in_channels)
     with record.stage("taps") as stage:
-        stage.know(algorithm="direct")
+        stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
-        for n, row, col in product(range(geometry.batch), rows, cols):
-            for group in range(geometry.groups):
-                patch: Numbers = []
-                for out_row in row.indices:
-                    for out_col in col.indices:
-                        patch += image[n][out_row][out_col][out_group[group]]
-                patch = numbers.left(patch)
-                key = row.taps, col.taps, group
-                if key not in columns:
-                    block = [filters[r][c] for r in row.taps for c in col.taps]
-                    columns[key] = [
-                        numbers.right([o for cell in block for o in cell[i][out_group[group]]])
-                        for i in range(geometry.filters_shape[2])
-                    ]
-                dx += map(numbers.sum, repeat(patch), columns[key], extra[in_group[group]])
-    return _result(dx, geometry.input_shape, dy.dtype, activation, out)
+        if algorithm == "loops":
+            dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
+        else:
+            patches = partial(_patches, rows=taps.scatter(geometry.rows), cols=taps.scatter(geometry.cols))
+            filters = _by_group(w, geometry).swapaxes(-1, -2)  # sums run over out channels
+            dx = _exact_sums(patches, dy, filters, geometry.input_shape, extra)
+    return finish(dx, dx.dtype, None, activation, out)
 
 
 def conv2d_backprop_filter(
@@ -127,57 +180,179 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Sum over the same taps: dw[tap_row, tap_col, i, o] = sum of x[.., i] * dy[n, r, c, o]."""
-    numbers = Factors(x, dy)
-    image = numbers.first  # [batch][in_rows][in_cols][in_channels]
-    upstream = numbers.second  # [batch][out_rows][out_cols][out_channels]
-    rows, cols = list(taps.triples(geometry.rows)), list(taps.triples(geometry.cols))
-    in_group, out_group = _channel_groups(geometry)
-    rights: dict[Any, Numbers] = {}
-    dw: dict[Any, Any] = {}
+    """Compute the filter gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     with record.stage("taps") as stage:
-        stage.know(algorithm="direct")
+        stage.know(algorithm=algorithm or "direct")
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
-        for tap_row, tap_col in product(*map(range, geometry.filters_shape[:2])):
-            row_pairs = [(r, in_row) for r, tap, in_row in rows if tap == tap_row]
-            col_pairs = [(c, in_col) for c, tap, in_col in cols if tap == tap_col]
-            places = list(product(range(geometry.batch), row_pairs, col_pairs))
-            inputs = [image[n][in_row][in_col] for n, (_, in_row), (_, in_col) in places]
-            outputs = [upstream[n][r][c] for n, (r, _), (c, _) in places]
-            for group in range(geometry.groups):
-                for i, channel in enumerate(range(geometry.in_channels)[in_group[group]]):
-                    left = numbers.left([cell[channel] for cell in inputs])
-                    for o in range(geometry.out_channels)[out_group[group]]:
-                        if (tap_row, tap_col, o) not in rights:
-                            right = numbers.right([cell[o] for cell in outputs])
-                            rights[tap_row, tap_col, o] = right
-                        dw[tap_row, tap_col, i, o] = numbers.sum(left, rights[tap_row, tap_col, o])
-    ordered = [dw[cell] for cell in product(*map(range, geometry.filters_shape))]
-    return _result(ordered, geometry.filters_shape, x.dtype, None, out)
+        if algorithm == "loops":
+            dw = conv2d_backprop_filter_loops(x, dy, geometry)
+        else:
+            no_bias = _bias_terms(None, geometry.out_channels)
+            dw = _exact_sums(partial(_overlaps, g=geometry), x, dy, geometry.filters_shape, no_bias)
+    return finish(dw, dw.dtype, None, None, out)
 
 
-def _channel_groups(geometry: Conv2DGeometry) -> tuple[list[slice], list[slice]]:
-    """Which input and which output channels belong to each group."""
-    ins = geometry.in_channels // geometry.groups
-    outs = geometry.out_channels // geometry.groups
-    groups = range(geometry.groups)
-    return [slice(g * ins, g * ins + ins) for g in groups], [slice(g * outs, g * outs + outs) for g in groups]
+def _bias_terms(bias: np.ndarray | None, channels: int) -> list[Terms]:
+    """Return the terms that the bias adds to the sums of each channel: itself, or none."""
+    if bias is None:
+        return [[]] * channels
+    return [[number] for number in (bias if is_integer(bias.dtype) else bias.astype(np.float64)).tolist()]
 
 
-def _extra_terms(bias: np.ndarray | None, channels: int) -> list[Numbers]:
-    """The bias is one more term of each sum."""
-    return [[]] * channels if bias is None else [[term] for term in _numbers(bias)]
+# ---------------------------------------------------------------------------------------------
+# direct: the same sums for many cells at a time
+# ---------------------------------------------------------------------------------------------
 
 
-def _result(
-    cells: Numbers,
-    shape: Sequence[int],
-    dtype: np.dtype[Any],
-    activation: str | None,
-    out: np.ndarray | None,
+class Block(NamedTuple):
+    """Some cells of the result: ``result[cells]`` are the sums of left[..., term] * right[channel, term]."""
+
+    cells: Any  # an index into the result; its last axis is the channel
+    left: np.ndarray  # [..., terms]
+    right: np.ndarray  # [channels, terms]
+
+
+Blocks: TypeAlias = Callable[[np.ndarray, np.ndarray], Iterable[Block]]
+LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, roughly: what is in memory at one time
+
+
+def _by_group(w: np.ndarray, g: Conv2DGeometry) -> np.ndarray:
+    """Return filters as [groups, filter_rows, filter_cols, in_channels / groups, out_channels / groups]."""
+    return np.stack(np.split(w, g.groups, axis=-1))
+
+
+def _patches(
+    images: np.ndarray, filters: np.ndarray, *, rows: Sequence[taps.Reach], cols: Sequence[taps.Reach]
+) -> Iterator[Block]:
+    """Yield the cells that meet the same taps together: patches of the images, and the filters' taps.
+
+    ``images`` is [parts, batch, rows, cols, channels], ``filters`` [parts, groups, filter_rows, filter_cols,
+    summed channels, channels of the result]; parts is 1 or 4, see `_halves`.
+    """
+    _, groups, filter_rows, filter_cols, depth, outs = filters.shape
+    one_row = images[:, :, 0, 0].size * len(cols) * filter_rows * filter_cols
+    for row, col in product(taps.by_taps(rows, max(1, LARGEST_BLOCK // one_row)), taps.by_taps(cols)):
+        patches = images[:, :, row.indices[:, None, :, None], col.indices[:, None, :]]
+        patches = np.moveaxis(patches, 0, 3)  # [batch, rows, cols, parts, tap rows, tap cols, channels]
+        for k in range(groups):
+            left = patches[..., k * depth : (k + 1) * depth]
+            right = np.moveaxis(filters[:, k, row.taps[:, None], col.taps], -1, 0)
+            cells = np.s_[:, row.cells[:, None], col.cells, k * outs : (k + 1) * outs]
+            yield Block(cells, left.reshape(*left.shape[:3], -1), right.reshape(outs, -1))
+
+
+def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: Conv2DGeometry) -> Iterator[Block]:
+    """Yield the cells of the filter, tap by tap: the inputs that the tap meets, and the outputs it feeds.
+
+    ``x`` and ``dy`` are [parts, batch, rows, cols, channels].
+    """
+    depth, outs = g.filters_shape[2], g.out_channels // g.groups
+    for tap_row, tap_col in _every_cell(g.filters_shape[:2]):
+        out_rows, in_rows = taps.overlap(g.rows, tap_row)
+        out_cols, in_cols = taps.overlap(g.cols, tap_col)
+        for k in range(g.groups):
+            ins, channels = slice(k * depth, (k + 1) * depth), slice(k * outs, (k + 1) * outs)
+            left = np.moveaxis(x[:, :, in_rows, in_cols, ins], -1, 0).reshape(depth, -1)
+            right = np.moveaxis(dy[:, :, out_rows, out_cols, channels], -1, 0).reshape(outs, -1)
+            yield Block(np.s_[tap_row, tap_col, :, channels], left, right)
+
+
+def _exact_sums(
+    blocks: Blocks, first: np.ndarray, second: np.ndarray, shape: Shape, bias: Sequence[Terms]
 ) -> np.ndarray:
-    exact = np.array(cells, np.int64 if dtype.kind == "i" else np.float64)  # no rounding: see round_sum
-    return finish(exact.reshape(shape).astype(dtype), dtype, None, activation, out)
+    """Return the sums of all cells, each exact and rounded once.
+
+    The correctly rounded doubles of all sums are rounded on to the dtype as one array. Only where a
+    double is a midpoint of the dtype, or not finite, are the terms looked at again.
+    """
+
+    def exact_blocks() -> Iterable[Block]:
+        return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
+
+    dtype = first.dtype
+    if is_integer(dtype):
+        sums = np.empty(shape, object)
+        for block in exact_blocks():
+            sums[block.cells] = _sums(sum, block, bias)
+        return wrap(sums, dtype).astype(dtype)
+    totals = np.empty(shape)
+    for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
+        try:
+            totals[block.cells] = _sums(fsum, block, bias)
+        except (OverflowError, ValueError):
+            totals[block.cells] = _sums(_fsum_or_nan, block, bias)
+    rounded, doubtful = float_format(dtype).round(totals)
+    doubtful |= ~np.isfinite(totals)
+    doubtful |= dtype.name == "float64" and _may_underflow(first, second)
+    if doubtful.any():
+        for block in exact_blocks():
+            rounded[block.cells] = _settle(rounded[block.cells], doubtful[block.cells], block, bias, dtype)
+    return rounded.astype(dtype)
+
+
+def _sums(add: Callable[[Iterable[Any]], Any], block: Block, bias: Sequence[Terms]) -> np.ndarray:
+    """Return the sums of a block, of shape ``result[block.cells]``."""
+    lefts, rights = _factors(block, bias)
+    products = starmap(partial(map, mul), product(lefts, rights))
+    dtype = object if add is sum else np.float64
+    sums = np.fromiter(map(add, products), dtype, len(lefts) * len(rights))
+    return sums.reshape(*block.left.shape[:-1], len(rights))
+
+
+def _fsum_or_nan(terms: Iterable[Any]) -> float:
+    try:
+        return fsum(terms)
+    except (OverflowError, ValueError):  # an intermediate sum is too large, or inf - inf
+        return nan
+
+
+def _settle(
+    rounded: np.ndarray, doubtful: np.ndarray, block: Block, bias: Sequence[Terms], dtype: np.dtype[Any]
+) -> np.ndarray:
+    """Sum the doubtful cells of a block again, one by one."""
+    places = np.flatnonzero(doubtful).tolist()
+    lefts, rights = _factors(block, bias) if places else ([], [])
+    for place in places:
+        row, channel = divmod(place, len(rights))
+        rounded.flat[place] = round_sum(map(mul, lefts[row], rights[channel]), dtype)
+    return rounded
+
+
+def _factors(block: Block, bias: Sequence[Terms]) -> tuple[list[Terms], list[Terms]]:
+    """Return a block's numbers as lists; the bias is one more number on the right, with 1 on the left."""
+    lefts = block.left.reshape(prod(block.left.shape[:-1]), -1).tolist()
+    rights = block.right.tolist()
+    for right, extra in zip(rights, bias[block.cells[-1]], strict=True):
+        right += extra
+    if len(rights[0]) > len(lefts[0]):
+        for left in lefts:
+            left.append(1)
+    return lefts, rights
+
+
+@QUIET
+def _halves(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split both arrays so that doubles hold the products of the parts: (H + L)(h + l) = Hh + Hl + Lh + Ll.
+
+    Each half has at most 27 bits (Veltkamp; T. J. Dekker, A floating-point technique for extending the
+    available precision, 1971). Of a number above about 2^995, or not finite, a half is NaN.
+    """
+    halves = []
+    for array in (first, second):
+        scaled = 134217729.0 * array  # 2^27 + 1
+        high = scaled - (scaled - array)
+        halves += [high.astype(object), (array - high).astype(object)]
+    H, L, h, l = halves  # noqa: E741
+    return np.stack([H, H, L, L]), np.stack([h, l, h, l])
+
+
+def _may_underflow(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether a product of halves may have bits below the smallest double, 2^-1074."""
+    exponents = 0
+    for array in (first, second):
+        sizes = np.abs(array[np.isfinite(array) & (array != 0)])
+        exponents += int(np.frexp(sizes.min(initial=np.finfo(np.float64).max))[1]) - 1
+    return exponents < -970
 
 
 # ---------------------------------------------------------------------------------------------
@@ -185,12 +360,20 @@ def _result(
 # ---------------------------------------------------------------------------------------------
 
 
-def round_sum(terms: Iterable[Any], dtype: Any, *, rational: bool = False) -> Any:
+def round_sum(terms: Iterable[Any], dtype: Any) -> Any:
     """Return the exact sum of the terms, rounded once to ``dtype``; integers wrap around.
 
-    Terms are Python floats for a floating-point ``dtype`` and ints for an integer one; with
-    ``rational`` they may be `fractions.Fraction` too. NaN and infinities count as IEEE 754 says. Ties
-    go to the even neighbour.
+    NaN and infinities count as IEEE 754 says. Ties go to the even neighbour.
+
+    Args:
+        terms: Python floats or `fractions.Fraction` for a floating-point ``dtype``, ints for an integer one.
+        dtype: what to round to.
+
+    Returns:
+        A Python float or int that ``dtype`` holds exactly.
+
+    Raises:
+        TypeError: ``dtype`` is not one that teachconv computes in.
 
     >>> round_sum([2.0**70, 1.0, -(2.0**70)], "float32")
     1.0
@@ -201,123 +384,63 @@ def round_sum(terms: Iterable[Any], dtype: Any, *, rational: bool = False) -> An
     """
     terms = list(terms)
     dtype = to_dtype(dtype)
-    if dtype.kind == "i":
-        half = 1 << (8 * dtype.itemsize - 1)
-        return (sum(terms) + half) % (2 * half) - half
-    if rational:
-        return _round_exact(terms, dtype)
-    try:
-        total = fsum(terms)
-    except ValueError:  # inf - inf
-        return nan
-    except OverflowError:  # an intermediate sum; the result may be finite
-        return _round_exact(terms, dtype)
-    if dtype.name == "float64" or not isfinite(total):
-        return total
-    return _round_double(total, terms, dtype)
-
-
-def _round_double(total: float, terms: Numbers, dtype: np.dtype[Any]) -> float:
-    """Round a double to a narrower format, where ``total`` is itself the rounded sum of ``terms``."""
+    if is_integer(dtype):
+        return wrap(sum(terms), dtype)
+    total, rest = _double_and_rest(terms)
     form = float_format(dtype)
-    last_bit = max(frexp(total)[1] - form.precision, form.smallest_exponent)
-    units = ldexp(total, -last_bit)  # exact: the number in units of the last place
-    nearest = round(units)  # half to even
-    if abs(units - nearest) == 0.5:  # a midpoint: the part that fsum rounded away decides
-        rest = fsum([*terms, -total])
-        if rest:
-            nearest = round(units + copysign(0.25, rest))
-    result = ldexp(nearest, last_bit)
-    return copysign(inf if abs(result) > form.largest else abs(result), total)
-
-
-def _round_exact(terms: Numbers, dtype: np.dtype[Any]) -> float:
-    """Round in rational arithmetic: for what fsum cannot hold. Slow, and always right."""
-    special = [float(term) for term in terms if not _finite(term)]
-    if special:
-        return float(sum(special))
-    form = float_format(dtype)
-    exact = sum(map(Fraction, terms), Fraction(0))
-    size = abs(exact)
-    # 2^(exponent - 1) <= size < 2^(exponent + 1): one step at most from frexp's exponent
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    exponent += size >= Fraction(2) ** exponent
-    unit = Fraction(2) ** max(exponent - form.precision, form.smallest_exponent)
-    value = round(size / unit) * unit  # half to even
-    return copysign(inf if value > form.largest else float(value), -1 if exact < 0 else 1)
-
-
-def _finite(term: Any) -> bool:
-    return not isinstance(term, float) or isfinite(term)
-
-
-class Factors:
-    """Two arrays as nested lists of Python numbers, and how to sum products of them exactly.
-
-    ``left`` and ``right`` prepare a list from the first and from the second array, once; ``sum`` then
-    multiplies, adds and rounds. A product of two float32 is exact in double. One of two float64 is
-    not: there each number is split into two halves of at most 27 bits (Veltkamp), whose four products
-    are exact. Where even those could overflow or underflow, or a number is not finite, the products
-    are rational numbers.
-    """
-
-    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
-        self.dtype = first.dtype
-        self.first, self.second = _numbers(first), _numbers(second)
-        self._split = self.dtype.name == "float64"
-        self._rational = self._split and not _halves_are_exact(first, second)
-
-    def left(self, values: Numbers) -> Numbers:
-        """Prepare numbers of the first array."""
-        if not self._split or self._rational:
-            return values
-        high, low = _halves(values)
-        return high + high + low + low
-
-    def right(self, values: Numbers) -> Numbers:
-        """Prepare numbers of the second array, to meet those of the first."""
-        if not self._split or self._rational:
-            return values
-        high, low = _halves(values)
-        return high + low + high + low
-
-    def sum(self, left: Numbers, right: Numbers, extra: Numbers = []) -> Any:  # noqa: B006 (never changed)
-        """Return the exact sum of left[k] * right[k] and the extra terms, rounded once."""
-        if self._rational:
-            return round_sum([*map(exact_product, left, right), *extra], self.dtype, rational=True)
-        return round_sum([*map(mul, left, right), *extra], self.dtype)
+    rounded, midpoint = form.round(np.array(total))
+    if midpoint and rest:  # what the double leaves out decides
+        rounded, _ = form.round(np.array(nextafter(total, inf if rest > 0 else -inf)))
+    return float(rounded)
 
 
 def exact_product(a: Any, b: Any) -> Any:
-    """Return a * b without rounding: a Fraction where both are finite, else what IEEE says."""
-    if isfinite(a) and isfinite(b):
-        return Fraction(a) * Fraction(b)
-    return a * b
+    """Return a * b without rounding: a Fraction where both are finite, else what IEEE 754 says.
+
+    Args:
+        a: a Python number.
+        b: a Python number.
+
+    Returns:
+        A `fractions.Fraction`, or a float that is NaN or infinite.
+
+    >>> exact_product(0.1, 3.0) == 0.1 * 3.0
+    False
+    """
+    return _exact_number(a) * _exact_number(b)
 
 
-def _numbers(array: np.ndarray) -> Any:
-    if array.dtype.kind == "i":
-        return array.tolist()
-    return array.astype(np.float64).tolist()
+def _exact_numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array of Python numbers whose products are exact.
+
+    These are ints; Fractions for float64, but for NaN and infinities; and floats for the narrower types, as
+    a double holds the product of two float32.
+    """
+    if is_integer(array.dtype):
+        return array.astype(object)
+    numbers = array.astype(np.float64).astype(object)
+    return np.frompyfunc(_exact_number, 1, 1)(numbers) if array.dtype.name == "float64" else numbers
 
 
-def _halves(values: Numbers) -> tuple[Numbers, Numbers]:
-    """Split each double into two numbers of at most 26 and 27 bits (Veltkamp)."""
-    high = []
-    for value in values:
-        scaled = 134217729.0 * value  # 2^27 + 1
-        high.append(scaled - (scaled - value))
-    return high, [value - top for value, top in zip(values, high, strict=True)]
+def _exact_number(value: Any) -> Any:
+    return Fraction(value) if isfinite(value) else value
 
 
-def _halves_are_exact(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether splitting overflows nowhere, no half product underflows, and fsum stays finite."""
-    top, bottom = 0, 0  # exponents of the largest and of the smallest product
-    for array in (first, second):
-        sizes = np.abs(array[array != 0])
-        if not np.isfinite(sizes).all() or sizes.max(initial=0.0) > 2.0**995:
-            return False
-        top += int(np.frexp(sizes.max(initial=0.0))[1])
-        bottom += int(np.frexp(sizes.min(initial=inf))[1]) - 1 if sizes.size else 0
-    terms = 4 * min(first.size, second.size)
-    return bottom >= -970 and top + terms.bit_length() < 1020
+def _double_and_rest(terms: Terms) -> tuple[float, Any]:
+    """Return the correctly rounded double of a sum, and a number with the sign of what it leaves out."""
+    if not any(isinstance(term, Fraction) for term in terms):
+        try:
+            total = fsum(terms)
+            return total, fsum([*terms, -total]) if isfinite(total) else 0
+        except ValueError:  # inf - inf
+            return nan, 0
+        except OverflowError:  # an intermediate sum is too large; the result may be finite
+            pass
+    special = [term for term in terms if not isinstance(term, Fraction) and not isfinite(term)]
+    if special:
+        return float(sum(special)), 0
+    exact = sum(map(Fraction, terms), Fraction(0))
+    try:
+        return float(exact), exact - Fraction(float(exact))
+    except OverflowError:
+        return (inf if exact > 0 else -inf), 0

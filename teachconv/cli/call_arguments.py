@@ -6,6 +6,8 @@ Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy fi
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -49,20 +51,21 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
     }
     if arguments.padding is not None:
         kwargs["padding"] = arguments.padding
-    if arguments.op == "conv2d_transpose":
+    if "output_shape" in signature(op).parameters:
         kwargs |= {"output_shape": arguments.output_shape, "output_padding": arguments.output_padding}
     elif arguments.output_shape is not None or arguments.output_padding is not None:
         raise ValueError("--output-shape and --output-padding go with conv2d_transpose")
-    if arguments.op.endswith("backprop_input"):
-        sizes = arguments.input_sizes or _shape_of(arguments, "input")
-        filters = _array(arguments, "filters")
-        dy = _out_backprop(arguments, sizes, filters.shape, kwargs)
-        return op, (sizes, filters, dy), kwargs
-    if arguments.op.endswith("backprop_filter"):
-        x = _array(arguments, "input")
-        sizes = arguments.filter_sizes or _shape_of(arguments, "filters")
-        return op, (x, sizes, _out_backprop(arguments, x.shape, sizes, kwargs)), kwargs
-    return op, (_array(arguments, "input"), _array(arguments, "filters")), kwargs
+    values: dict[str, Callable[[], Any]] = {
+        "input": lambda: _array(arguments, "input"),
+        "filters": lambda: _array(arguments, "filters"),
+        "input_sizes": lambda: arguments.input_sizes or _array(arguments, "input").shape,
+        "filter_sizes": lambda: arguments.filter_sizes or _array(arguments, "filters").shape,
+    }
+    first, second = (values[name]() for name in [*signature(op).parameters][:2])
+    if op not in nn_ops.FORWARD_OF:
+        return op, (first, second), kwargs
+    shapes = [getattr(value, "shape", value) for value in (first, second)]
+    return op, (first, second, _out_backprop(arguments, op, shapes, kwargs)), kwargs
 
 
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
@@ -76,20 +79,13 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
     return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
 
 
-def _shape_of(arguments: argparse.Namespace, name: str) -> Any:
-    return _array(arguments, name).shape
-
-
-def _out_backprop(
-    arguments: argparse.Namespace, input_shape: Any, filters_shape: Any, kwargs: dict[str, Any]
-) -> np.ndarray:
+def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:
     """The array asked for, or seeded numbers of the shape that the forward op gives."""
     if arguments.out_backprop is not None:
         return _array(arguments, "out_backprop")
     dtype = arguments.dtype or "float32"
-    forward = nn_ops.depthwise_conv2d if arguments.op.startswith("depthwise") else nn_ops.conv2d
-    blank = [np.zeros(shape, "float32") for shape in (input_shape, filters_shape)]
-    call, _ = nn_ops.resolve(forward, tuple(blank), kwargs)
+    blank = [np.zeros(shape, "float32") for shape in shapes]
+    call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], tuple(blank), kwargs)
     return make_array(call.result_shape, dtype, arguments.data or "integers", "out_backprop")
 
 

@@ -13,6 +13,7 @@ from ..data import photo
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from ..explorer.explorer import BUDGET, Explorer, explore
+from ..kinds import OPS
 from .call_arguments import add_call, padding, read_call
 
 __all__ = ["add_commands"]
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explorer(arguments: argparse.Namespace) -> Explorer:
     arguments.op = arguments.op or "conv2d"
-    takes_images = arguments.op in ("conv2d", "conv2d_transpose", "depthwise_conv2d")
+    takes_images = not OPS[arguments.op].is_gradient
     if arguments.input is None and takes_images:
         return _of_picture(arguments, photo(), _EYE)
     if arguments.input is not None and Path(arguments.input).suffix.lower() in _IMAGES:
@@ -79,7 +80,7 @@ def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tupl
     x = image.transpose(0, 3, 1, 2) if arguments.data_format == "NCHW" else image
     edges = arguments.filters is None
     if edges:
-        channels = (1, colours) if arguments.op == "conv2d_transpose" else (colours, 1)
+        channels = (1, colours) if OPS[arguments.op].transposed else (colours, 1)
         arguments.filters = f"3,3,{channels[0]},{channels[1]}"
     arguments.input = ",".join(map(str, x.shape))
     op, (_, w), kwargs = read_call(arguments)  # an input of that shape; the image takes its place
@@ -87,7 +88,7 @@ def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tupl
         w = np.broadcast_to(_EDGES[:, :, None, None], w.shape).astype(w.dtype)
     at = arguments.at
     if at is None:
-        _, rows, cols, _ = nn_ops.resolve(op, (x, w), kwargs)[0].canonical_shape
+        _, rows, cols, _ = nn_ops.call_of(op, (x, w), kwargs)[0].backend_shape
         at = (0, int(rows * centre[0]), int(cols * centre[1]), 0)
     return explore(op, x, w, at=at, budget=arguments.budget, **kwargs)
 

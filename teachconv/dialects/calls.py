@@ -1,9 +1,9 @@
 """What a call in any dialect becomes: one frozen `ConvCall`, and the way from there to `nn_ops`.
 
-A dialect is a module of functions with another framework's signatures. Beside each function stands its
-plan, which needs shapes only: it checks the arguments as the framework does and returns a `ConvCall`,
-the geometry and the layouts, with every step of the derivation as text. What comes after the plan is
-the same for all of them and stands here.
+A dialect is a module of functions with another framework's signatures. Beside each function is its
+resolver, which needs shapes only: it checks the arguments as the framework does and returns a `ConvCall`,
+the geometry and the layouts, with every step of the derivation as text. Everything after the resolver is
+the same for all dialects and is here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..devices import array_module, contiguous
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry
+from ..kinds import Kind, Op
 
 __all__ = [
     "FUNCTIONS",
@@ -32,14 +33,6 @@ __all__ = [
     "run",
     "to_call",
 ]
-
-_KINDS = {
-    "conv2d": "conv2d",
-    "depthwise_conv2d": "conv2d",
-    "conv2d_transpose": "conv2d_backprop_input",
-    "conv2d_backprop_input": "conv2d_backprop_input",
-    "conv2d_backprop_filter": "conv2d_backprop_filter",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,7 @@ class ConvCall:
     """
 
     function: str
-    op: str
+    op: Op
     geometry: Conv2DGeometry
     input_layout: str
     filter_layout: str
@@ -70,9 +63,9 @@ class ConvCall:
     steps: tuple[str, ...] = ()
 
     @property
-    def kind(self) -> str:
-        """The backend function: conv2d gathers, conv2d_backprop_input scatters."""
-        return _KINDS[self.op]
+    def kind(self) -> Kind:
+        """Which of the three arrays is computed: the backend function."""
+        return self.op.kind
 
     @property
     def groups(self) -> int:
@@ -84,7 +77,7 @@ class ConvCall:
         """The letters of the filter that the law reads: HWIO, transposed [rows, cols, out, in]."""
         if self.filter_layout == "HWIM":
             return "HWIM"
-        return "HWOI" if self.op == "conv2d_transpose" else "HWIO"
+        return "HWOI" if self.op.transposed else "HWIO"
 
     @property
     def filter_permutation(self) -> tuple[int, ...]:
@@ -95,7 +88,7 @@ class ConvCall:
     def input_shape(self) -> Shape:
         """Shape of the activations that go in, in ``input_layout``; of a gradient the forward input's."""
         (up, left), groups = self.stuffing, self.batch_groups
-        sizes = _sizes(self.geometry, "out" if self.op == "conv2d_transpose" else "in")
+        sizes = _sizes(self.geometry, self.op.own_input)
         sizes |= {"H": -(-sizes["H"] // up), "W": -(-sizes["W"] // left)}
         sizes |= {"N": sizes["N"] * groups, "C": sizes["C"] // groups}
         return _arranged(self.input_layout, sizes)
@@ -103,8 +96,7 @@ class ConvCall:
     @property
     def output_shape(self) -> Shape:
         """Shape of what comes out, in ``output_layout``; of a gradient the forward output's."""
-        side = "in" if self.op == "conv2d_transpose" else "out"
-        return _arranged(self.output_layout, _sizes(self.geometry, side))
+        return _arranged(self.output_layout, _sizes(self.geometry, self.op.own_output))
 
     @property
     def filter_shape(self) -> Shape:
@@ -121,9 +113,7 @@ class ConvCall:
     @property
     def result_shape(self) -> Shape:
         """Shape of what the function returns."""
-        if self.op == "conv2d_backprop_filter":
-            return self.filter_shape
-        return self.input_shape if self.op == "conv2d_backprop_input" else self.output_shape
+        return self.shape(self.kind.result)
 
     # -- arrays -----------------------------------------------------------------------------------
 
@@ -160,8 +150,7 @@ class ConvCall:
     @property
     def _part_channels(self) -> int:
         """The channels that the input has before batch groups become groups of channels."""
-        g = self.geometry
-        return (g.out_channels if self.op == "conv2d_transpose" else g.in_channels) // self.batch_groups
+        return self.geometry.shape_of(self.op.own_input)[3] // self.batch_groups
 
     # -- cells ------------------------------------------------------------------------------------
 
@@ -171,33 +160,23 @@ class ConvCall:
         return self.stuffing != (1, 1)
 
     def layout(self, role: str) -> str:
-        """The letters of one of the call's arrays."""
-        if role == "first":
-            return self.output_layout if self.op == "conv2d_backprop_input" else self.input_layout
-        if role == "second":
-            gradient = self.op == "conv2d_backprop_filter"
-            return self.output_layout if gradient else self.filter_layout
-        if self.op == "conv2d_backprop_filter":
-            return self.filter_layout
-        return self.input_layout if self.op == "conv2d_backprop_input" else self.output_layout
+        """The letters of the array of one role in the law."""
+        op = self.op
+        layouts = {op.own_input: self.input_layout, op.own_output: self.output_layout}
+        return {"filters": self.filter_layout, **layouts}[role]
 
     def shape(self, role: str) -> Shape:
-        """The shape of one of the call's arrays, in the dialect's layout."""
-        if self.layout(role) == self.filter_layout:
-            return self.filter_shape
-        if role == "result":
-            return self.result_shape
-        if role == "second" or self.op == "conv2d_backprop_input":
-            return self.output_shape
-        return self.input_shape
+        """The shape of the array of one role, in the dialect's layout."""
+        op = self.op
+        shapes = {op.own_input: self.input_shape, op.own_output: self.output_shape}
+        return {"filters": self.filter_shape, **shapes}[role]
 
     def name(self, role: str, cell: Shape) -> Shape | None:
         """Return a canonical cell as an index into the dialect's array; None between stuffed zeros."""
-        layout = self.layout(role)
-        if layout == self.filter_layout:
+        if role not in _ACTIVATIONS:
             return self._filter_name(cell)
         n, row, col, channel = cell
-        if role == "first":
+        if role == self.op.own_input:
             up, left = self.stuffing
             rows, cols = self.geometry.rows.in_size, self.geometry.cols.in_size
             if (row % up and 0 <= row < rows) or (col % left and 0 <= col < cols):
@@ -208,16 +187,15 @@ class ConvCall:
             if self.batch_groups > 1:
                 group, channel = divmod(channel, self._part_channels)
                 n += group * self.geometry.batch
-        return _arranged(layout, {"N": n, "H": row, "W": col, "C": channel})
+        return _arranged(self.layout(role), {"N": n, "H": row, "W": col, "C": channel})
 
     def find(self, role: str, cell: Shape) -> Shape:
         """Return the canonical cell of an index into the dialect's array: `name`, read backwards."""
-        layout = self.layout(role)
-        at = {"N": 0, **dict(zip(layout, cell, strict=True))}
-        if layout == self.filter_layout:  # of a filter gradient, which is never flipped or regrouped
+        at = {"N": 0, **dict(zip(self.layout(role), cell, strict=True))}
+        if role not in _ACTIVATIONS:  # of a filter gradient, which is never flipped or regrouped
             return _arranged(self.canonical_filter, at)
         n, row, col, channel = _arranged("NHWC", at)
-        if role == "first":
+        if role == self.op.own_input:
             row, col = row * self.stuffing[0], col * self.stuffing[1]
             if self.batch_groups > 1:
                 group, n = divmod(n, self.geometry.batch)
@@ -273,9 +251,11 @@ def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:
     return w.transpose(0, 1, 3, 2, 4).reshape(rows, cols, outs // groups, groups * depth)
 
 
-def _sizes(geometry: Conv2DGeometry, side: str) -> dict[str, int]:
-    shape = geometry.input_shape if side == "in" else geometry.output_shape
-    return dict(zip("NHWC", shape, strict=True))
+_ACTIVATIONS = ("input", "output")  # the roles of arrays of images
+
+
+def _sizes(geometry: Conv2DGeometry, role: str) -> dict[str, int]:
+    return dict(zip("NHWC", geometry.shape_of(role), strict=True))
 
 
 def _arranged(layout: str, values: dict[str, int]) -> Shape:
@@ -291,7 +271,7 @@ def _arranged(layout: str, values: dict[str, int]) -> Shape:
 class Operand:
     """An array argument: its name in the dialect, what it is for, and its axes in words.
 
-    ``role`` is "input", "filter", "bias", or "out_backprop" for the gradient in the output.
+    ``role`` is "input", "filters", "bias", or "out_backprop" for the gradient in the output.
     """
 
     name: str
@@ -302,15 +282,15 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class DialectFunction:
-    """A function of a dialect: its name in the map, its array arguments, and its plan.
+    """A function of a dialect: its name in the map, its array arguments, and its resolver.
 
-    ``plan`` takes shapes under the operands' names (None for a bias that is not given), every other
-    argument of the function as it is, and returns a `ConvCall`.
+    ``resolver`` takes shapes under the operands' names (None for a bias that is not given) and every other
+    argument of the function unchanged, and returns a `ConvCall`.
     """
 
     name: str
     operands: tuple[Operand, ...]
-    plan: Callable[..., ConvCall]
+    resolver: Callable[..., ConvCall]
 
 
 FUNCTIONS: dict[Callable[..., Any], DialectFunction] = {}
@@ -319,7 +299,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def dialect_function(
-    name: str, plan: Callable[..., ConvCall], *operands: Operand, is_op: bool = True
+    name: str, resolver: Callable[..., ConvCall], *operands: Operand, is_op: bool = True
 ) -> Callable[[F], F]:
     """Enter a function into the table; ``trace``, ``explain`` and ``diff`` then take it too.
 
@@ -327,7 +307,7 @@ def dialect_function(
     """
 
     def enter(function: F) -> F:
-        entry = DialectFunction(name, operands, plan)
+        entry = DialectFunction(name, operands, resolver)
         FUNCTIONS[function] = entry
         if is_op:
             nn_ops.RESOLVERS[function] = lambda **arguments: to_call(entry, arguments)
@@ -337,7 +317,7 @@ def dialect_function(
 
 
 def run(function: Callable[..., Any], backend: Any, **arguments: Any) -> np.ndarray:
-    """Run a function of a dialect: plan it, prepare the arrays, and hand them to `nn_ops`."""
+    """Run a function of a dialect: resolve it, prepare the arrays, and hand them to `nn_ops`."""
     return dispatch.run(to_call(FUNCTIONS[function], arguments), backend)
 
 
@@ -358,23 +338,22 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
             operand.name: arrays[operand.name].shape if operand.name in arrays else None
             for operand in entry.operands
         }
-        conv = entry.plan(**arguments | shapes)
+        conv = entry.resolver(**arguments | shapes)
         stage.say("{}", conv)
     by_role = {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}
     with record.stage("prepare arrays") as stage:
         first, second = _prepared(conv, by_role)
         stage.arrays(first=first, second=second)
-    data_format = conv.layout("result")
-    if "N" not in data_format and "O" not in data_format:
-        data_format = "N" + data_format
+    layout = conv.layout(conv.kind.result)
+    if "C" in layout and "N" not in layout:
+        layout = "N" + layout
     return Call(
         conv.op,
-        conv.kind,
         first,
         second,
         conv.geometry,
         conv.result_shape,
-        data_format,
+        layout,
         by_role.get("bias"),
         title=conv.function,
         names=conv,
@@ -383,13 +362,13 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
 
 def _prepared(conv: ConvCall, by_role: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The first and second array of a `Call`: what the backend's function takes."""
-    if conv.op == "conv2d_backprop_filter":
-        dy = conv.to_nhwc(by_role["out_backprop"], conv.output_layout)
-        return conv.prepare_input(by_role["input"]), dy
-    w = conv.prepare_filter(by_role["filter"])
-    if conv.op == "conv2d_backprop_input":
-        return conv.to_nhwc(by_role["out_backprop"], conv.output_layout), w
-    return conv.prepare_input(by_role["input"]), w
+    prepare = {
+        "input": conv.prepare_input,
+        "filters": conv.prepare_filter,
+        "out_backprop": lambda dy: conv.to_nhwc(dy, conv.output_layout),
+    }
+    first, second = (conv.op.words[role] for role in (conv.kind.first, conv.kind.second))
+    return prepare[first](by_role[first]), prepare[second](by_role[second])
 
 
 def _check_dtypes(arrays: dict[str, np.ndarray]) -> None:
@@ -403,7 +382,7 @@ def _check_dtypes(arrays: dict[str, np.ndarray]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------
-# What the plans share
+# What the resolvers share
 # ---------------------------------------------------------------------------------------------
 
 

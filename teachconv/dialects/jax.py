@@ -15,12 +15,13 @@ import numpy as np
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
+from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
 
 __all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
 
 _LHS = Operand("lhs", "input", "as dimension_numbers says")
-_RHS = Operand("rhs", "filter", "as dimension_numbers says")
+_RHS = Operand("rhs", "filters", "as dimension_numbers says")
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -164,7 +165,7 @@ def _conv_general_dilated(
         geometry = Conv2DGeometry(batch, axes[0], axes[1], outs, width, groups)
         return ConvCall(
             function,
-            "conv2d_transpose",
+            OPS["conv2d_transpose"],
             geometry,
             *common,
             flip=True,
@@ -181,7 +182,7 @@ def _conv_general_dilated(
     geometry = Conv2DGeometry(batch, axes[0], axes[1], width, outs, groups)
     return ConvCall(
         function,
-        "conv2d",
+        OPS["conv2d"],
         geometry,
         *common,
         stuffing=stuffing,
@@ -284,7 +285,7 @@ def _conv_transpose(
     geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
     return ConvCall(
         "jax.conv_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         geometry,
         layouts.lhs,
         rhs_layout,

@@ -14,13 +14,14 @@ import numpy as np
 from ..arguments import Pair, Shape, to_nhwc
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..kinds import OPS
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
 
 __all__ = ["conv", "conv_transpose"]
 
 _INPUTS = Operand("inputs", "input", "[batch, rows, cols, channels], or that in data_format order")
-_KERNEL = Operand("kernel", "filter", "[rows, cols, in / groups, out]")
-_TRANSPOSED = Operand("kernel", "filter", "[rows, cols, out, in]")
+_KERNEL = Operand("kernel", "filters", "[rows, cols, in / groups, out]")
+_TRANSPOSED = Operand("kernel", "filters", "[rows, cols, out, in]")
 
 _FORMATS = {None: "NHWC", "channels_last": "NHWC", "channels_first": "NCHW"}
 
@@ -64,7 +65,7 @@ def _conv(
     steps = ["filter: as TensorFlow's, [rows, cols, in, out]"]
     if max(geometry.strides) > 1 and max(geometry.dilations) > 1:
         steps.append("strides with dilation_rate: Keras' TensorFlow backend refuses it, the others answer")
-    return ConvCall("keras.conv", "conv2d", geometry, layout, "HWIO", layout, steps=tuple(steps))
+    return ConvCall("keras.conv", OPS["conv2d"], geometry, layout, "HWIO", layout, steps=tuple(steps))
 
 
 def _conv_transpose(
@@ -96,7 +97,9 @@ def _conv_transpose(
     )
     geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
     text = ("filter: as TensorFlow's, [rows, cols, out, in]",)
-    return ConvCall("keras.conv_transpose", "conv2d_transpose", geometry, layout, "HWOI", layout, steps=text)
+    return ConvCall(
+        "keras.conv_transpose", OPS["conv2d_transpose"], geometry, layout, "HWOI", layout, steps=text
+    )
 
 
 def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra: int | None) -> AxisGeometry:

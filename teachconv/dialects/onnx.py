@@ -16,6 +16,7 @@ import numpy as np
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..kinds import OPS
 from .calls import (
     ConvCall,
     Operand,
@@ -32,8 +33,8 @@ from .calls import (
 __all__ = ["conv", "conv_transpose"]
 
 _X = Operand("X", "input", "[batch, channels, rows, cols]")
-_W = Operand("W", "filter", "[out, in / group, rows, cols]")
-_W_TRANSPOSED = Operand("W", "filter", "[in, out / group, rows, cols]")
+_W = Operand("W", "filters", "[out, in / group, rows, cols]")
+_W_TRANSPOSED = Operand("W", "filters", "[in, out / group, rows, cols]")
 _B = Operand("B", "bias")
 
 _AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -109,7 +110,9 @@ def _conv(
         if spread != (1, 1):
             steps.append("onnxruntime 1.31.1 refuses auto_pad with a dilation; the specification does not")
     bias = B is not None
-    return ConvCall("onnx.conv", "conv2d", geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps))
+    return ConvCall(
+        "onnx.conv", OPS["conv2d"], geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps)
+    )
 
 
 def _conv_transpose(
@@ -161,7 +164,7 @@ def _conv_transpose(
     bias = B is not None
     return ConvCall(
         "onnx.conv_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         geometry,
         "NCHW",
         "IOHW",

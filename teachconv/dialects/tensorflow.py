@@ -1,4 +1,4 @@
-"""TensorFlow's plans: teachconv's own ops, so that `resolve` and `translate` know them too.
+"""TensorFlow's resolvers: teachconv's own ops, so that `resolve` and `translate` know them too.
 
 The functions themselves are `teachconv.conv2d` and its family, which take TensorFlow's arguments.
 """
@@ -11,12 +11,13 @@ from .. import nn_ops
 from ..arguments import Shape, check_data_format, normalize_shape, to_nhwc
 from ..errors import ArgumentError
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
+from ..kinds import OPS
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []
 
 _INPUT = Operand("input", "input")
-_FILTERS = Operand("filters", "filter")
+_FILTERS = Operand("filters", "filters")
 _DY = Operand("out_backprop", "out_backprop")
 _BIAS = Operand("bias", "bias")
 
@@ -48,7 +49,7 @@ def _conv2d(
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
     check_bias(bias, geometry.out_channels)
-    return ConvCall(f"tensorflow.{op}", op, geometry, layout, letters, layout, bias=bias is not None)
+    return ConvCall(f"tensorflow.{op}", OPS[op], geometry, layout, letters, layout, bias=bias is not None)
 
 
 def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
@@ -83,7 +84,7 @@ def _transpose(
     check_bias(bias, geometry.in_channels)
     return ConvCall(
         "tensorflow.conv2d_transpose",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         _plain(geometry),
         layout,
         "HWOI",
@@ -113,8 +114,8 @@ def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
     return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
 
 
-def _enter(name: str, plan: Any, function: Any, *operands: Operand) -> None:
-    dialect_function(f"tensorflow.{name}", plan, *operands, is_op=False)(function)
+def _enter(name: str, resolver: Any, function: Any, *operands: Operand) -> None:
+    dialect_function(f"tensorflow.{name}", resolver, *operands, is_op=False)(function)
 
 
 _enter("conv2d", _conv2d, nn_ops.conv2d, _INPUT, _FILTERS, _BIAS)

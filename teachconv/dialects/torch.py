@@ -15,6 +15,7 @@ from ..arguments import Pair, Shape, as_array, integer, normalize_shape
 from ..devices import array_module
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..kinds import OPS
 from .calls import (
     ConvCall,
     Operand,
@@ -31,8 +32,8 @@ from .calls import (
 __all__ = ["conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
 
 _INPUT = Operand("input", "input", "[batch, channels, rows, cols] or [channels, rows, cols]", (3, 4))
-_WEIGHT = Operand("weight", "filter", "[out, in / groups, rows, cols]")
-_TRANSPOSED = Operand("weight", "filter", "[in, out / groups, rows, cols]")
+_WEIGHT = Operand("weight", "filters", "[out, in / groups, rows, cols]")
+_TRANSPOSED = Operand("weight", "filters", "[in, out / groups, rows, cols]")
 _GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
 _BIAS = Operand("bias", "bias")
 
@@ -103,7 +104,7 @@ def _conv2d(
     check_bias(bias, geometry.out_channels)
     has_bias = bias is not None
     return ConvCall(
-        "torch.conv2d", "conv2d", geometry, layout, "OIHW", layout, bias=has_bias, steps=tuple(steps)
+        "torch.conv2d", OPS["conv2d"], geometry, layout, "OIHW", layout, bias=has_bias, steps=tuple(steps)
     )
 
 
@@ -145,7 +146,7 @@ def _conv_transpose2d(
         steps.append("output_padding reaches the stride: no output_shape of TensorFlow's is this large")
     return ConvCall(
         "torch.conv_transpose2d",
-        "conv2d_transpose",
+        OPS["conv2d_transpose"],
         geometry,
         layout,
         "IOHW",
@@ -179,6 +180,7 @@ def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: i
 
 
 def _gradient(
+    name: str,
     op: str,
     input_size: Any,
     weight: Shape,
@@ -197,17 +199,18 @@ def _gradient(
             f"grad_output must have shape {[n, outs, rows, cols]}, that of conv2d's output; "
             f"got {list(grad_output)}"
         )
-    name = "torch.conv2d_input" if op == "conv2d_backprop_input" else "torch.conv2d_weight"
-    return ConvCall(name, op, geometry, "NCHW", "OIHW", "NCHW", steps=tuple(steps))
+    return ConvCall(name, OPS[op], geometry, "NCHW", "OIHW", "NCHW", steps=tuple(steps))
 
 
 def _conv2d_input(input_size: Any, **arguments: Any) -> ConvCall:
-    return _gradient("conv2d_backprop_input", normalize_shape(input_size, "input_size"), **arguments)
+    return _gradient(
+        "torch.conv2d_input", "conv2d_backprop_input", normalize_shape(input_size, "input_size"), **arguments
+    )
 
 
 def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall:
     weight = normalize_shape(weight_size, "weight_size")
-    return _gradient("conv2d_backprop_filter", input, weight, **arguments)
+    return _gradient("torch.conv2d_weight", "conv2d_backprop_filter", input, weight, **arguments)
 
 
 # ---------------------------------------------------------------------------------------------

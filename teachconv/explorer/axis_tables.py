@@ -12,6 +12,7 @@ from typing import Any
 from .. import taps
 from ..dispatch import Call
 from ..geometry import AxisGeometry
+from ..kinds import Kind
 
 __all__ = ["Part", "axis_table", "part_of"]
 
@@ -46,8 +47,7 @@ def part_of(call: Call, at: tuple[int, int, int, int]) -> Part:
     as there is room; a page says which taps it leaves out.
     """
     g = call.geometry
-    filter_gradient = call.kind == "conv2d_backprop_filter"
-    n, row, col, channel = (0, *at[:2], at[3]) if filter_gradient else at
+    n, row, col, channel = (0, *at[:2], at[3]) if call.kind.sums_images else at
     for side in _SIDES:
         ins_r, outs_r = _axis_part(g.rows, call.kind, row, side)
         ins_c, outs_c = _axis_part(g.cols, call.kind, col, side)
@@ -80,7 +80,7 @@ def _halvings(most: int) -> list[int]:
 def _channel_part(call: Call, channel: int, few: int) -> tuple[range, range]:
     """All channels that are summed over, and ``few`` of those of the result."""
     g = call.geometry
-    if call.kind == "conv2d_backprop_input":
+    if call.kind.scatters:
         ins = _around(channel, few, g.in_channels)
         group = channel // _depth(call)
         outs = _around(group * (g.out_channels // g.groups), _CHANNELS, g.out_channels)
@@ -91,13 +91,13 @@ def _channel_part(call: Call, channel: int, few: int) -> tuple[range, range]:
     return ins, outs
 
 
-def _axis_part(axis: AxisGeometry, kind: str, at: int, side: int) -> tuple[range, range]:
+def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[range, range]:
     """The input and output indices of one axis that are shown, about ``side`` of them at most."""
     if max(axis.in_size, axis.out_size) <= side:
         return range(axis.in_size), range(axis.out_size)
-    transposed = kind == "conv2d_backprop_input"
+    transposed = kind.scatters
     table = taps.scatter(axis) if transposed else taps.gather(axis)
-    if kind == "conv2d_backprop_filter":
+    if kind.sums_images:
         at = axis.out_size // 2  # the cell is one of the filter's, and met everywhere
     at = min(at, len(table) - 1)
     source_size = axis.out_size if transposed else axis.in_size
@@ -123,7 +123,7 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
 # ---------------------------------------------------------------------------------------------
 
 
-def axis_table(axis: AxisGeometry, kind: str, ins: range, outs: range) -> dict[str, Any]:
+def axis_table(axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> dict[str, Any]:
     """Return one axis as the page knows it; ``ins`` and ``outs`` are the indices with values in the page.
 
     ``gather`` and ``scatter`` have for each index its taps, [tap, other index, whether that is outside];
@@ -147,7 +147,7 @@ def axis_table(axis: AxisGeometry, kind: str, ins: range, outs: range) -> dict[s
         "out": [[o, ""] for o in outs],
         "formulas": list(axis.formulas),
     }
-    if kind == "conv2d_backprop_input":
+    if kind.scatters:
         reached = {t[1] for row in scatter.values() for t in row if t[2]}
         before, after = sorted(o for o in reached if o < 0), sorted(o for o in reached if o >= axis.out_size)
         table["out"] = [[o, "outside"] for o in before] + table["out"] + [[o, "outside"] for o in after]

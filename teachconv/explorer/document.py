@@ -26,29 +26,20 @@ from ..geometry import AxisGeometry, Conv2DTransposeGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
+from ..kinds import DepthwiseCells, Kind
 from .axis_tables import Part, axis_table, part_of
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
 
 Op = Callable[..., Any]
 
-# by kind: the side that is read, the side that it is multiplied with, the side of the result
-SIDES = {
-    "conv2d": ("in", "filter", "out"),
-    "conv2d_backprop_input": ("out", "filter", "in"),
-    "conv2d_backprop_filter": ("in", "out", "filter"),
-}
+# what the page calls the array of each role
+SIDES = {"input": "in", "filters": "filter", "output": "out"}
 
 
 def sides(call: Call) -> dict[str, str]:
     """The name that each side has in this op."""
-    if call.kind == "conv2d":
-        return {"in": "input", "filter": "filters", "out": "output"}
-    if call.op == "conv2d_transpose":
-        return {"out": "input", "filter": "filters", "in": "output"}
-    if call.kind == "conv2d_backprop_input":
-        return {"out": "out_backprop", "filter": "filters", "in": "input gradient"}
-    return {"in": "input", "out": "out_backprop", "filter": "filter gradient"}
+    return {SIDES[role]: name for role, name in call.op.words.items()}
 
 
 class Tables:
@@ -60,7 +51,7 @@ class Tables:
         self._known: dict[Any, int] = {}
         self.nbytes = 0
 
-    def axis(self, axis: AxisGeometry, kind: str, ins: range, outs: range) -> int:
+    def axis(self, axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> int:
         """The number of this axis among `axes`; it is added where it is new."""
         key = (axis, axis.formulas, ins, outs)  # formulas take no part in an axis's equality
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
@@ -104,8 +95,8 @@ class Document:
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
-        self.call, self.options = nn_ops.resolve(op, args, kwargs)
-        self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.canonical_shape
+        self.call, self.options = nn_ops.call_of(op, args, kwargs)
+        self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.backend_shape
         self.at = self._start(at)
         self.part = part_of(self.call, self.at)
         self.tables = Tables()
@@ -119,15 +110,17 @@ class Document:
         """The call itself, without its variants."""
         call, traced = self.call, self.trace
         form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
-        source, operand, result = SIDES[call.kind]
+        source, operand, result = (
+            SIDES[role] for role in (call.kind.first, call.kind.second, call.kind.result)
+        )
         numbers = {
             source: self.tables.array(source, call.first, self.part),
             operand: self.tables.array(operand, call.second, self.part),
-            result: self.tables.array(result, call.canonical(np.asarray(traced.result)), self.part, "call"),
+            result: self.tables.array(result, call.from_caller(np.asarray(traced.result)), self.part, "call"),
         }
         return {
-            "op": call.op,
-            "kind": call.kind,
+            "op": call.op.name,
+            "kind": call.kind.name,
             "dtype": call.first.dtype.name,
             "bits": 8 * call.first.dtype.itemsize,
             "format": form and asdict(form),
@@ -157,19 +150,12 @@ class Document:
             return (0, 0, 0, 0)
         explained = explain(self.op, *self.args, at=at, **self.kwargs)  # checks it, and says what is legal
         first, row, col, last = (explained.canonical or explained).cell
-        if self.call.op != "depthwise_conv2d_backprop_filter":
-            return first, row, col, last
-        row, col, channel, q = first, row, col, last
-        return row, col, 0, channel * (self.call.geometry.out_channels // self.call.geometry.groups) + q
+        return first, row, col, last
 
     def _overview(self) -> dict[str, Any] | None:
         """A small picture of the whole source, where only a part of it is shown, and where that part is."""
         call, part = self.call, self.part
-        rows, cols = (
-            (part.out_rows, part.out_cols)
-            if call.kind == "conv2d_backprop_input"
-            else (part.in_rows, part.in_cols)
-        )
+        rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
         image = call.first[part.images.start] if self._shown() and not self.empty else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
@@ -208,7 +194,7 @@ class Document:
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
     """One geometry: which axes, which arrays (no number for a result that the page sums up itself)."""
     g = call.geometry
-    shown = Conv2DTransposeGeometry(g) if call.op == "conv2d_transpose" else g
+    shown = Conv2DTransposeGeometry(g) if call.op.transposed else g
     return {
         "rows": tables.axis(g.rows, call.kind, part.in_rows, part.out_rows),
         "cols": tables.axis(g.cols, call.kind, part.in_cols, part.out_cols),
@@ -227,12 +213,12 @@ def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note
 
 def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
     """The part of a canonical array that a page holds."""
-    if side == "filter":
-        whole = range(array.shape[0]), range(array.shape[1])
-        return (*whole, _within(part.in_channels, array.shape[2]), part.out_channels)
-    if side == "in":
-        return part.images, part.in_rows, part.in_cols, part.in_channels
-    return part.images, part.out_rows, part.out_cols, part.out_channels
+    taps, depths = map(range, array.shape[:2]), _within(part.in_channels, array.shape[2])
+    return {
+        SIDES["input"]: (part.images, part.in_rows, part.in_cols, part.in_channels),
+        SIDES["filters"]: (*taps, depths, part.out_channels),
+        SIDES["output"]: (part.images, part.out_rows, part.out_cols, part.out_channels),
+    }[side]
 
 
 def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
@@ -304,10 +290,9 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
 
 def filter_names(call: Call) -> list[list[int]] | None:
     """The last two indices of a depthwise filter as the caller numbers it, by output channel."""
-    if not call.op.startswith("depthwise"):
+    if not isinstance(call.names, DepthwiseCells):
         return None
-    multiplier = max(1, call.geometry.out_channels // call.geometry.groups)
-    return [[o // multiplier, o % multiplier] for o in range(call.geometry.out_channels)]
+    return [list(call.names.name("filters", (0, 0, 0, o))[2:]) for o in range(call.geometry.out_channels)]
 
 
 def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -98,7 +98,7 @@ class Explorer:
 
     def html(self) -> str:
         """The picture as the text of one page."""
-        return page(self._document.call.op, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
 
     def live(self) -> Any:
         """Return it as a widget (needs the package anywidget): every choice is computed by the backend."""
@@ -145,7 +145,7 @@ class Explorer:
         call = document.call
         theirs = other if isinstance(other, np.ndarray) else self._brought_here(other)
         row = diff(self.op, *self.args, backends=(), against={label: theirs}, **self.kwargs).rows[-1]
-        side, tables = SIDES[call.kind][2], document.tables
+        side, tables = SIDES[call.kind.result], document.tables
         made: dict[str, Any] = {
             "label": label,
             "passed": row.passed,
@@ -154,24 +154,26 @@ class Explorer:
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
         if theirs.shape == tuple(call.result_shape):
-            differs = call.canonical(call.from_cells(self._judge(call.cells(theirs))))
+            differs = self._judge(call.from_caller(theirs))
             made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
-            made["array"] = tables.array(side, call.canonical(theirs), document.part, "beside")
+            made["array"] = tables.array(side, call.from_caller(theirs), document.part, "beside")
         else:
-            back = np.argsort(axis_order(call.data_format))
+            back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
         return made
 
     def _brought_here(self, other: Explorer) -> np.ndarray:
         """The result of another explorer's call, in the layout of ours."""
         ours, theirs = self._document.call, other._document.call
-        cells = theirs.cells(np.asarray(other.result))
-        return ours.restore(cells) if cells.shape == ours.canonical_shape else ours.from_cells(cells)
+        result = theirs.from_caller(np.asarray(other.result))
+        if result.shape == ours.backend_shape:
+            return ours.to_caller(result)
+        return result.transpose(axis_order(ours.layout))
 
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
-        """Which cells of another result, in cell order, lie outside the bound around the reference's."""
+        """Which cells of another result, as a backend has it, lie outside the bound."""
         call = self._document.call
-        want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
+        want = dispatch.run_canonical(call, "reference")
         if is_integer(want.dtype) or self._document.empty:
             return np.asarray(theirs != want)
         sums = abs_sum(call)

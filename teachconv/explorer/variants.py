@@ -43,7 +43,7 @@ class Variants:
     def __init__(self, document: Document, *, live: bool = False) -> None:
         self.document, self.live = document, live
         call = document.call
-        if call.names is None:
+        if not call.title:
             self.op = document.op
             bound = signature(self.op).bind(*document.args, **document.kwargs)
         else:
@@ -58,7 +58,7 @@ class Variants:
             self._paddings(),
             _choices("filter size", g.filters_shape[:2], range(1, 8) if live else range(1, 6)),
         ]
-        if call.op == "conv2d_transpose":
+        if call.op.transposed:
             self.controls.append(self._outputs())
 
     def table(self, budget: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Variants:
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)
-            side = SIDES[call.kind][2]
+            side = SIDES[call.kind.result]
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
 
@@ -135,8 +135,8 @@ class Variants:
         if "out_backprop" in arguments:
             arguments["out_backprop"] = self._fitting(arguments)
         call = nn_ops.RESOLVERS[self.op](**arguments)
-        part = part_of(call, _inside(document.at, call.canonical_shape))
-        source, operand, _ = SIDES[call.kind]
+        part = part_of(call, _inside(document.at, call.backend_shape))
+        source, operand = SIDES[call.kind.first], SIDES[call.kind.second]
         numbers = {
             source: document.tables.array(source, call.first, part),
             operand: document.tables.array(operand, call.second, part),
@@ -163,12 +163,12 @@ class Variants:
     def _default_size(self, arguments: dict[str, Any]) -> tuple[int, int]:
         """(rows, cols) of a transposed result whose size nobody asked for."""
         plain = {"output_shape": None, "output_padding": None, "bias": None}
-        rows, cols = nn_ops.RESOLVERS[self.op](**arguments | plain).canonical_shape[1:3]
+        rows, cols = nn_ops.RESOLVERS[self.op](**arguments | plain).backend_shape[1:3]
         return rows, cols
 
     def _fitting(self, arguments: dict[str, Any]) -> np.ndarray:
         """out_backprop, cut or extended with zeros to the size that this variant's output has."""
-        forward = nn_ops.depthwise_conv2d if self.document.call.op.startswith("depthwise") else nn_ops.conv2d
+        forward = nn_ops.FORWARD_OF[self.op]
         dy = as_array(arguments["out_backprop"], "out_backprop")
         x_shape = arguments["input_sizes"] if "input_sizes" in arguments else np.shape(arguments["input"])
         w_shape = arguments["filter_sizes"] if "filter_sizes" in arguments else np.shape(arguments["filters"])
@@ -194,7 +194,7 @@ class Variants:
         call = self.document.call
         steps: list[Any] = [None, (-2, -2), (-1, -1), (1, 1), (2, 2)]
         labels = ["default", "-2", "-1", "+1", "+2"]
-        given = call.canonical_shape[1:3]
+        given = call.backend_shape[1:3]
         try:
             rows, cols = self._default_size(self.arguments)
         except ValueError:  # only the size asked for is legal
@@ -213,19 +213,14 @@ def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
     g = call.geometry
     pads = tuple((axis.pad_before, axis.pad_after) for axis in (g.rows, g.cols))
     words: dict[str, Any] = {"strides": g.strides, "padding": pads, "dilations": g.dilations}
-    op: Callable[..., Any]
-    arrays: tuple[Any, ...]
-    if call.kind == "conv2d_backprop_filter":
-        op, arrays = nn_ops.conv2d_backprop_filter, (call.first, g.filters_shape, call.second)
-    elif call.op == "conv2d_backprop_input":
-        op, arrays = nn_ops.conv2d_backprop_input, (g.input_shape, call.second, call.first)
-    elif call.op == "conv2d_transpose":
-        op, arrays = nn_ops.conv2d_transpose, (call.first, call.second, g.input_shape)
-    else:
-        op, arrays = nn_ops.conv2d, (call.first, call.second)
+    op: Callable[..., Any] = getattr(nn_ops, call.op.name)
+    kind, names = call.kind, call.op.words
+    words |= {names[kind.first]: call.first, names[kind.second]: call.second}
+    if call.op.sizes:
+        words[call.op.sizes] = g.shape_of(kind.result)
     if call.bias is not None:
         words["bias"] = call.bias
-    return op, signature(op).bind(*arrays, **words)
+    return op, signature(op).bind(**words)
 
 
 def _choices(name: str, given: tuple[int, ...], usual: range) -> Choices:

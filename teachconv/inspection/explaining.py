@@ -11,19 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
-from itertools import islice, product
-from math import prod
+from itertools import islice
 from operator import mul
 from typing import Any, overload
 
-from .. import nn_ops, taps
+from .. import nn_ops
 from ..arguments import integer
 from ..backends.reference import exact_product, round_sum
 from ..devices import call_on_host
 from ..dispatch import Call
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import Conv2DGeometry
+from ..taps import Triple, triples_of
 from .pictures import cell_picture
 
 __all__ = ["Explanation", "Tap", "explain"]
@@ -108,12 +107,11 @@ class Explanation:
             return self.canonical.value
         if self.inverse:
             return _scalar(self.call.first[self.cell])
-        rational = _is_float(self.call)
-        multiply = exact_product if rational else mul
+        multiply = exact_product if _is_float(self.call) else mul
         terms = [multiply(*_factors(tap)) for tap in self.taps if not tap.in_padding]
         if self.bias is not None:
             terms.append(self.bias)
-        return round_sum(terms, self.call.first.dtype, rational=rational)
+        return round_sum(terms, self.call.first.dtype)
 
     def _headline(self) -> str:
         if self.inverse:
@@ -122,7 +120,7 @@ class Explanation:
             )
         inside = sum(not tap.in_padding for tap in self.taps)
         outside = len(self.taps) - inside
-        name = "filter gradient" if self.call.kind == "conv2d_backprop_filter" else "output"
+        name = self.call.kind.words[2]
         padding = f"; {outside} of {_count(len(self.taps), 'tap')} in the padding" if outside else ""
         return (
             f"{self.op}: {name}{list(self.cell)} = {self.value}, "
@@ -130,19 +128,13 @@ class Explanation:
         )
 
     def _columns(self) -> list[str]:
-        if self.call.kind == "conv2d_backprop_filter":
-            names = ["input", "out_backprop", "input value", "out_backprop value", "product"]
-        else:
-            names = ["input", "filter", "input value", "filter value", "product"]
-        if self.inverse:
-            return ["output" if self.call.kind != "conv2d_backprop_filter" else "filter", *names[1:]]
-        return [*names, "running sum"]
+        first, second, result = self.call.kind.words
+        names = [second, f"{first} value", f"{second} value", "product"]
+        return [result.split()[0], *names] if self.inverse else [first, *names, "running sum"]
 
     def _row(self, tap: Tap) -> list[str]:
-        filter_gradient = self.call.kind == "conv2d_backprop_filter"
         first = tap.output_index if self.inverse else tap.input_index
-        second = tap.out_backprop_index if filter_gradient else tap.filter_index
-        other = tap.out_backprop_value if filter_gradient else tap.filter_value
+        second, other = _second(tap)
         if tap.in_padding:
             row = [_index(first), _index(second), "padding", _number(other), ""]
         else:
@@ -230,22 +222,20 @@ def explain(
     """
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
-    call, _ = nn_ops.resolve(op, *call_on_host(args, kwargs))
-    name = call.title or call.op
+    call, _ = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    name = call.title or call.op.name
     if at is not None:
-        cell = _cell(at, "at", "result", call)
+        cell = _cell(at, "at", call.kind.result, call)
         found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
     else:
-        cell = _cell(at_input, "at_input", "first", call)
+        cell = _cell(at_input, "at_input", call.kind.first, call)
         found = Explanation(name, cell, True, _input_taps(call, cell), call)
-    return found if call.names is None else _in_dialect(found)
+    return found if call.names is None else _as_the_caller_numbers(found)
 
 
-def _in_dialect(found: Explanation) -> Explanation:
-    """The same explanation with every cell as the dialect numbers it."""
-    call, role = found.call, "first" if found.inverse else "result"
-    gradient = call.kind == "conv2d_backprop_filter"
-    filter_role, output_role = ("result", "second") if gradient else ("second", "result")
+def _as_the_caller_numbers(found: Explanation) -> Explanation:
+    """The same explanation with every cell as the caller numbers it: a dialect's, a depthwise filter's."""
+    call, kind = found.call, found.call.kind
 
     def named(role: str, cell: Cell | None) -> Any:
         return None if cell is None else call.name(role, cell)
@@ -254,16 +244,16 @@ def _in_dialect(found: Explanation) -> Explanation:
         for tap in kept:
             yield replace(
                 tap,
-                filter_index=named(filter_role, tap.filter_index),
-                input_index=named("first", tap.input_index),
-                output_index=named(filter_role if gradient else output_role, tap.output_index),
-                out_backprop_index=named("second", tap.out_backprop_index),
+                filter_index=named("filters", tap.filter_index),
+                input_index=named(kind.first, tap.input_index),
+                output_index=named(kind.result, tap.output_index),
+                out_backprop_index=named("output", tap.out_backprop_index),
             )
 
     kept: Sequence[Tap] = found.taps
     if call.names is not None and call.names.has_gaps:  # a zero between two cells is no tap of theirs
-        kept = [tap for tap in found.taps if call.name("first", tap.input_index) is not None]
-    cell = call.name(role, found.cell)
+        kept = [tap for tap in found.taps if call.name(kind.first, tap.input_index) is not None]
+    cell = call.name(kind.first if found.inverse else kind.result, found.cell)
     assert cell is not None
     return replace(found, cell=cell, taps=Taps(len(kept), taps), canonical=found)
 
@@ -275,154 +265,84 @@ def _in_dialect(found: Explanation) -> Explanation:
 
 def _output_taps(call: Call, cell: Cell) -> Taps:
     """Every tap of one cell of the result, in the reference's order."""
-    look = {"conv2d": _gathered, "conv2d_backprop_input": _scattered}.get(call.kind, _summed)
-    length, places = look(call.geometry, cell := _canonical_cell(call, cell))
-    filter_cell = cell if look is _summed else None
-    return Taps(length, lambda: _sum_of(call, places(), filter_cell))
+    count, triples = triples_of(call.geometry, call.kind.result, cell)
+    return Taps(count, lambda: _running(call, triples()))
 
 
-# A place is (outside, index into the first array, index into the second): outside means that no value
-# stands behind the tap.
-Places = Callable[[], Iterator[tuple[bool, Cell, Cell]]]
-
-
-def _gathered(g: Conv2DGeometry, cell: Cell) -> tuple[int, Places]:
-    """The places that conv2d gathers one output cell from, and how many they are."""
-    n, out_row, out_col, o = cell
-    depth, outs = g.filters_shape[2], g.out_channels // g.groups
-    rows, cols = taps.gather_all(g.rows, out_row), taps.gather_all(g.cols, out_col)
-    first = o // outs * depth
-
-    def places() -> Iterator[tuple[bool, Cell, Cell]]:
-        for row, col, i in product(rows, cols, range(depth)):
-            outside = row.in_padding or col.in_padding
-            yield outside, (n, row.in_index, col.in_index, first + i), (row.tap, col.tap, i, o)
-
-    return len(rows) * len(cols) * depth, places
-
-
-def _scattered(g: Conv2DGeometry, cell: Cell) -> tuple[int, Places]:
-    """The places that scatter into one cell of the transposed result."""
-    n, in_row, in_col, channel = cell
-    depth, outs = g.filters_shape[2], g.out_channels // g.groups
-    rows, cols = taps.scatter_all(g.rows, in_row), taps.scatter_all(g.cols, in_col)
-    group, i = divmod(channel, depth)
-
-    def places() -> Iterator[tuple[bool, Cell, Cell]]:
-        for row, col, o in product(rows, cols, range(group * outs, group * outs + outs)):
-            outside = row.in_padding or col.in_padding
-            yield outside, (n, row.out_index, col.out_index, o), (row.tap, col.tap, i, o)
-
-    return len(rows) * len(cols) * outs, places
-
-
-def _summed(g: Conv2DGeometry, cell: Cell) -> tuple[int, Places]:
-    """The places that a filter gradient sums over for one cell of the filter."""
-    tap_row, tap_col, i, o = cell
-    channel = o // (g.out_channels // g.groups) * g.filters_shape[2] + i
-    sizes = g.batch, g.rows.out_size, g.cols.out_size
-
-    def places() -> Iterator[tuple[bool, Cell, Cell]]:
-        for n, out_row, out_col in product(*map(range, sizes)):
-            in_row, in_col = g.rows.in_index(out_row, tap_row), g.cols.in_index(out_col, tap_col)
-            outside = not (0 <= in_row < g.rows.in_size and 0 <= in_col < g.cols.in_size)
-            yield outside, (n, in_row, in_col, channel), (n, out_row, out_col, o)
-
-    return prod(sizes), places
-
-
-def _sum_of(
-    call: Call, places: Iterator[tuple[bool, Cell, Cell]], filter_cell: Cell | None = None
-) -> Iterator[Tap]:
-    """Make a `Tap` of each (in padding, index into first, index into second), with its running sum."""
+def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
+    """Make a `Tap` of each product, with the sum so far."""
     exact: Any = Fraction(0) if _is_float(call) else 0
     special: list[float] = []  # products with NaN or infinity, which no rational number can hold
-    for outside, first_cell, second_cell in places:
-        first = 0 if outside else _scalar(call.first[first_cell])
-        second = _scalar(call.second[second_cell])
-        if not outside:
+    for triple in triples:
+        tap = _tap(call, triple)
+        if not tap.in_padding:
+            first, second = _factors(tap)
             term = exact_product(first, second) if _is_float(call) else first * second
             if isinstance(term, float):
                 special.append(term)
             else:
                 exact += term
-        total = round_sum([*special, exact], call.first.dtype, rational=_is_float(call))
-        value = 0 if outside else first * second
-        if filter_cell is None:
-            name = _filter_name(call, second_cell)
-            yield Tap(name, first_cell, outside, first, second, value, total)
-        else:
-            name = _filter_name(call, filter_cell)
-            yield Tap(name, first_cell, outside, first, None, value, total, None, second_cell, second)
+        total = round_sum([*special, exact], call.first.dtype)
+        yield replace(tap, running_sum=total)
 
 
 def _input_taps(call: Call, cell: Cell) -> Taps:
     """Every product that one cell of the first array is part of, and where it is added to."""
-    g = call.geometry
-    depth, outs = g.filters_shape[2], g.out_channels // g.groups
-    n, row_index, col_index, channel = cell
-    look = taps.gather_all if call.kind == "conv2d_backprop_input" else taps.scatter_all
-    rows = [row for row in look(g.rows, row_index) if not row.in_padding]
-    cols = [col for col in look(g.cols, col_index) if not col.in_padding]
-    size = depth if call.kind == "conv2d_backprop_input" else outs
-    first = _scalar(call.first[cell])
+    count, triples = triples_of(call.geometry, call.kind.first, cell, inside=True)
+    return Taps(
+        count,
+        lambda: (_tap(call, t, output_index=t.cells[call.kind.result]) for t in triples()),
+    )
 
-    def make() -> Iterator[Tap]:
-        for row, col, other in product(rows, cols, range(size)):
-            if call.kind == "conv2d_backprop_input":
-                tap = (row.tap, col.tap, other, channel)
-                fed = (n, row.in_index, col.in_index, channel // outs * depth + other)
-            else:
-                group, i = divmod(channel, depth)
-                tap = (row.tap, col.tap, i, group * outs + other)
-                fed = (n, row.out_index, col.out_index, group * outs + other)
-            name = _filter_name(call, tap)
-            if call.kind == "conv2d_backprop_filter":
-                upstream = _scalar(call.second[fed])
-                yield Tap(name, cell, False, first, None, first * upstream, None, name, fed, upstream)
-            else:
-                weight = _scalar(call.second[tap])
-                yield Tap(name, cell, False, first, weight, first * weight, None, fed)
 
-    return Taps(len(rows) * len(cols) * size, make)
+def _tap(call: Call, triple: Triple, **more: Any) -> Tap:
+    """One product of the law as a tap, its values looked up."""
+    kind, cells = call.kind, triple.cells
+    first = 0 if triple.in_padding else _scalar(call.first[cells[kind.first]])
+    second = _scalar(call.second[cells[kind.second]])
+    return Tap(
+        filter_index=cells["filters"],
+        input_index=cells[kind.first],
+        in_padding=triple.in_padding,
+        input_value=first,
+        product=0 if triple.in_padding else first * second,
+        **_SECOND[kind.second](cells[kind.second], second),
+        **more,
+    )
+
+
+# a tap names its second factor by what it is
+_SECOND: dict[str, Callable[[Cell, Any], dict[str, Any]]] = {
+    "filters": lambda cell, value: {"filter_value": value},
+    "output": lambda cell, value: {
+        "filter_value": None,
+        "out_backprop_index": cell,
+        "out_backprop_value": value,
+    },
+}
+
+
+def _second(tap: Tap) -> tuple[Cell, Any]:
+    """Cell and value of the second factor."""
+    if tap.out_backprop_index is None:
+        return tap.filter_index, tap.filter_value
+    return tap.out_backprop_index, tap.out_backprop_value
 
 
 def _factors(tap: Tap) -> tuple[Any, Any]:
-    other = tap.filter_value if tap.out_backprop_index is None else tap.out_backprop_value
-    return tap.input_value, other
-
-
-def _filter_name(call: Call, cell: Cell) -> Cell:
-    """A canonical filter cell as the caller numbers it: a depthwise filter has its own last two axes."""
-    if not call.op.startswith("depthwise"):
-        return cell
-    row, col, _, o = cell
-    multiplier = call.geometry.out_channels // call.geometry.groups
-    return row, col, o // multiplier, o % multiplier
-
-
-def _canonical_cell(call: Call, cell: Cell) -> Cell:
-    """A cell of the result as the backends number it: `_filter_name`, read backwards."""
-    if call.op != "depthwise_conv2d_backprop_filter":
-        return cell
-    row, col, channel, q = cell
-    return row, col, 0, channel * (call.geometry.out_channels // call.geometry.groups) + q
+    return tap.input_value, _second(tap)[1]
 
 
 _AXES = {"N": "n", "H": "row", "W": "col", "C": "channel"}
 _FILTER_AXES = {"H": "filter_row", "W": "filter_col", "I": "in_channel", "O": "out_channel"}
+_FILTER_AXES |= {"M": "channel_multiplier"}  # of a depthwise filter
 
 
 def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     """A cell given by the caller, checked against the shape and counted from 0, in cell order."""
-    is_filter = role == "result" and call.kind == "conv2d_backprop_filter"
-    if call.names is not None:
-        shape, layout = call.names.shape(role), call.names.layout(role)
-    elif is_filter:
-        shape, layout = call.result_shape, "HWIO"
-    else:
-        shape, layout = call.canonical_shape if role == "result" else call.first.shape, "NHWC"
-    axes = f"({', '.join((_FILTER_AXES if is_filter else _AXES)[letter] for letter in layout)})"
+    shape, layout = call.cells_of(role)
+    words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
+    axes = f"({', '.join(words[letter] for letter in layout)})"
     try:
         numbers = [integer(index, name) for index in cell]
     except TypeError:
@@ -433,7 +353,7 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
         if not -size <= index < size:
             raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
     inside = tuple(index % size for index, size in zip(numbers, shape, strict=True))
-    return inside if call.names is None else call.names.find(role, inside)
+    return call.find(role, inside)
 
 
 def _bias_of(call: Call, cell: Cell) -> Any:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..geometry import AxisGeometry, Conv2DGeometry
+from ..kinds import LAYOUTS, ROLES
 
 if TYPE_CHECKING:
-    from .explaining import Explanation
+    from .explaining import Explanation, Tap
 
 __all__ = ["Panel", "cell_picture", "padding_picture", "panels_to_svg", "png"]
 
@@ -167,50 +168,48 @@ def png(image: np.ndarray) -> bytes:
 
 def cell_picture(explanation: Explanation) -> str:
     """Draw an explanation: what is read, what it is multiplied by, and where the sum goes."""
-    call, cell, g = explanation.call, explanation.cell, explanation.call.geometry
+    call, cell, inverse = explanation.call, explanation.cell, explanation.inverse
+    g, kind = call.geometry, call.kind
     taps = explanation.taps[:4000]
-    filter_gradient = call.kind == "conv2d_backprop_filter"
-    first = cell if explanation.inverse else (taps[0].input_index if taps else (0, 0, 0, 0))
-    n, channel = (first[0], first[3])
-    source = call.first[n, :, :, channel]
+    first = cell if inverse else (taps[0].input_index if taps else (0, 0, 0, 0))
+    second = second_cell(taps[0]) if taps else (0, 0, 0, 0)
+    n, channel = first[0], first[3]
     taps = [tap for tap in taps if tap.input_index[0] == n]  # the planes drawn are those of one image
     read = {tap.input_index[1:3] for tap in taps if tap.input_index[3] == channel}
-    met = {tap.filter_index[:2] for tap in taps}
-    rows, cols = g.rows, g.cols
-    if filter_gradient or explanation.inverse:
-        written = {tap.output_index[1:3] for tap in taps if tap.output_index is not None}
-    else:
-        written = set()
-    value = short(explanation.value)
-    if call.kind == "conv2d_backprop_input":
-        source_size, target_size = (rows.out_size, cols.out_size), (rows.in_size, cols.in_size)
-    else:
-        source_size, target_size = (rows.in_size, cols.in_size), (rows.out_size, cols.out_size)
-    if explanation.inverse:
-        read, focus = {cell[1:3]}, cell[1:3]
-    else:
-        focus = None
-    reach = [(0, 0), (0, 0)] if call.kind == "conv2d_backprop_input" else [_reach(rows), _reach(cols)]
-    left = _plane("input", source, source_size, read, focus, None, reach)
-    taps_size = (rows.filter_size, cols.filter_size)
-    if filter_gradient:
-        places = {tap.out_backprop_index[1:3] for tap in taps if tap.out_backprop_index is not None}
-        o = _out_channel(explanation)
-        middle = _plane("out_backprop", call.second[n, :, :, o], target_size, places, None, None)
-        target = None if explanation.inverse else cell[:2]
-        shaded = met if explanation.inverse else set()
-        right = _plane("filter gradient", None, taps_size, shaded, target, value)
-    else:
-        kernel = _filter_plane(explanation)
-        middle = _plane("filter", kernel, taps_size, met, None, None)
-        target = None if explanation.inverse else cell[1:3]
-        right = _plane("output", None, target_size, written, target, value)
+    met = {in_plane(kind.second, second_cell(tap)) for tap in taps}
+    written = {in_plane(kind.result, tap.output_index) for tap in taps if tap.output_index is not None}
+    sizes = {role: (g.rows.size_of(role), g.cols.size_of(role)) for role in ROLES}
+    focus, target = (cell[1:3], None) if inverse else (None, in_plane(kind.result, cell))
+    reach = [(0, 0), (0, 0)] if kind.scatters else [_reach(g.rows), _reach(g.cols)]
+    words, planes = (
+        kind.words,
+        (plane_of(call.first, kind.first, first), plane_of(call.second, kind.second, second)),
+    )
+    left = _plane(words[0], planes[0], sizes[kind.first], {focus} if focus else read, focus, None, reach)
+    middle = _plane(words[1], planes[1], sizes[kind.second], met, None, None)
+    right = _plane(words[2], None, sizes[kind.result], written, target, short(explanation.value))
     strides, dilations = g.strides, g.dilations
     caption = f"stride {strides[0]} x {strides[1]}, dilation {dilations[0]} x {dilations[1]}"
     if g.in_channels > 1 or g.out_channels > 1:
         caption += f"; one channel of each drawn (input channel {channel})"
-    signs = ["×", "→" if explanation.inverse else "="]
-    return panels_to_svg([left, middle, right], signs, caption)
+    return panels_to_svg([left, middle, right], ["×", "→" if inverse else "="], caption)
+
+
+def in_plane(role: str, cell: tuple[int, ...]) -> tuple[int, ...]:
+    """Return row and column of a cell of the array of one role."""
+    first = LAYOUTS[role].index("H")
+    return cell[first : first + 2]
+
+
+def plane_of(array: np.ndarray, role: str, cell: tuple[int, ...]) -> np.ndarray:
+    """Return the rows and columns that lie around a cell: its image and channel, or its two channels."""
+    where = (slice(None) if letter in "HW" else at for letter, at in zip(LAYOUTS[role], cell, strict=True))
+    return np.asarray(array[tuple(where)])
+
+
+def second_cell(tap: Tap) -> tuple[int, ...]:
+    """Return the cell of a tap's second factor: of the filters, or of out_backprop."""
+    return tap.filter_index if tap.out_backprop_index is None else tap.out_backprop_index
 
 
 def padding_picture(geometry: Conv2DGeometry, *, transposed: bool = False) -> str:
@@ -294,24 +293,3 @@ def _drawn(size: int, most: int, marked: list[int], first: int = 0, last: int = 
     spare = max(0, most - (stop - start + 1))
     start = max(low, min(start - spare // 2, high - most + 1))
     return range(start, start + most)
-
-
-def _filter_plane(explanation: Explanation) -> np.ndarray:
-    call = explanation.call
-    if not explanation.taps:
-        return np.asarray(call.second[:, :, 0, 0])
-    _, _, i, o = explanation.taps[0].filter_index
-    return np.asarray(call.second.reshape(*call.second.shape[:2], *_filter_axes(explanation))[:, :, i, o])
-
-
-def _filter_axes(explanation: Explanation) -> tuple[int, int]:
-    """The last two axes of the filters as the caller numbers them."""
-    _, _, depth, outs = explanation.call.second.shape
-    groups = explanation.call.geometry.groups
-    return (groups, outs // groups) if explanation.call.op.startswith("depthwise") else (depth, outs)
-
-
-def _out_channel(explanation: Explanation) -> int:
-    if not explanation.taps or explanation.taps[0].out_backprop_index is None:
-        return 0
-    return int(explanation.taps[0].out_backprop_index[3])

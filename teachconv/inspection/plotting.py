@@ -22,7 +22,7 @@ from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .explaining import Explanation, explain
-from .pictures import short
+from .pictures import in_plane, plane_of, second_cell, short
 from .receptive import ReceptiveField
 from .receptive import receptive_field as _receptive_field
 
@@ -117,18 +117,18 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     'conv2d against the reference: 0 of 9 cells outside the bound'
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.resolve(op, args, kwargs)
+    call, _ = nn_ops.call_of(op, args, kwargs)
     theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(
             f"against must have the shape of the result, {list(call.result_shape)}; got {list(theirs.shape)}"
         )
-    want = call.cells(call.restore(dispatch.run_canonical(call, "reference")))
-    got = call.cells(theirs)
+    want = dispatch.run_canonical(call, "reference")
+    got = call.from_caller(theirs)
     sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
     bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
     verdict = bounds.judge(got, want, bound, sums)
-    if call.kind == "conv2d_backprop_filter":
+    if call.kind.sums_images:
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))
     else:
         if not 0 <= n < want.shape[0]:
@@ -191,10 +191,10 @@ def animate(
     if Path(path).suffix != ".gif":
         raise ArgumentError(f"path must end in .gif; got {str(path)!r}")
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.resolve(op, args, kwargs)
-    if call.kind == "conv2d_backprop_filter":
+    call, _ = nn_ops.call_of(op, args, kwargs)
+    if call.kind.sums_images:
         raise ArgumentError("animate draws an output plane, which a filter gradient does not have")
-    rows, cols = call.canonical_shape[1:3]
+    rows, cols = call.backend_shape[1:3]
     if not 0 < rows * cols <= 400:
         raise ArgumentError(f"the output must have from 1 to 400 cells to animate; got {rows * cols}")
     from matplotlib.animation import PillowWriter
@@ -219,46 +219,32 @@ def animate(
 
 def _output_of(explained: Explanation) -> np.ndarray:
     """The whole plane of the result that the cell lies in, as the reference has it."""
-    call, cell = explained.call, explained.cell
-    result = call.cells(call.restore(dispatch.run_canonical(call)))
-    if call.kind == "conv2d_backprop_filter":
-        return np.asarray(result[:, :, cell[2], cell[3]], np.float64)
-    return np.asarray(result[cell[0], :, :, cell[3]], np.float64)
+    call, cell = explained.call, (explained.canonical or explained).cell
+    return plane_of(dispatch.run_canonical(call), call.kind.result, cell).astype(np.float64)
 
 
 def _draw_window(explained: Explanation, figure: Figure, output: np.ndarray) -> Figure:
     """Three planes: what is read, what it is multiplied with, the result with one cell framed."""
-    call, cell, g = explained.call, explained.cell, explained.call.geometry
-    scattered, filter_gradient = call.kind == "conv2d_backprop_input", call.kind == "conv2d_backprop_filter"
-    sizes = (g.rows.out_size, g.cols.out_size) if scattered else (g.rows.in_size, g.cols.in_size)
-    _check_size("rows and columns", *sizes, *output.shape)
+    call, canonical = explained.call, explained.canonical or explained
+    g, kind, names = call.geometry, call.kind, call.op.words
+    _check_size("rows and columns", g.rows.size_of(kind.first), g.cols.size_of(kind.first), *output.shape)
     figure = figure or _figure((9, 3.6))
     axes = figure.subplots(1, 3)
-    first = explained.taps[0].input_index if len(explained.taps) else (0, 0, 0, 0)
-    found = [
-        tap for tap in explained.taps if (tap.input_index[0], tap.input_index[3]) == (first[0], first[3])
-    ]
-    source = np.asarray(call.first[first[0], :, :, first[3]], np.float64)
+    taps = canonical.taps
+    first = taps[0].input_index if len(taps) else (0, 0, 0, 0)
+    second = second_cell(taps[0]) if len(taps) else (0, 0, 0, 0)
+    found = [tap for tap in taps if (tap.input_index[0], tap.input_index[3]) == (first[0], first[3])]
     inside = {tap.input_index[1:3] for tap in found if not tap.in_padding}
     outside = {tap.input_index[1:3] for tap in found if tap.in_padding}
-    source_name = "out_backprop" if scattered and call.op != "conv2d_transpose" else "input"
-    _plane(axes[0], source, inside, outside, None, (None, None) if scattered else (g.rows, g.cols))
-    axes[0].set_title(source_name, fontsize=10)
-    if filter_gradient:
-        second = [tap.out_backprop_index for tap in found if tap.out_backprop_index is not None]
-        plane = call.second[first[0], :, :, second[0][3]] if second else call.second[0, :, :, 0]
-        met = {tap.out_backprop_index[1:3] for tap in found if not tap.in_padding and tap.out_backprop_index}
-    else:
-        met = {tap.filter_index[:2] for tap in found if not tap.in_padding}
-        depth = g.filters_shape[2]
-        i, o = (cell[3] % depth, first[3]) if scattered else (0, cell[3])
-        plane = call.second[:, :, i, o]
-    _plane(axes[1], np.asarray(plane, np.float64), met, set(), None)
-    axes[1].set_title("out_backprop" if filter_gradient else "filters", fontsize=10)
-    target = cell[:2] if filter_gradient else cell[1:3]
-    _plane(axes[2], output, set(), set(), target)
-    name = "filter gradient" if filter_gradient else "output"
-    axes[2].set_title(f"{name}{list(cell)} = {short(explained.value)}", fontsize=10)
+    source = plane_of(call.first, kind.first, first).astype(np.float64)
+    _plane(axes[0], source, inside, outside, None, (None, None) if kind.scatters else (g.rows, g.cols))
+    axes[0].set_title(names[kind.first], fontsize=10)
+    met = {in_plane(kind.second, second_cell(tap)) for tap in found if not tap.in_padding}
+    _plane(axes[1], plane_of(call.second, kind.second, second).astype(np.float64), met, set(), None)
+    axes[1].set_title(names[kind.second], fontsize=10)
+    _plane(axes[2], output, set(), set(), in_plane(kind.result, canonical.cell))
+    title = f"{kind.words[2]}{list(explained.cell)} = {short(explained.value)}"
+    axes[2].set_title(title, fontsize=10)
     return figure
 
 

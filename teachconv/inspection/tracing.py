@@ -98,7 +98,7 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     (1, 16, 9)
     """
     if op not in nn_ops.RESOLVERS:
-        nn_ops.resolve(op, args, kwargs)  # raises, and says which ops there are
+        nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     start = time.perf_counter()
     with record.recording() as stages:
         result = op(*args, **kwargs)

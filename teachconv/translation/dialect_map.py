@@ -207,7 +207,7 @@ def option_rows() -> list[tuple[str, str, str, str]]:
             continue
         (top, bottom), (left, right) = call.geometry.padding
         g = call.geometry
-        if call.op == "conv2d_transpose":
+        if call.op.transposed:
             kept = f"full[{top} : {top + g.rows.in_size}] of {g.rows.full_size} rows"
             if (g.rows.pad_before, g.rows.in_size) != (g.cols.pad_before, g.cols.in_size):
                 kept += f", [{left} : {left + g.cols.in_size}] of {g.cols.full_size} columns"

@@ -274,16 +274,16 @@ def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> On
     """Judge teachconv's float32 result and onnxruntime's by the float64 result."""
     arrays = [values[part] if part else None for part in node.input]
     function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
-    call, _ = nn_ops.resolve(function, tuple(arrays), attributes)
-    wide, _ = nn_ops.resolve(
+    call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
+    wide, _ = nn_ops.call_of(
         function, tuple(None if array is None else array.astype(np.float64) for array in arrays), attributes
     )
-    want = wide.cells(dispatch.run(wide)).astype(call.first.dtype)
+    want = dispatch.run_canonical(wide).astype(call.first.dtype)
     sums = abs_sum(call)
     # the truth here is a float64 sum, with an error of its own beside that of the float32 sums
     allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
     verdicts = [
-        bounds.judge(call.cells(result), want, allowed, sums)
+        bounds.judge(call.from_caller(result), want, allowed, sums)
         for result in (dispatch.run(call), values[node.output[0]])
     ]
     ours, theirs = (float(verdict.fraction.max(initial=0.0)) for verdict in verdicts)

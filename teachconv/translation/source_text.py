@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arguments import Pads
 from ..dialects.calls import ConvCall
-from .targets import TargetCall, filter_letters, is_transposed
+from .targets import TargetCall, filter_letters, is_input_gradient, is_transposed
 
 __all__ = ["filter_permutation", "here", "write"]
 
@@ -86,9 +86,10 @@ def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
 
 def _function(conv: ConvCall, target: TargetCall, section: list[str]) -> list[str]:
     arguments = "x, w, b" if conv.bias else "x, w"
-    gradient = conv.op == "conv2d_backprop_input"
-    what = "the gradient in the output" if gradient else "the input"
-    lines = [f"# x: {what}, {conv.layout('first')}; w: {conv.filter_layout}, as {conv.function} has them"]
+    what = "the gradient in the output" if is_input_gradient(conv) else "the input"
+    lines = [
+        f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them"
+    ]
     lines += [f"# {note}" for note in target.notes]
     lines += [
         *_input_lines(conv, target),
@@ -107,7 +108,7 @@ def _transpose(name: str, have: str, want: str) -> list[str]:
 
 
 def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
-    layout, lines = conv.layout("first"), []
+    layout, lines = conv.layout(conv.kind.first), []
     if "N" not in layout:
         lines.append("x = x[None]  # a batch of one")
         layout = "N" + layout
@@ -166,7 +167,7 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _output_lines(conv: ConvCall, target: TargetCall) -> list[str]:
-    layout = conv.layout("result")
+    layout = conv.layout(conv.kind.result)
     if "N" in layout:
         return [*_transpose("y", target.out_layout, layout), "return y"]
     return [*_transpose("y", target.out_layout, "N" + layout), "return y[0]"]

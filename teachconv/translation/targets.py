@@ -17,7 +17,7 @@ from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
 from ..geometry import AxisGeometry, forward_axis
 
-__all__ = ["TARGETS", "TargetCall", "filter_letters", "is_transposed", "target_call"]
+__all__ = ["TARGETS", "TargetCall", "filter_letters", "is_input_gradient", "is_transposed", "target_call"]
 
 TARGETS = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
 _NONE: Pads = ((0, 0), (0, 0))
@@ -55,12 +55,17 @@ class TargetCall:
 
 def is_transposed(conv: ConvCall) -> bool:
     """Whether the call scatters: a transposed convolution, or the gradient in the input."""
-    return conv.kind == "conv2d_backprop_input"
+    return conv.kind.scatters
+
+
+def is_input_gradient(conv: ConvCall) -> bool:
+    """Whether the call is the gradient in the input, named for the convolution that it is the gradient of."""
+    return conv.kind.scatters and not conv.op.transposed
 
 
 def filter_letters(conv: ConvCall) -> str:
     """The filter's layout with I and O the channels of what goes in and comes out of *this* call."""
-    if conv.op == "conv2d_backprop_input":  # whose filter is named for the forward convolution
+    if is_input_gradient(conv):  # whose filter is named for the forward convolution
         return conv.filter_layout.translate(str.maketrans("IO", "OI"))
     return conv.filter_layout
 
@@ -85,7 +90,7 @@ _GRADIENT = {
 
 def _impossible(conv: ConvCall, target: str) -> str:
     g = conv.geometry
-    if conv.kind == "conv2d_backprop_filter":
+    if conv.kind.sums_images:
         return (
             "the call computes a filter, so there is no filter that convolve(x, w) could take; "
             f"for this {target} has {_GRADIENT[target]}"
@@ -220,7 +225,7 @@ def _jax(conv: ConvCall) -> TargetCall:
 
 def _jax_layouts(conv: ConvCall) -> tuple[str, str]:
     """JAX reads and writes any layout, so the source's own."""
-    first, result = conv.layout("first"), conv.layout("result")
+    first, result = conv.layout(conv.kind.first), conv.layout(conv.kind.result)
     return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
 
 

@@ -82,7 +82,7 @@ def _bind(
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks
         arguments[operand.name] = _shape(arguments[operand.name], operand.name, ranks, operand.axes)
-    return entry.plan(**arguments), arguments
+    return entry.resolver(**arguments), arguments
 
 
 def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> tuple[int, ...] | None:
@@ -147,7 +147,7 @@ class Translation:
         arrays, given = self._arrays(entry, x, w, b), dict(self._arguments)
         given |= arrays
         roles = {operand.role: arrays[operand.name] for operand in entry.operands if operand.name in arrays}
-        inputs = [roles.get("out_backprop", roles.get("input")), roles["filter"]]
+        inputs = [roles.get("out_backprop", roles.get("input")), roles["filters"]]
         if self.source.bias:
             inputs.append(roles["bias"])
         against, failed = {}, []
@@ -175,7 +175,7 @@ class Translation:
         return names["convolve"]
 
     def _arrays(self, entry: DialectFunction, *given: Any) -> dict[str, np.ndarray]:
-        by_role = dict(zip(("input", "filter", "bias"), given, strict=True))
+        by_role = dict(zip(("input", "filters", "bias"), given, strict=True))
         by_role["out_backprop"] = by_role["input"]
         arrays = {}
         for operand in entry.operands:

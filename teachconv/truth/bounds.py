@@ -21,6 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ..dtypes import FloatFormat, accumulator, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
+from ..kinds import Kind
 
 __all__ = [
     "Verdict",
@@ -54,7 +55,9 @@ def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
     return gamma(terms, form.unit_roundoff) * abs_sum + terms * form.smallest_subnormal
 
 
-def fft(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any) -> np.ndarray:
+def fft(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
     """Bound the error of a convolution by FFT: one number per image and result channel.
 
     Normwise: with transforms of N points, each of relative 2-norm error e = L h / (1 - L h), L =
@@ -74,7 +77,7 @@ def fft(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeomet
         return np.array(inf)
     e = step / (1 - step)
     shorter, planes = rows.filter_size * cols.filter_size, depth
-    if kind == "conv2d_backprop_filter":
+    if kind.sums_images:
         shorter, planes = rows.out_size * cols.out_size, geometry.batch
     factor = (2 * e + e * e + sqrt(2) * gamma4 + e * sqrt(shorter)) * (1 + e)
     factor += (1 + factor) * gamma(planes, u)
@@ -83,7 +86,7 @@ def fft(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeomet
 
 
 def winograd2(
-    kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
     """Bound the error of Winograd's F(2x2, 3x3), cell by cell.
 
@@ -98,7 +101,7 @@ def winograd2(
 
 
 def winograd4(
-    kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
     """Bound the error of Winograd's F(4x4, 3x3), cell by cell: as `winograd2`, with larger transforms.
 
@@ -110,7 +113,7 @@ def winograd4(
 
 
 def _winograd(
-    kind: str,
+    kind: Kind,
     first: np.ndarray,
     second: np.ndarray,
     geometry: Conv2DGeometry,
@@ -122,7 +125,7 @@ def _winograd(
     rows, cols = geometry.rows, geometry.cols
     data, w = (np.where(np.isfinite(array), np.abs(array), 0).astype(np.float64) for array in (first, second))
     pads, sizes = (rows.pad_before, cols.pad_before), (rows.out_size, cols.out_size)
-    if kind == "conv2d_backprop_input":
+    if kind.scatters:
         w = w[::-1, ::-1].swapaxes(2, 3)
         pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
     scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
@@ -213,7 +216,7 @@ def _span(axis: AxisGeometry) -> int:
     return max(axis.in_size, axis.full_size) + 2 * axis.effective_filter + abs(axis.pad_before)
 
 
-def _norms(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
     """||x||_2 ||w||_2 over what one transform sees, in a shape that broadcasts to the result."""
     g = geometry.groups
 
@@ -224,14 +227,14 @@ def _norms(kind: str, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeo
 
     # where a number is not finite the transform is not used, and the bound of direct summation holds
     a, b = (np.where(np.isfinite(array), array, 0).astype(np.float64) for array in (first, second))
-    if kind == "conv2d_backprop_filter":
+    if kind.sums_images:
         x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
         dy = norms(b, (1, 2)).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]
         products = (x * dy).sum(axis=0)  # [groups, in / groups, out / groups]
         return np.asarray(products.transpose(1, 0, 2).reshape(1, 1, products.shape[1], -1))
     images = norms(a.reshape(*a.shape[:3], g, -1), (1, 2, 4))  # [batch, groups]
     w = b.reshape(*b.shape[:3], g, -1)  # [rows, cols, in / groups, groups, out / groups]
-    filters = norms(w, (0, 1, 2)) if kind == "conv2d" else norms(w, (0, 1, 4)).T
+    filters = norms(w, (0, 1, 2)) if kind.gathers else norms(w, (0, 1, 4)).T
     return np.asarray((images[:, :, None] * filters).reshape(len(a), 1, 1, -1))
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import nn_ops
 from ..data.seeded import make_array
-from ..geometry import conv2d_geometry
+from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry, conv2d_transpose_geometry
+from ..kinds import OPS
 
 __all__ = ["CASES", "Case", "Problem"]
 
@@ -59,49 +60,53 @@ class Case:
         x, w = array(self.input, "input"), array(self.filters, "filters")
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
-        if self.op == "conv2d_transpose":
-            extra: dict[str, Any] = {"output_padding": self.output_padding} | self._bias(dtype, data)
-            yield Problem(self._name(""), nn_ops.conv2d_transpose, (x, w, self.output_shape), common | extra)
+        windows = self.strides, self.padding, "NHWC", self.dilations
+        geometry: Conv2DGeometry | Conv2DTransposeGeometry
+        if OPS[self.op].transposed:
+            extra = {"output_padding": self.output_padding}
+            geometry = conv2d_transpose_geometry(
+                self.input, self.filters, self.output_shape, *windows, **extra
+            )
+            bias = self._bias(geometry.out_channels, dtype, data)
+            arrays = x, w, self.output_shape
+            yield Problem(self._name(""), nn_ops.conv2d_transpose, arrays, common | extra | bias)
             return
-        forward, input_gradient, filter_gradient = _FAMILY[self.op]
-        geometry = conv2d_geometry(
-            self.input, _grouped(self), self.strides, self.padding, "NHWC", self.dilations
-        )
+        forward, input_gradient, filter_gradient, grouped = _FAMILIES[self.op]
+        geometry = conv2d_geometry(self.input, grouped(self.filters), *windows)
         dy = array(geometry.output_shape, "out_backprop")
-        yield Problem(self._name(""), forward, (x, w), common | self._bias(dtype, data))
+        bias = self._bias(geometry.out_channels, dtype, data)
+        yield Problem(self._name(""), forward, (x, w), common | bias)
         yield Problem(self._name(" input gradient"), input_gradient, (x.shape, w, dy), common)
         yield Problem(self._name(" filter gradient"), filter_gradient, (x, w.shape, dy), common)
 
     def _name(self, what: str) -> str:
         return f"{self.op}{what}: {self.name}"
 
-    def _bias(self, dtype: Any, data: str) -> dict[str, Any]:
-        if not self.bias:
-            return {}
-        channels = self.filters[3]
-        if self.op == "conv2d_transpose":
-            channels = self.filters[2] if self.output_shape is None else self.output_shape[3]
-        elif self.op == "depthwise_conv2d":
-            channels = self.filters[2] * self.filters[3]
-        return {"bias": make_array((channels,), dtype, data, f"{self.name} bias")}
+    def _bias(self, channels: int, dtype: Any, data: str) -> dict[str, Any]:
+        return {"bias": make_array((channels,), dtype, data, f"{self.name} bias")} if self.bias else {}
 
 
-_FAMILY = {
-    "conv2d": (nn_ops.conv2d, nn_ops.conv2d_backprop_input, nn_ops.conv2d_backprop_filter),
+def _as_groups(filters: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a depthwise filter as HWIO with groups = in_channels."""
+    rows, cols, channels, multiplier = filters
+    return rows, cols, min(1, channels), channels * multiplier
+
+
+# the op, its two gradients, and the shape of its filters as HWIO
+_FAMILIES: dict[str, tuple[Any, Any, Any, Callable[[tuple[int, ...]], tuple[int, ...]]]] = {
+    "conv2d": (
+        nn_ops.conv2d,
+        nn_ops.conv2d_backprop_input,
+        nn_ops.conv2d_backprop_filter,
+        lambda filters: filters,
+    ),
     "depthwise_conv2d": (
         nn_ops.depthwise_conv2d,
         nn_ops.depthwise_conv2d_backprop_input,
         nn_ops.depthwise_conv2d_backprop_filter,
+        _as_groups,
     ),
 }
-
-
-def _grouped(case: Case) -> tuple[int, ...]:
-    """The filter's shape as HWIO with groups."""
-    if case.op != "depthwise_conv2d":
-        return case.filters
-    rows, cols, channels, multiplier = case.filters
-    return rows, cols, min(1, channels), channels * multiplier
 
 
 CASES: tuple[Case, ...] = (

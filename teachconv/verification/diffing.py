@@ -149,7 +149,7 @@ def diff(
     (False, 'flipped_filter')
     """
     args, kwargs = call_on_host(args, kwargs)
-    call, _ = nn_ops.resolve(op, args, kwargs)
+    call, _ = nn_ops.call_of(op, args, kwargs)
 
     def explain_cell(cell: Cell) -> Explanation:
         return explain(op, *args, at=cell, **kwargs)
@@ -157,11 +157,11 @@ def diff(
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = _Truth(call, call.cells(call.restore(want)), explain_cell)
+    truth = _Truth(call, want, explain_cell)
     rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
     for name, array in dict(against or {}).items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
-    return DiffReport(call.title or call.op, tuple(rows), seconds)
+    return DiffReport(call.title or call.op.name, tuple(rows), seconds)
 
 
 def check_backend(module: ModuleType, dtypes: Iterable[str] = ("float32", "int32")) -> DiffReport:
@@ -211,7 +211,7 @@ class _Truth:
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
         call, dtype = self.call, self.want.dtype
-        if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.canonical_shape):
+        if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.backend_shape):
             return np.zeros(())
         direct = bounds.direct(self.abs_sum, call.terms, dtype)
         if error == "direct":
@@ -222,10 +222,13 @@ class _Truth:
             return bounds.tf32(self.abs_sum, call.terms, _largest(call.first) + _largest(call.second))
         function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
         transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
-        transformed = call.cells(call.restore(np.broadcast_to(transformed, call.canonical_shape)))
         # data that a transform cannot hold are summed directly instead; and a bias is added at the end
         last = float_format(accumulator(dtype)).unit_roundoff * self.abs_sum
         return np.maximum(direct, transformed) + last
+
+    def _name(self, cell: Cell) -> Cell | None:
+        """A cell of the result as the caller numbers it."""
+        return self.call.name(self.call.kind.result, cell)
 
     def row(
         self,
@@ -240,12 +243,12 @@ class _Truth:
         if got.shape != shape:
             wrong = diagnose_shape(self.call, got, self.want, self.bound(error))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
-        got = self.call.cells(got)
+        got = self.call.from_caller(got)
         verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
-        worst = self.call.name("result", _first(verdict.fraction == verdict.fraction.max()))
-        first_bad = None if verdict.passed else self.call.name("result", _first(~verdict.ok))
+        worst = self._name(_first(verdict.fraction == verdict.fraction.max()))
+        first_bad = None if verdict.passed else self._name(_first(~verdict.ok))
         found: Diagnosis | None = None
         if not verdict.passed:
             found = diagnose(self.call, got, self.want, self.bound(error))
@@ -285,8 +288,8 @@ def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
             note = f"raised {type(error).__name__}: {error}"
             yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
             continue
-        if result.shape == call.canonical_shape:
-            result = call.restore(result)
+        if result.shape == call.backend_shape:
+            result = call.to_caller(result)
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
 
 

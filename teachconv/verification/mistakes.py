@@ -18,6 +18,7 @@ from ..arguments import axis_order
 from ..dispatch import Call
 from ..dtypes import is_integer
 from ..geometry import AxisGeometry, Conv2DGeometry
+from ..kinds import DepthwiseCells
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 
@@ -46,17 +47,17 @@ class _Mistake:
 def diagnose(call: Call, got: np.ndarray, want: np.ndarray, bound: np.ndarray) -> Diagnosis | None:
     """Return the mistake that explains ``got``, or None if none of the usual ones does.
 
-    ``got`` and ``want`` are in cell order (see `Call.cells`); ``bound`` is the error bound that ``got``
+    ``got`` and ``want`` are as a backend returns them; ``bound`` is the error bound that ``got``
     did not keep. For a result of another shape see `diagnose_shape`.
     """
     bad = ~bounds.judge(got, want, bound).ok
-    if call.kind != "conv2d_backprop_filter":  # one image is enough to tell
+    if not call.kind.sums_images:  # one image is enough to tell
         n = int(np.unravel_index(int(bad.argmax()), bad.shape)[0])
         bound = np.broadcast_to(bound, want.shape)[n : n + 1]
         call, got, want = _one_image(call, n), got[n : n + 1], want[n : n + 1]
     slack = float(np.max(bound, initial=0.0))
     for mistake in _mistakes(call):
-        guess = mistake.view(call.cells(call.restore(float64_result(mistake.call))))
+        guess = mistake.view(float64_result(mistake.call))
         if guess.shape != got.shape or np.array_equal(guess, want):
             continue  # a mistake that changes nothing here explains nothing
         allowed = mistake.view(abs_sum(mistake.call))
@@ -77,8 +78,8 @@ def _fits(got: np.ndarray, guess: np.ndarray, sizes: np.ndarray, call: Call, sla
 
 def _one_image(call: Call, n: int) -> Call:
     geometry = replace(call.geometry, batch=1)
-    shape = (1, *call.canonical_shape[1:])
-    theirs = tuple(shape[axis] for axis in axis_order(call.data_format))
+    shape = (1, *call.backend_shape[1:])
+    theirs = tuple(shape[axis] for axis in axis_order(call.layout))
     return replace(call, first=call.first[n : n + 1], geometry=geometry, result_shape=theirs)
 
 
@@ -90,13 +91,11 @@ def _one_image(call: Call, n: int) -> Call:
 def _mistakes(call: Call) -> Iterator[_Mistake]:
     yield from _filter_mistakes(call)
     yield from _group_mistakes(call)
-    if call.op == "conv2d_transpose":
-        yield from _alignment_mistakes(call)
-    else:
+    if not call.op.transposed:
         yield from _padding_mistakes(call)
         yield from _phase_mistakes(call)
-        if call.kind == "conv2d_backprop_input":
-            yield from _alignment_mistakes(call)
+    if call.kind.scatters:
+        yield from _alignment_mistakes(call)
     yield from _layout_mistakes(call)
 
 
@@ -107,7 +106,7 @@ def _filter_mistakes(call: Call) -> Iterator[_Mistake]:
         ("rows", np.s_[::-1]),
         ("columns", np.s_[:, ::-1]),
     ]
-    rows, cols, depth, outs = call.geometry.filters_shape
+    rows, cols, depth, outs = call.cells_of("filters")[0] if _depthwise(call) else call.geometry.filters_shape
     for what, flip in flips:
         yield _filtered(call, "flipped_filter", f"the filter is flipped in {what}", _indexed(flip))
     if rows == cols:
@@ -129,9 +128,30 @@ def _filter_mistakes(call: Call) -> Iterator[_Mistake]:
 
 
 def _filtered(call: Call, code: str, sentence: str, change: Callable[[np.ndarray], np.ndarray]) -> _Mistake:
-    if call.kind == "conv2d_backprop_filter":
-        return _Mistake(code, f"equal when {sentence}", call, change)
-    return _Mistake(code, f"equal when {sentence}", replace(call, second=change(call.second)))
+    changed = _in_own_axes(call, change)
+    if call.kind.sums_images:
+        return _Mistake(code, f"equal when {sentence}", call, changed)
+    return _Mistake(code, f"equal when {sentence}", replace(call, second=changed(call.second)))
+
+
+def _depthwise(call: Call) -> bool:
+    """Whether the caller's filters have axes of their own: in_channels and channel_multiplier."""
+    return isinstance(call.names, DepthwiseCells)
+
+
+def _in_own_axes(
+    call: Call, change: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The same change made to filters in the axes in which the caller of a depthwise op has them."""
+    if not _depthwise(call):
+        return change
+    own = call.cells_of("filters")[0]
+
+    def changed(filters: np.ndarray) -> np.ndarray:
+        made = change(filters.reshape(own))
+        return made.reshape(filters.shape) if made.shape == own else made
+
+    return changed
 
 
 def _group_mistakes(call: Call) -> Iterator[_Mistake]:
@@ -148,12 +168,11 @@ def _group_mistakes(call: Call) -> Iterator[_Mistake]:
     for order in dealt(call.first.shape[3]):
         mixed = call.first[..., order]
         yield _Mistake("groups", sentence.format("input", groups), replace(call, first=mixed))
-    if call.kind != "conv2d_backprop_filter":
+    if not call.kind.sums_images:
         for order in dealt(call.second.shape[3]):
             mixed = call.second[..., order]
             yield _Mistake("groups", sentence.format("filter", groups), replace(call, second=mixed))
-    own = axis_order(call.data_format) == (0, 1, 2, 3)  # then a depthwise filter has its own last axes
-    results = (call.result_shape if own else call.canonical_shape)[3]
+    results = call.backend_shape[3]
     if results % groups == 0:
         for order in dealt(results):
             text = sentence.format("output", groups)
@@ -218,7 +237,9 @@ def _layout_mistakes(call: Call) -> Iterator[_Mistake]:
     sentence = "equal when the axes are read in another order"
     for order in permutations(range(4)):
         if order != (0, 1, 2, 3):
-            yield _Mistake("layout", f"{sentence}: transposed by {order}", call, _transposed(order))
+            turned = _transposed(order)
+            turned = _in_own_axes(call, turned) if call.kind.sums_images else turned
+            yield _Mistake("layout", f"{sentence}: transposed by {order}", call, turned)
     for order in ((0, 3, 1, 2), (0, 2, 3, 1)):
         yield _Mistake(
             "layout",
@@ -239,9 +260,9 @@ def _transposed(order: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
 def _reread(call: Call, order: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
     """Transpose in memory, then read as if that had not happened, in the caller's layout."""
 
-    def reread(cells: np.ndarray) -> np.ndarray:
-        theirs = call.from_cells(cells)
-        return call.cells(theirs.transpose(order).reshape(theirs.shape))
+    def reread(result: np.ndarray) -> np.ndarray:
+        theirs = call.to_caller(result)
+        return call.from_caller(theirs.transpose(order).reshape(theirs.shape))
 
     return reread
 
@@ -250,8 +271,8 @@ def diagnose_shape(call: Call, got: np.ndarray, want: np.ndarray, bound: np.ndar
     """Say what is wrong with a ``got``, in the caller's layout, that has not even the right shape."""
     shape = list(call.result_shape)
     if got.ndim == 4:
-        theirs = call.from_cells(want)
-        limits = call.from_cells(np.broadcast_to(bound, want.shape))
+        theirs = call.to_caller(want)
+        limits = call.to_caller(np.broadcast_to(bound, want.shape))
         for order in permutations(range(4)):
             turned = theirs.transpose(order)
             if turned.shape == got.shape and bounds.judge(got, turned, limits.transpose(order)).passed:
@@ -261,7 +282,7 @@ def diagnose_shape(call: Call, got: np.ndarray, want: np.ndarray, bound: np.ndar
 
 def _shifted(call: Call, got: np.ndarray, want: np.ndarray, bound: np.ndarray) -> Diagnosis | None:
     """got[r, c] = want[r - dr, c - dc] wherever both are there."""
-    axes = (0, 1) if call.kind == "conv2d_backprop_filter" else (1, 2)
+    axes = (0, 1) if call.kind.sums_images else (1, 2)
     limits = np.broadcast_to(bound, want.shape)
     reach = [range(-min(8, got.shape[axis] - 1), min(8, got.shape[axis] - 1) + 1) for axis in axes]
     for dr, dc in sorted(product(*reach), key=lambda step: abs(step[0]) + abs(step[1])):

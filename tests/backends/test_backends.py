@@ -4,18 +4,19 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from helpers import backend_algorithms, problems
+from helpers import backend_algorithms, only, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 
 BACKENDS = list(backend_algorithms())
-RUNNABLE = list(dict.fromkeys(param.values[0] for param in BACKENDS if not param.marks))
+ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
 CASE_NUMBERS = [
     pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
 ]
@@ -26,12 +27,12 @@ def check(op, args, kwargs, backend, algorithm):
     """Diff one algorithm against the reference; the reference itself is checked in test_reference."""
     if refused(op, args, kwargs, backend, algorithm):
         return None
-    return row_of(tc.diff(op, *args, backends=[backend], **kwargs), backend, algorithm)
+    return row_of(tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs), backend, algorithm)
 
 
 def refused(op, args, kwargs, backend, algorithm):
     """Whether the algorithm does not fit the call; if so, it has to refuse it by name."""
-    call, _ = tc.nn_ops.resolve(op, args, kwargs)
+    call, _ = tc.nn_ops.call_of(op, args, kwargs)
     if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
         return False
     with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
@@ -51,7 +52,7 @@ def row_of(report, backend, algorithm):
 def reports(number, dtype, data):
     """The problems of a case, each with its diff of every backend: computed once, read by many tests."""
     return [
-        (problem, tc.diff(problem.op, *problem.args, backends=RUNNABLE, **problem.kwargs))
+        (problem, tc.diff(problem.op, *problem.args, backends=ALONE, **problem.kwargs))
         for problem in CASES[number].problems(dtype, data)
     ]
 
@@ -143,7 +144,7 @@ def test_any_memory_layout_gives_the_same_result(backend, algorithm):
     depth = {"depthwise": 1, "winograd2": 4}.get(algorithm.name, 2)
     w = make_array((3, 3, depth, 8), "float32", "integers", "w")
     options = {"padding": "SAME", "backend": backend, "algorithm": algorithm.name}
-    if "conv2d" not in algorithm.kinds:
+    if FORWARD not in algorithm.kinds:
         options["algorithm"] = None
     want = tc.conv2d(x, w, **options)
 
@@ -241,18 +242,18 @@ def test_bits_depend_neither_on_threads_nor_on_the_batch(backend):
             for threads in (1, 2, 3):
                 tc.set_num_threads(threads)
                 results = []
-                if fits("conv2d"):
+                if fits(FORWARD):
                     results.append(tc.conv2d(x, w, **options))
                     images = [tc.conv2d(x[n : n + 1], w, **options) for n in range(len(x))]
                     assert np.array_equal(results[-1], np.concatenate(images)), options
-                if fits("conv2d_backprop_input"):
+                if fits(INPUT_GRADIENT):
                     results.append(tc.conv2d_backprop_input(x.shape, w, dy, **options))
                     images = [
                         tc.conv2d_backprop_input((1, *x_shape[1:]), w, dy[n : n + 1], **options)
                         for n in range(len(x))
                     ]
                     assert np.array_equal(results[-1], np.concatenate(images)), options
-                if fits("conv2d_backprop_filter"):
+                if fits(FILTER_GRADIENT):
                     results.append(tc.conv2d_backprop_filter(x, w_shape, dy, **options))
                 runs.append([result.tobytes() for result in results])
             assert runs[0] == runs[1] == runs[2], options

@@ -11,10 +11,10 @@ import pytest
 from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
 
 import teachconv as tc
-from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FORWARD, KINDS
 from teachconv.truth import bounds
 from teachconv.verification import diffing
 from teachconv.verification.cases import CASES
@@ -87,7 +87,7 @@ def test_small_integers_are_exact(kernel_folder):
         want = tc.conv2d(x.astype(dtype), w.astype(dtype), 2, "SAME", backend="reference")
         module = host_backend(Host(kernel_folder))
         for algorithm in ladder.ALGORITHMS:
-            if algorithm.fits("conv2d", dtype, conv2d_geometry(x.shape, w.shape, 2, "SAME")):
+            if algorithm.fits(FORWARD, dtype, conv2d_geometry(x.shape, w.shape, 2, "SAME")):
                 got = tc.conv2d(
                     x.astype(dtype), w.astype(dtype), 2, "SAME", backend=module, algorithm=algorithm.name
                 )
@@ -117,7 +117,7 @@ def test_large_tiles_are_used(kernel_folder, small_blocks):
         ("tensor_gemm_tf32", ("TILE_ROWS=128", "TILE_COLS=128")),
     ):
         assert (
-            ladder.schedule("conv2d", g, "float32", name, None, False, False).steps[0].kernel.defines == want
+            ladder.schedule(FORWARD, g, "float32", name, None, False, False).steps[0].kernel.defines == want
         )
     x, w = (
         make_array(g.input_shape, "float32", "integers", "x"),
@@ -173,10 +173,10 @@ def test_relu_and_bias(kernel_folder):
         make_array((3, 3, 4, 6), "float32", "integers", "w"),
     )
     bias, module = make_array((6,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
-    call, _ = tc.nn_ops.resolve(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
+    call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
     want = tc.dispatch.run_canonical(call, "reference", activation="relu")
     for algorithm in ladder.ALGORITHMS:
-        if algorithm.fits("conv2d", "float32", call.geometry) and algorithm.name != "winograd4":
+        if algorithm.fits(FORWARD, "float32", call.geometry) and algorithm.name != "winograd4":
             got = tc.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
             assert np.array_equal(got, want), algorithm.name
 

@@ -5,11 +5,11 @@ from functools import lru_cache
 import pytest
 from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
 
-from teachconv.backends import KINDS
 from teachconv.backends.cuda import ladder, launches, sources
 from teachconv.dtypes import FLOATS, INTEGERS
 from teachconv.geometry import conv2d_geometry
-from teachconv.nn_ops import resolve
+from teachconv.kinds import KINDS
+from teachconv.nn_ops import call_of
 from teachconv.verification.cases import CASES
 
 TILES = ((8, 8), (8, 4), (4, 4))
@@ -114,8 +114,8 @@ def test_schedules_use_what_is_compiled():
     ]
     for case in CASES:
         for problem in case.problems():
-            call, _ = resolve(problem.op, problem.args, problem.kwargs)
-            if call.first.size and call.second.size and 0 not in call.canonical_shape:
+            call, _ = call_of(problem.op, problem.args, problem.kwargs)
+            if call.first.size and call.second.size and 0 not in call.backend_shape:
                 geometries.append(call.geometry)
     seen = set()
     for g in geometries:

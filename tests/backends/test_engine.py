@@ -13,6 +13,7 @@ import teachconv as tc
 from teachconv.backends import get, why_not
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FORWARD
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
@@ -74,7 +75,7 @@ def test_plans_give_the_bits_of_the_op():
             arguments = dict(problem.kwargs)
             if name == "conv2d_transpose":
                 arguments["output_shape"] = problem.args[2]
-            call, _ = tc.nn_ops.resolve(problem.op, problem.args, problem.kwargs)
+            call, _ = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)
             names = [a.name for a in ALGORITHMS if a.fits(call.kind, "float32", call.geometry)]
             for algorithm in (None, *names):
                 planned = tc.plan(
@@ -159,7 +160,7 @@ def test_denormals_are_not_flushed():
     tiny = np.float32(2.0**-140)
     x, w = np.full((1, 4, 4, 1), tiny), np.ones((1, 1, 1, 1), np.float32)
     for algorithm in ALGORITHMS:
-        if algorithm.fits("conv2d", "float32", conv2d_geometry(x.shape, w.shape)):
+        if algorithm.fits(FORWARD, "float32", conv2d_geometry(x.shape, w.shape)):
             assert (tc.conv2d(x, w, backend="cython", algorithm=algorithm.name) == tiny).all()
 
 

@@ -1,7 +1,9 @@
 """The reference is the exact sum rounded once: shown against rational arithmetic, not claimed."""
 
+import ast
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv import dispatch
+from teachconv.backends import reference
 from teachconv.backends.reference import round_sum
 from teachconv.data.seeded import make_array
-from teachconv.dtypes import float_format
+from teachconv.dtypes import float_format, to_dtype
 from teachconv.geometry import conv2d_geometry
+from teachconv.verification.cases import CASES
 
+DTYPES = ["float16", "bfloat16", "float32", "float64", "int32", "int64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
 
@@ -152,3 +158,184 @@ def test_padding_is_a_tap_that_is_not_there():
     y = tc.conv2d(x, w, padding="SAME", backend="reference")[0, :, :, 0]
     assert y[0, 0] == 4  # the taps with NaN all lie in the padding of this cell
     assert np.isnan(y[1, 1])
+
+
+# ---------------------------------------------------------------------------------------------
+# loops, which are for reading, and direct, which is what runs: the same bits
+# ---------------------------------------------------------------------------------------------
+
+
+def assert_same_bits(got, want):
+    """Every bit, the sign of zero too; of NaN only where it is: IEEE 754 gives its sign no meaning."""
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    if got.dtype.kind == "i":
+        assert np.array_equal(got, want)
+        return
+    got, want = got.astype(np.float64), want.astype(np.float64)  # exact, for all dtypes
+    assert np.array_equal(got, want, equal_nan=True)
+    signed = ~np.isnan(want)
+    assert np.array_equal(np.signbit(got[signed]), np.signbit(want[signed]))
+
+
+def assert_loops_are_direct(call, activation=None):
+    if call.kind.sums_images:
+        activation = None
+    loops, direct = (
+        dispatch.run_canonical(call, "reference", name, activation=activation) for name in ("loops", "direct")
+    )
+    assert_same_bits(direct, loops)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+def test_loops_and_direct_give_the_same_bits(case, dtype):
+    for problem in case.problems(dtype):
+        call, _ = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)
+        if call.geometry.macs <= (250_000 if dtype == "int32" else 10_000):  # integers are quickest
+            assert_loops_are_direct(call)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
+def test_loops_and_direct_give_the_same_bits_on_odd_data(data, dtype):
+    for case in CASES[::5]:
+        for problem in case.problems(dtype, data):
+            call, _ = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)
+            if call.geometry.macs <= 2_000:
+                assert_loops_are_direct(call, "relu" if case.bias else None)
+
+
+def awkward(dtype, shape, seed):
+    """Small multiples of powers of two, zeros of either sign, and few values that are not finite.
+
+    Sums of them lie at midpoints of the dtype, just beside them, among its subnormals and around its limit.
+    """
+    form, random = float_format(dtype), np.random.default_rng(seed)
+    middle = form.smallest_exponent // 2
+    top = int(math.log2(form.largest))
+    powers = [0, -form.precision, -2 * form.precision, middle, middle + form.precision, top // 2, top - 3]
+    exponents = random.choice(powers[: seed % 7 + 1], shape)
+    with np.errstate(over="ignore"):
+        values = np.ldexp(random.integers(-9, 10, shape).astype(float), exponents)
+        values = np.where(random.random(shape) < 0.1, -0.0, values)
+        if seed % 5 == 0:
+            special = random.choice([np.nan, np.inf, -np.inf], shape)
+            values = np.where(random.random(shape) < 0.05, special, values)
+        return values.astype(to_dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@given(problem=problems(max_size=3, max_filter=3), seed=st.integers(0, 10**6), biased=st.booleans())
+def test_loops_and_direct_round_midpoints_limits_and_subnormals_alike(dtype, problem, seed, biased):
+    g = conv2d_geometry(**problem)
+    x, w, dy = (
+        awkward(dtype, shape, seed + turn)
+        for turn, shape in enumerate((g.input_shape, g.filters_shape, g.output_shape))
+    )
+    common = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    bias = {"bias": awkward(dtype, (g.out_channels,), seed)} if biased else {}
+    for op, args, extra in (
+        (tc.conv2d, (x, w), bias),
+        (tc.conv2d_backprop_input, (x.shape, w, dy), {}),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy), {}),
+    ):
+        assert_loops_are_direct(tc.nn_ops.call_of(op, args, common | extra)[0])
+
+
+@given(problem=problems(), dtype=st.sampled_from(["int32", "int64"]))
+def test_loops_and_direct_wrap_integers_alike(problem, dtype):
+    g = conv2d_geometry(**problem)
+    x, w = make_array(g.input_shape, dtype, "normal", "x"), make_array(g.filters_shape, dtype, "normal", "w")
+    common = {key: problem[key] for key in ("strides", "padding", "dilations")}
+    assert_loops_are_direct(tc.nn_ops.call_of(tc.conv2d, (x, w), common)[0])
+
+
+def test_direct_is_the_default():
+    x, w = np.ones((1, 3, 3, 1), np.float32), np.ones((2, 2, 1, 1), np.float32)
+    dy = np.ones((1, 2, 2, 1), np.float32)
+    assert [algorithm.name for algorithm in reference.ALGORITHMS] == ["loops", "direct"]
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        for algorithm, ran in ((None, "direct"), ("auto", "direct"), ("loops", "loops")):
+            assert tc.trace(op, *args, backend="reference", algorithm=algorithm).algorithm == ran
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_direct_gives_the_same_bits_in_small_blocks(dtype, monkeypatch):
+    call = []
+    for strides in (1, 2):
+        x, w = make_array((2, 7, 6, 4), dtype, "normal", "x"), make_array((3, 3, 2, 6), dtype, "normal", "w")
+        call.append(tc.nn_ops.call_of(tc.conv2d, (x, w), {"strides": strides, "padding": "SAME"})[0])
+    want = [dispatch.run_canonical(one, "reference") for one in call]
+    monkeypatch.setattr(reference, "LARGEST_BLOCK", 1)
+    for one, result in zip(call, want, strict=True):
+        assert_same_bits(dispatch.run_canonical(one, "reference"), result)
+
+
+def test_a_nan_does_not_hide_products_that_underflow():
+    """2^-1070 + 2^-1075 is a midpoint of the subnormal numbers; 2^-1110 more, which no double holds, decides."""
+    number, scale = 2.0**-600 * (1 + 2.0**-5 + 2.0**-40), 2.0**-470
+    x = np.array([math.nan, math.inf, number]).reshape(3, 1, 1, 1)
+    got = tc.conv2d(x, np.full((1, 1, 1, 1), scale), backend="reference").ravel()
+    assert np.isnan(got[0])
+    assert got[1] == math.inf
+    assert got[2] == nearest(Fraction(number) * Fraction(scale), "float64") == 2.0**-1070 + 2.0**-1074
+
+
+def test_round_sum_just_beside_a_midpoint():
+    """The double next to a midpoint is on one side of it, whatever was rounded away to get there."""
+    below = 1 + 2.0**-24 - 2.0**-52
+    for crumb in (2.0**-54, -(2.0**-54), 2.0**-80):
+        assert round_sum([below, crumb], "float32") == 1.0
+        assert round_sum([-below, crumb], "float32") == -1.0
+    assert round_sum([1.7e308, 1.7e308], "float32") == math.inf
+    assert round_sum([1.7976931348623157e308], "float32") == math.inf  # rounds up to 2^1024
+
+
+# ---------------------------------------------------------------------------------------------
+# One index law
+# ---------------------------------------------------------------------------------------------
+
+
+LAW_NAMES = {"stride": "stride", "strides": "stride", "s": "stride"}
+LAW_NAMES |= {"dilation": "dilation", "dilations": "dilation", "d": "dilation"}
+
+
+def index_laws(tree):
+    """Yield every sum in a syntax tree that has a product with a stride and a product with a dilation."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+            continue
+        products = [n for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+        leaves = [leaf for one in products for leaf in ast.walk(one)]
+        names = [getattr(leaf, "attr", getattr(leaf, "id", "")) for leaf in leaves]
+        if {"stride", "dilation"} <= {LAW_NAMES.get(name) for name in names}:
+            yield node
+
+
+def test_an_index_law_is_recognised():
+    for law in ("o * axis.stride - before + tap * axis.dilation", "t * d + (o * s - p)", "g.strides[0] * o + g.dilations[0] * t"):  # fmt: skip
+        assert any(index_laws(ast.parse(f"index = {law}")))
+    assert not any(index_laws(ast.parse("full = (size - 1) * stride + effective_filter")))
+
+
+def test_the_index_law_stands_in_two_places():
+    """In geometry, which all others ask, and literally in the plain loops of the reference."""
+    package = Path(tc.__file__).parent
+    found = {}
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        laws = set(map(ast.unparse, index_laws(tree)))
+        if laws:
+            found[path.relative_to(package).as_posix()] = laws
+    law = "out_index * self.stride - self.pad_before + tap * self.dilation"
+    assert law in found["geometry.py"]
+    assert {
+        "out_row * rows.stride - rows.pad_before + tap_row * rows.dilation",
+        "out_col * cols.stride - cols.pad_before + tap_col * cols.dilation",
+    } == found["backends/reference.py"]
+    assert set(found) == {"geometry.py", "backends/reference.py"}

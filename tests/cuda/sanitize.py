@@ -14,7 +14,7 @@ from cuda_host import FLAGS, Host, host_backend
 
 from teachconv.backends.cuda import ladder, sources
 from teachconv.dispatch import run_canonical
-from teachconv.nn_ops import resolve
+from teachconv.nn_ops import call_of
 from teachconv.verification.cases import CASES
 
 
@@ -37,7 +37,7 @@ def main():
         for dtype, cases in (("float32", CASES[1::4]), ("float16", CASES[4::24])):
             for case in cases if dtype == "float32" or not mistake else ():
                 for problem in case.problems(dtype):
-                    call, _ = resolve(problem.op, problem.args, problem.kwargs)
+                    call, _ = call_of(problem.op, problem.args, problem.kwargs)
                     for algorithm in ladder.ALGORITHMS:
                         if algorithm.name in names and algorithm.fits(call.kind, dtype, call.geometry):
                             run_canonical(call, module, algorithm.name)

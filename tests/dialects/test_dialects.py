@@ -69,7 +69,7 @@ def test_resolve_needs_shapes_only(framework, case, inputs, outputs):
         for operand in FUNCTIONS[function].operands
         if operand.name in shapes
     }
-    found = {"input": call.input_shape, "filter": call.filter_shape, "out_backprop": call.output_shape}
+    found = {"input": call.input_shape, "filters": call.filter_shape, "out_backprop": call.output_shape}
     for role, shape in roles.items():
         if role != "bias":
             assert found[role] == shape

@@ -202,8 +202,8 @@ def test_a_dialects_call_is_shown_canonically(function, args, kwargs):
     data = explorer.data()
     call = data["call"]
     held = call["arrays"][call["base"]["arrays"][call["result"]]]
-    resolved, _ = nn_ops.resolve(function, (*arrays, *args[2:]), kwargs)
-    assert held["values"] == number_list(resolved.canonical(explorer.result))
+    resolved, _ = nn_ops.call_of(function, (*arrays, *args[2:]), kwargs)
+    assert held["values"] == number_list(resolved.from_caller(explorer.result))
     assert call["code"].startswith(
         f"tc.{function.__module__.removeprefix('teachconv.')}.{function.__name__}("
     )

@@ -159,7 +159,7 @@ def check_cell(seen, explained, value):
             assert same(row[2], tap.input_value)
             assert same(row[4], tap.product)
     products = [title.split(" = ")[1] for title in seen["products"] if " = " in title]
-    unfolded = 0 if explained.call.kind == "conv2d_backprop_filter" else 3  # one grid an image, or a channel
+    unfolded = 0 if explained.call.kind.sums_images else 3  # one grid an image, or a channel
     want = sorted(explained.taps, key=lambda tap: tap.input_index[unfolded])
     want = [tap.product for tap in want if not tap.in_padding]
     assert len(products) == len(want)
@@ -169,7 +169,7 @@ def check_cell(seen, explained, value):
     windows = {(t.input_index[1], t.input_index[2]) for t in explained.taps}
     assert marked(source, "window") == windows & places(source), first
     assert len(marked(result, "current")) == 1
-    if explained.call.kind != "conv2d_backprop_filter":
+    if not explained.call.kind.sums_images:
         used = {t.filter_index[:2] for t in explained.taps if not t.in_padding}
         assert marked(operand, "window") == used
     for cell in source["cells"]:
@@ -196,22 +196,21 @@ def test_every_number_is_explains(show, name):
     op, args, kwargs = CASES[name]
     page = show(tc.explore(op, *args, budget=1, **kwargs))
     call = tc.explain(op, *args, at=(0, 0, 0, 0), **kwargs).call
-    shape = call.result_shape if call.kind == "conv2d_backprop_filter" else call.canonical_shape
+    shape = call.result_shape if call.kind.sums_images else call.backend_shape
     cells = list(np.ndindex(*shape))
     cells = cells[:: max(1, len(cells) // 40)]
-    result = call.cells(op(*args, **kwargs))
+    result = call.from_caller(op(*args, **kwargs))
     for cell, seen in zip(cells, page.tour([place(call, cell) for cell in cells]), strict=True):
-        check_cell(seen, tc.explain(op, *args, at=cell, **kwargs), result[cell])
+        check_cell(seen, tc.explain(op, *args, at=cell, **kwargs), result[call.find(call.kind.result, cell)])
 
 
 def place(call, cell):
     """The channels to choose for a cell of the result, and where to click."""
-    if call.kind == "conv2d_backprop_filter":
+    if call.kind.sums_images:
         row, col, i, o = cell
-        depthwise = call.op.startswith("depthwise")
-        return {"c": i, "o": i * call.result_shape[3] + o if depthwise else o}, 2, row, col
+        return {"c": i, "o": call.find("filters", cell)[3]}, 2, row, col
     n, row, col, channel = cell
-    return {"n": n, ("o" if call.kind == "conv2d" else "c"): channel}, 2, row, col
+    return {"n": n, ("o" if call.kind.gathers else "c"): channel}, 2, row, col
 
 
 @pytest.mark.parametrize(
@@ -341,14 +340,14 @@ def test_four_ways_are_equal(show, name):
     page = show(tc.explore(op, *args, budget=1, **kwargs))
     page.open("ways")
     call = tc.explain(op, *args, at=(0, 0, 0, 0), **kwargs).call
-    cells = list(np.ndindex(*call.canonical_shape[1:3]))
+    cells = list(np.ndindex(*call.backend_shape[1:3]))
     ways = """return [...document.querySelectorAll('[data-way]')]
         .map((e) => [e.dataset.way, e.querySelector('output').textContent, e.className])"""
     for cell, shown in zip(cells, page.tour([({"n": 0}, 2, *cell) for cell in cells], ways), strict=True):
         want = tc.explain(op, *args, at=(0, *cell, 0), **kwargs).value
         assert [way for way, _, _ in shown] == ["scatter", "insertion", "gradient", "matrix"]
         assert all(same(text, want) and verdict == "equal" for _, text, verdict in shown), (shown, want)
-    result = np.asarray(call.canonical(op(*args, **kwargs)))[0, :, :, 0]
+    result = np.asarray(call.from_caller(op(*args, **kwargs)))[0, :, :, 0]
     for grid in page.run(
         "return [...document.querySelectorAll('.way')].map((w) => [...w.querySelectorAll('.grid')].filter((g) => g.querySelector('b').textContent === 'result').map((g) => [...g.querySelectorAll('[role=gridcell]')].map((e) => [Number(e.dataset.row), Number(e.dataset.col), e.textContent])))"
     )[0]:

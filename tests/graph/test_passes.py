@@ -164,7 +164,7 @@ def test_a_chain_is_one_call_of_the_backend(graph, backend, relu, data_format, m
     assert metadata.nodes[-1].op == "_FusedConv2D"
     assert metadata.nodes[-1].backend == backend
     apart, _ = run(y, {images: x}, tg.ConfigProto(remapping=False))
-    call, _ = tc.nn_ops.resolve(tc.conv2d, (x, w, 1, "SAME", data_format), {"bias": b})
+    call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w, 1, "SAME", data_format), {"bias": b})
     from teachconv.truth.exact import abs_sum
 
     bound = bounds.direct(abs_sum(call), call.terms, "float32")

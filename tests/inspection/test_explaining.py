@@ -51,7 +51,7 @@ def test_the_value_explained_is_the_reference_value(case, dtype):
 def test_at_input_is_the_inverse_of_at(case):
     """Whatever an input cell is said to feed has that input cell among its taps, with the same product."""
     for problem in case.problems("int32", "integers"):
-        call = tc.nn_ops.resolve(problem.op, problem.args, problem.kwargs)[0]
+        call = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)[0]
         if not call.first.size or not call.second.size:
             continue
         cell = tuple(size // 2 for size in call.first.shape)
@@ -64,7 +64,7 @@ def test_at_input_is_the_inverse_of_at(case):
             assert fed.filter_index in {t.filter_index for t in matches}
         # and it feeds as many cells as there are taps with it, over all results
         if np.prod(call.result_shape) < 40:
-            shape = call.result_shape if call.kind.endswith("filter") else call.canonical_shape
+            shape = call.result_shape if call.kind.sums_images else call.backend_shape
             uses = sum(
                 tap.input_index == cell and not tap.in_padding
                 for at in np.ndindex(*shape)
@@ -173,7 +173,7 @@ def test_the_picture_shows_the_window_the_padding_and_the_cell():
 @pytest.mark.parametrize("case", CASES[::3], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
 def test_every_picture_is_well_formed(case):
     for problem in case.problems():
-        call = tc.nn_ops.resolve(problem.op, problem.args, problem.kwargs)[0]
+        call = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)[0]
         if not call.first.size or not call.second.size:
             continue
         for where in ({"at": (0, 0, 0, 0)}, {"at_input": (0, 0, 0, 0)}):

@@ -24,7 +24,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_every_op_on_every_algorithm(name, backend, algorithm):
     op, args = CALLS[name]
-    call, _ = tc.nn_ops.resolve(op, args, {})
+    call, _ = tc.nn_ops.call_of(op, args, {})
     if not algorithm.fits(call.kind, "float32", call.geometry):
         with pytest.raises(ValueError, match=f"algorithm '{algorithm.name}'"):
             tc.trace(op, *args, backend=backend, algorithm=algorithm.name)

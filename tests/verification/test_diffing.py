@@ -8,6 +8,7 @@ import pytest
 import teachconv as tc
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
+from teachconv.kinds import FORWARD, KINDS
 from teachconv.verification.diffing import check_cases
 
 
@@ -36,7 +37,7 @@ def test_all_backends_pass_and_say_how_far_they_are():
         (b.name, a.name)
         for b in tc.backends()
         for a in b.algorithms
-        if b.name != "reference" and a.fits("conv2d", "float32", geometry)
+        if b.name != "reference" and a.fits(FORWARD, "float32", geometry)
     }
     assert names == expected
     assert all(0 <= row.bound_fraction <= 1 for row in report.rows)
@@ -190,9 +191,7 @@ def test_noise_has_no_diagnosis(rng):
 def broken(**changes):
     """The numpy backend as a module of a reader's own, with something changed in it."""
     module = ModuleType("my_backend")
-    module.__dict__.update(
-        {name: getattr(numpy_backend, name) for name in (*tc.backends.KINDS, "ALGORITHMS")}
-    )
+    module.__dict__.update({name: getattr(numpy_backend, name) for name in (*map(str, KINDS), "ALGORITHMS")})
     module.__dict__.update(changes)
     return module
 

@@ -17,14 +17,14 @@ import numpy as np
 from ...dtypes import FLOATS, accumulator, float_format
 from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
+from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ...taps import scatter
-from .. import KINDS, Algorithm, result_shape
+from .. import Algorithm
 from .launches import BLOCK, Argument, Buffer, Kernel, Launch, Matmul, Matrix, Schedule, launch, problem
 
 __all__ = ["ALGORITHMS", "choose", "schedule"]
 
-_FORWARD, _INPUT, _FILTER = KINDS
-_SUFFIX = {_FORWARD: "forward", _INPUT: "input_gradient", _FILTER: "filter_gradient"}
+_SUFFIX = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
 _HALVES = ("float16", "bfloat16")
 _BLOCK_BYTES = 128 << 20  # of patches, or of Winograd's transformed tiles, made at once
 _SPLIT_BYTES = 64 << 20  # of a filter gradient's partial sums
@@ -32,7 +32,7 @@ _ENOUGH_TILES = 2 * 132  # two tiles for each multiprocessor of a large card
 _REDO_BLOCKS = 4096  # a redo seldom has anything to do
 
 
-def _winograd_needs(kind: str, geometry: Conv2DGeometry) -> str:
+def _winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
     if sizes == ((3, 3), (1, 1), (1, 1), 1):
         return ""
@@ -42,7 +42,7 @@ def _winograd_needs(kind: str, geometry: Conv2DGeometry) -> str:
     )
 
 
-def _depthwise_needs(kind: str, geometry: Conv2DGeometry) -> str:
+def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     if geometry.groups == geometry.in_channels:
         return ""
     return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels"
@@ -75,7 +75,7 @@ ALGORITHMS = (
     Algorithm(
         "winograd2",
         "F(2x2, 3x3): 16 multiplications where there were 36, for some additions",
-        kinds=(_FORWARD, _INPUT),
+        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="default",
         error="winograd2",
@@ -84,7 +84,7 @@ ALGORITHMS = (
     Algorithm(
         "winograd4",
         "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
-        kinds=(_FORWARD, _INPUT),
+        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="fast",
         error="winograd4",
@@ -99,18 +99,18 @@ ALGORITHMS = (
 )
 
 
-def choose(kind: str, g: Conv2DGeometry, dtype: str, precision: str | None) -> tuple[str, str]:
+def choose(kind: Kind, g: Conv2DGeometry, dtype: str, precision: str | None) -> tuple[str, str]:
     """Return the name of the algorithm that fits best, and the reason in words.
 
     >>> from teachconv.geometry import conv2d_geometry
-    >>> choose("conv2d", conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
+    >>> choose(FORWARD, conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
     ('winograd2', '3x3 at stride 1 with channels enough to pay for its transforms')
     """
     if dtype not in FLOATS:
         return "direct", "the other rungs have no integers"
     if not _depthwise_needs(kind, g) and g.in_channels > 1:
         return "depthwise", "every channel is a group of its own"
-    width = (g.in_channels if kind == _INPUT else g.out_channels) // g.groups
+    width = (g.in_channels if kind.scatters else g.out_channels) // g.groups
     if g.groups > 1 and width < 8:
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
     if dtype == "float32" and precision == "tf32":
@@ -118,7 +118,7 @@ def choose(kind: str, g: Conv2DGeometry, dtype: str, precision: str | None) -> t
     if dtype in _HALVES and precision != "strict":
         return "tensor_gemm", "tensor cores take half types, sums are float32"
     small = min(g.in_channels, g.out_channels)
-    if precision != "strict" and kind != _FILTER and not _winograd_needs(kind, g) and small >= 32:
+    if precision != "strict" and not kind.sums_images and not _winograd_needs(kind, g) and small >= 32:
         if precision == "fast":
             return "winograd4", "3x3 at stride 1, and precision='fast' gives leave for the larger tile"
         return "winograd2", "3x3 at stride 1 with channels enough to pay for its transforms"
@@ -127,7 +127,7 @@ def choose(kind: str, g: Conv2DGeometry, dtype: str, precision: str | None) -> t
 
 @lru_cache(maxsize=1024)
 def schedule(
-    kind: str,
+    kind: Kind,
     geometry: Conv2DGeometry,
     dtype: str,
     algorithm: str | None,
@@ -172,7 +172,7 @@ def _check_sizes(g: Conv2DGeometry) -> None:
 class _Job:
     """A schedule in the making."""
 
-    kind: str
+    kind: Kind
     g: Conv2DGeometry
     dtype: str
     bias: str | None
@@ -201,7 +201,7 @@ class _Job:
     @property
     def last(self) -> tuple[Argument | int, ...]:
         """The arguments of the last step of a cell: bias and relu, which a filter gradient has not."""
-        return () if self.kind == _FILTER else (self.bias, self.relu)
+        return () if self.kind.sums_images else (self.bias, self.relu)
 
     def kernel(self, file: str, name: str, *defines: str) -> Kernel:
         return Kernel(file, name, self.dtype, defines)
@@ -227,7 +227,7 @@ class _Job:
 
 def _direct(job: _Job, redo: str | None = None) -> None:
     kernel = job.kernel("direct.cu", f"direct_{_SUFFIX[job.kind]}")
-    cells = prod(result_shape(job.kind, job.g))
+    cells = prod(job.g.shape_of(job.kind.result))
     most = _REDO_BLOCKS if redo else None
     job.launch(kernel, cells, *problem(job.g), "first", "second", *job.last, redo, "result", most=most)
 
@@ -238,9 +238,9 @@ def _redo_where_second_is_not_finite(job: _Job) -> None:
     That factor is the filter, or dy for a filter gradient: the second array of either. An input gradient
     has an edge on every side, whatever its padding.
     """
-    if job.kind != _INPUT and not job.g.has_padding:
+    if not job.kind.scatters and not job.g.has_padding:
         return
-    numbers = prod(job.g.output_shape if job.kind == _FILTER else job.g.filters_shape)
+    numbers = prod(job.g.output_shape if job.kind.sums_images else job.g.filters_shape)
     largest = float_format(job.sum_dtype).largest
     marks = job.buffer("marks", 3, "int32", zero=True)
     look = job.kernel("helpers.cu", "look")
@@ -250,7 +250,7 @@ def _redo_where_second_is_not_finite(job: _Job) -> None:
 
 
 def _decide_and_redo(job: _Job, data_marks: str | None, other_marks: str) -> None:
-    images = 1 if job.kind == _FILTER else job.g.batch
+    images = 1 if job.kind.sums_images else job.g.batch
     redo = job.buffer("redo", images, "int32")
     decide = job.kernel("helpers.cu", "decide")
     job.launch(decide, images, data_marks, images, other_marks, images, redo)
@@ -264,25 +264,25 @@ def _decide_and_redo(job: _Job, data_marks: str | None, other_marks: str) -> Non
 
 def _im2col(job: _Job) -> None:
     g, size = job.g, np.dtype(job.sum_dtype).itemsize
-    if job.kind == _INPUT:
+    if job.kind.scatters:
         _col2im(job)
         return
     block = min(job.places, max(1, _BLOCK_BYTES // (job.depth * g.groups * size)))
     patches = job.buffer("patches", block * job.depth * g.groups)
-    other = job.buffer("matrix", (job.depth if job.kind == _FORWARD else block) * g.out_channels)
-    sums = job.buffer("product", (block if job.kind == _FORWARD else job.depth) * g.out_channels)
+    other = job.buffer("matrix", (job.depth if job.kind.gathers else block) * g.out_channels)
+    sums = job.buffer("product", (block if job.kind.gathers else job.depth) * g.out_channels)
     to_patches, to_groups, from_groups = (
         job.kernel("im2col.cu", name) for name in ("to_patches", "to_groups", "from_groups")
     )
     groups = g.groups, job.out_depth
-    if job.kind == _FORWARD:
+    if job.kind.gathers:
         _split_filter(job, other)
     for first in range(0, job.places, block):
         count = min(block, job.places - first)
         span = np.int64(first), np.int64(count)
         job.launch(to_patches, count * job.depth * g.groups, *problem(g), "first", *span, patches)
         left = Matrix(patches, (g.groups, count, job.depth))
-        if job.kind == _FORWARD:
+        if job.kind.gathers:
             right = Matrix(other, (g.groups, job.depth, job.out_depth))
             job.steps.append(Matmul(left, right, Matrix(sums, (g.groups, count, job.out_depth))))
             job.launch(from_groups, count * g.out_channels, sums, *span, *groups, *job.last, "result")
@@ -292,7 +292,7 @@ def _im2col(job: _Job) -> None:
         right = Matrix(other, (g.groups, count, job.out_depth))
         out = Matrix(sums, (g.groups, job.depth, job.out_depth))
         job.steps.append(Matmul(left, right, out, accumulate=first > 0))
-    if job.kind == _FILTER:
+    if job.kind.sums_images:
         whole = np.int64(0), np.int64(job.depth)
         job.launch(from_groups, job.depth * g.out_channels, sums, *whole, *groups, None, 0, "result")
     _redo_where_second_is_not_finite(job)
@@ -369,9 +369,9 @@ def _input_blocks(g: Conv2DGeometry, fit: int) -> Iterator[_InputBlock]:
 def _product_sizes(job: _Job) -> tuple[int, int, int]:
     """Rows, columns and repetitions (groups, phases) of the product that a kind of call is."""
     g = job.g
-    if job.kind == _FORWARD:
+    if job.kind.gathers:
         return job.places, job.out_depth, g.groups
-    if job.kind == _FILTER:
+    if job.kind.sums_images:
         return job.depth, job.out_depth, g.groups
     (row_stride, col_stride), in_depth = g.strides, g.in_channels // g.groups
     cells = g.batch * -(-g.rows.in_size // row_stride) * -(-g.cols.in_size // col_stride)
@@ -387,7 +387,7 @@ def _tile_sizes(job: _Job, row_sizes: tuple[int, int], col_sizes: tuple[int, int
         (row_sizes[0], col_sizes[0]),
     ):
         tiles = -(-rows // tile_rows) * -(-cols // tile_cols) * repeats
-        enough = tiles >= _ENOUGH_TILES or (job.kind == _FILTER and rows >= tile_rows)
+        enough = tiles >= _ENOUGH_TILES or (job.kind.sums_images and rows >= tile_rows)
         if enough and (cols > tile_cols // 2 or tile_cols == col_sizes[0]):
             break
     return tile_rows, tile_cols, tiles
@@ -420,7 +420,7 @@ def _tensor_gemm(job: _Job) -> None:
 def _tiled(job: _Job, file: str, prefix: str, defines: tuple[str, ...], tiles: int) -> None:
     kernel = job.kernel(file, f"{prefix}_{_SUFFIX[job.kind]}", *defines)
     arrays = "first", "second"
-    if job.kind == _FILTER:
+    if job.kind.sums_images:
         splits = _splits(job, tiles, 256)
         partial = job.buffer("partial", splits * job.depth * job.g.out_channels)
         job.launch(kernel, tiles * splits * BLOCK, *problem(job.g), *arrays, splits, partial)
@@ -433,8 +433,8 @@ def _tiled(job: _Job, file: str, prefix: str, defines: tuple[str, ...], tiles: i
 def _depthwise(job: _Job) -> None:
     g = job.g
     kernel = job.kernel("depthwise.cu", f"depthwise_{_SUFFIX[job.kind]}")
-    if job.kind != _FILTER:
-        batch, rows, cols, channels = result_shape(job.kind, g)
+    if not job.kind.sums_images:
+        batch, rows, cols, channels = g.shape_of(job.kind.result)
         threads = batch * rows * -(-cols // 4) * channels
         job.launch(kernel, threads, *problem(g), "first", "second", *job.last, "result")
         return
@@ -453,7 +453,7 @@ def _depthwise(job: _Job) -> None:
 def _winograd(job: _Job, tile: int) -> None:
     """F(tile x tile, 3 x 3). The input gradient at stride 1 is the same, with the filter flipped."""
     g, elements = job.g, (tile + 2) ** 2
-    gather = job.kind == _FORWARD
+    gather = job.kind.gathers
     depth, width = (g.in_channels, g.out_channels) if gather else (g.out_channels, g.in_channels)
     axes = g.rows, g.cols
     source = [axis.in_size if gather else axis.out_size for axis in axes]

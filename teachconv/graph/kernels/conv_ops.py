@@ -55,7 +55,7 @@ class _WindowKernel(OpKernel):
             **more,
         )
         result = dispatch.run_canonical(call, self.label or None, activation=self.activation)
-        return call.restore(result)
+        return call.to_caller(result)
 
     argument_names: tuple[str, ...] = ()
 

@@ -1,0 +1,128 @@
+"""Times the reference backend beside the least that an exact sum costs in Python: ``fsum(map(mul, a, b))``.
+
+    python benchmarks/reference.py [--cells 4000] [--rounds 9]
+
+Validates first, then times: some cells of each result are compared with the exact rational sum, rounded
+once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288 terms, and the bare sums
+over lists that are already there, as many of them and as long, run in turn in one process. The table has
+terms per second of the bare sums and the ratios to them, both from medians of processor time. The default
+algorithm is timed; ``loops`` is there to be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from math import fsum
+from operator import mul
+from typing import Any
+
+import machine
+import numpy as np
+
+import teachconv as tc
+from teachconv.backends.reference import round_sum
+from teachconv.data.seeded import make_array
+
+FILTERS = {9: (3, 3, 1), 27: (3, 3, 3), 288: (3, 3, 32)}  # by terms: filter_rows, filter_cols, in_channels
+OUT_CHANNELS = 8
+AIMS = {"float32": 0.55, "float64": 0.2}  # of conv2d with 9 terms
+
+
+def bare_sums(terms: int, count: int) -> Callable[[], list[float]]:
+    """Sum ``count`` products of two lists, in a loop that does nothing else."""
+    numbers = random.Random(terms)
+    lefts, rights = (
+        [[numbers.gauss(0, 1) for _ in range(terms)] for _ in range(many)]
+        for many in (count // OUT_CHANNELS, OUT_CHANNELS)
+    )
+    return lambda: [fsum(map(mul, left, right)) for left in lefts for right in rights]
+
+
+def calls(terms: int, count: int, dtype: str) -> dict[str, tuple[Callable[[], np.ndarray], int]]:
+    """Whole calls of the reference, with how many products each one sums."""
+    rows, cols, depth = FILTERS[terms]
+    side = max(4, round((count / OUT_CHANNELS) ** 0.5))
+    x = make_array((1, side + rows - 1, side + cols - 1, depth), dtype, "normal", "x")
+    w = make_array((rows, cols, depth, OUT_CHANNELS), dtype, "normal", "w")
+    dy = make_array((1, side, side, OUT_CHANNELS), dtype, "normal", "dy")
+    image = make_array((1, side, side, depth), dtype, "normal", "image")
+    back = w.transpose(0, 1, 3, 2)  # [filter_rows, filter_cols, out_channels, in_channels]
+    sums = tc.conv2d_geometry(x.shape, w.shape).macs
+    return {
+        "conv2d": (lambda: tc.conv2d(x, w, backend="reference"), sums),
+        "conv2d_transpose": (
+            lambda: tc.conv2d_transpose(image, back, padding="VALID", backend="reference"),
+            sums,
+        ),
+        "filter gradient": (
+            lambda: tc.conv2d_backprop_filter(x, w.shape, dy, backend="reference"),
+            sums,
+        ),
+    }
+
+
+def validate(terms: int, dtype: str) -> None:
+    """Compare cells of a small conv2d with the exact sum, in rational numbers; raise where one differs."""
+    rows, cols, depth = FILTERS[terms]
+    x = make_array((1, rows + 2, cols + 2, depth), dtype, "normal", "small x")
+    w = make_array((rows, cols, depth, 2), dtype, "normal", "small w")
+    y = tc.conv2d(x, w, backend="reference")
+    for row, col, channel in np.ndindex(3, 3, 2):
+        patch, column = x[0, row : row + rows, col : col + cols].ravel(), w[..., channel].ravel()
+        exact = sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(patch, column, strict=True))
+        want = round_sum([exact], dtype)
+        if float(y[0, row, col, channel]) != want:
+            raise SystemExit(f"{terms} terms, {dtype}: {y[0, row, col, channel]!r} is not {want!r}")
+
+
+def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Run all in turn, ``rounds`` times after one to warm up; return the median processor time of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(rounds + 1):
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            if turn:
+                seconds[name].append(time.process_time() - start)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table; the exit status is 1 where an aim is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cells", type=int, default=4000, help="sums in a call (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: %(default)s)")
+    arguments = parser.parse_args(argv)
+    print(f"{machine.describe()['processor']}; Python {platform.python_version()}, NumPy {np.__version__}")
+    print("\ndtype    terms  bare Mterms/s  conv2d  conv2d_transpose  filter gradient")
+    missed = []
+    for dtype in AIMS:
+        for terms in FILTERS:
+            validate(terms, dtype)
+            timed = calls(terms, arguments.cells, dtype)
+            count = timed["conv2d"][1] // terms
+            runs = {"bare": bare_sums(terms, count)} | {name: run for name, (run, _) in timed.items()}
+            seconds = race(runs, arguments.rounds)
+            bare = count * terms / seconds["bare"]
+            ratios = {name: sums / seconds[name] / bare for name, (_, sums) in timed.items()}
+            print(
+                f"{dtype}{terms:7}{bare / 1e6:15.1f}{ratios['conv2d']:8.2f}"
+                f"{ratios['conv2d_transpose']:18.2f}{ratios['filter gradient']:17.2f}"
+            )
+            if terms == 9 and ratios["conv2d"] < AIMS[dtype]:
+                missed.append(f"{dtype}: {ratios['conv2d']:.2f}, and the aim is {AIMS[dtype]}")
+    print("\nratios to the bare sums; the aims of conv2d at 9 terms:", missed or "met")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+"""One law, three kinds: which arrays a convolution reads, and which of the three it computes.
+
+The index law relates cells of three arrays: input cell, filter cell, output cell. Each kind of call reads
+two of the arrays and computes the third; a cell of the result is the sum over every triple that the cell
+belongs to. Everything that differs between the kinds follows from these roles, or stands in this file.
+
+=====================  ===============  ==========  =============================================
+kind                   reads            computes    a sum runs over
+=====================  ===============  ==========  =============================================
+`FORWARD`              input, filters   output      the taps and channels of a window (gather)
+`INPUT_GRADIENT`       output, filters  input       the taps that reach the cell (scatter)
+`FILTER_GRADIENT`      input, output    filters     images and positions
+=====================  ===============  ==========  =============================================
+
+conv2d_transpose is INPUT_GRADIENT under another name: what it calls its input has the role "output".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from .errors import ArgumentError
+
+__all__ = [
+    "FILTER_GRADIENT",
+    "FORWARD",
+    "INPUT_GRADIENT",
+    "KINDS",
+    "LAYOUTS",
+    "OPS",
+    "ROLES",
+    "CellNames",
+    "DepthwiseCells",
+    "Kind",
+    "Op",
+    "kind_of",
+]
+
+Cell = tuple[int, ...]
+
+ROLES = ("input", "filters", "output")
+# the axes of each role, as backends have them
+LAYOUTS = MappingProxyType({"input": "NHWC", "filters": "HWIO", "output": "NHWC"})
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)  # three objects, compared by identity: a quick key
+class Kind:
+    """One of the three ways to read the law.
+
+    Attributes:
+        name: the backend function that computes it.
+        first: the role of the function's first array.
+        second: the role of its second array.
+        result: the role of the array that it returns.
+        words: what pictures and tables call first, second and result.
+    """
+
+    name: str
+    first: str
+    second: str
+    result: str
+    words: tuple[str, str, str]
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a cell of the result collects what lies in its window."""
+        return self.result == "output"
+
+    @property
+    def scatters(self) -> bool:
+        """Whether a cell of the first array is stamped onto the result, tap by tap."""
+        return self.result == "input"
+
+    @property
+    def sums_images(self) -> bool:
+        """Whether a sum runs over images and positions; then the result has neither bias nor batch."""
+        return self.result == "filters"
+
+    def __repr__(self) -> str:
+        return f"Kind({self.name!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kind_of, (self.name,)  # the same object again
+
+
+FORWARD = Kind("conv2d", "input", "filters", "output", ("input", "filter", "output"))
+INPUT_GRADIENT = Kind("conv2d_backprop_input", "output", "filters", "input", ("input", "filter", "output"))
+FILTER_GRADIENT = Kind(
+    "conv2d_backprop_filter", "input", "output", "filters", ("input", "out_backprop", "filter gradient")
+)
+KINDS = (FORWARD, INPUT_GRADIENT, FILTER_GRADIENT)
+
+
+_NAMED = {kind.name: kind for kind in KINDS}
+
+
+def kind_of(kind: Kind | str) -> Kind:
+    """Return a kind, given itself or the name of its backend function.
+
+    Raises ``ValueError`` for any other name.
+
+    >>> kind_of("conv2d") is FORWARD, kind_of(FORWARD) is FORWARD
+    (True, True)
+    """
+    if isinstance(kind, Kind):
+        return kind
+    if kind not in _NAMED:
+        raise ArgumentError(f"kind must be one of {', '.join(_NAMED)}; got {kind!r}")
+    return _NAMED[kind]
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Op:
+    """A public op: a kind of call, in the words of its own signature.
+
+    Attributes:
+        name: the name of the function in `teachconv`.
+        kind: what it computes.
+        words: what the op calls the array of each role.
+        sizes: the argument that says how large the result is, "" where nothing has to say it.
+        transposed: whether it reads the law backwards as a convolution of its own, not as a gradient.
+    """
+
+    name: str
+    kind: Kind
+    words: Mapping[str, str]
+    sizes: str = ""
+    transposed: bool = False
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether it takes the gradient in the forward op's output, out_backprop."""
+        return "out_backprop" in self.words.values()
+
+    @property
+    def own_input(self) -> str:
+        """The role of the activations that the op calls its input; those of the forward op for a gradient."""
+        return "output" if self.transposed else "input"
+
+    @property
+    def own_output(self) -> str:
+        """The role of the activations that the op calls its output."""
+        return "input" if self.transposed else "output"
+
+    def __repr__(self) -> str:
+        return f"Op({self.name!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _op_named, (self.name,)
+
+
+def _op_named(name: str) -> Op:
+    """Return the op of that name: unpickling gives back the same object."""
+    return OPS[name]
+
+
+def _words(input: str, filters: str, output: str) -> Mapping[str, str]:
+    return MappingProxyType({"input": input, "filters": filters, "output": output})
+
+
+_CONV2D = Op("conv2d", FORWARD, _words("input", "filters", "output"))
+_OPS = (
+    _CONV2D,
+    Op("conv2d_transpose", INPUT_GRADIENT, _words("output", "filters", "input"), "output_shape", True),
+    Op(
+        "conv2d_backprop_input",
+        INPUT_GRADIENT,
+        _words("input gradient", "filters", "out_backprop"),
+        "input_sizes",
+    ),
+    Op(
+        "conv2d_backprop_filter",
+        FILTER_GRADIENT,
+        _words("input", "filter gradient", "out_backprop"),
+        "filter_sizes",
+    ),
+)
+OPS: dict[str, Op] = {op.name: op for op in _OPS}
+OPS |= {f"depthwise_{op.name}": replace(op, name=f"depthwise_{op.name}") for op in _OPS if not op.transposed}
+
+
+# ---------------------------------------------------------------------------------------------
+# Cells, as the caller numbers them
+# ---------------------------------------------------------------------------------------------
+
+
+class CellNames(Protocol):
+    """How a caller numbers the cells of arrays that a backend has in NHWC and HWIO.
+
+    ``role`` is the array's role in the law. A cell of the padding has a name too.
+    """
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are cells of the first array that the caller's array does not have."""
+
+    def name(self, role: str, cell: Cell) -> Cell | None:
+        """Return a backend's cell as the caller numbers it; None if the caller's array has no such cell."""
+
+    def find(self, role: str, cell: Cell) -> Cell:
+        """Return the backend's cell: the inverse of `name`."""
+
+    def layout(self, role: str) -> str:
+        """Return the letters of the caller's axes, such as "NCHW"."""
+
+    def shape(self, role: str) -> Cell:
+        """Return the shape of the caller's array, its axes in the order of `layout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseCells:
+    """The cells of a depthwise call, which is a convolution with groups = in_channels.
+
+    A backend's filter is [filter_rows, filter_cols, 1, in_channels * multiplier], the caller's
+    [filter_rows, filter_cols, in_channels, multiplier]: out channel
+    c * multiplier + q is filter [:, :, c, q].
+
+    Attributes:
+        shapes: the shape of the array of each role, the filters' as the caller has them.
+    """
+
+    shapes: Mapping[str, Cell]
+
+    @property
+    def has_gaps(self) -> bool:
+        """No: every cell of a backend's arrays is one of the caller's."""
+        return False
+
+    def name(self, role: str, cell: Cell) -> Cell:
+        """Return a backend's cell as the caller numbers it.
+
+        >>> cells = DepthwiseCells({"filters": (3, 3, 4, 2)})
+        >>> cells.name("filters", (1, 0, 0, 5)), cells.find("filters", (1, 0, 2, 1))
+        ((1, 0, 2, 1), (1, 0, 0, 5))
+        """
+        if role != "filters":
+            return cell
+        row, col, _, o = cell
+        return row, col, *divmod(o, self.shapes["filters"][3])
+
+    def find(self, role: str, cell: Cell) -> Cell:
+        """Return the backend's cell: the inverse of `name`."""
+        if role != "filters":
+            return cell
+        row, col, channel, q = cell
+        return row, col, 0, channel * self.shapes["filters"][3] + q
+
+    def layout(self, role: str) -> str:
+        """Return the letters of the caller's axes; M is the channel multiplier."""
+        return LAYOUTS[role].replace("IO", "IM")
+
+    def shape(self, role: str) -> Cell:
+        """Return the shape of the caller's array, images as NHWC."""
+        return self.shapes[role]
