@@ -10,7 +10,7 @@ GPU ?= $(if $(shell command -v nvidia-smi 2>/dev/null),gpu-cuda13,cuda-compiler)
 VENV := .venv
 BIN := $(VENV)/bin
 # a stamp for each thing that is set up: make demo sets up the environment and the extension, make test more;
-# an edited .pyx rebuilds only the extension
+# an edited .pyx rebuilds only the extension. --no-compile: Python compiles what it imports, not all of SciPy
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
 SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
@@ -29,12 +29,12 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 $(ENVIRONMENT): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) "setuptools>=77" "cython>=3.1" "numpy>=2.0" "scipy>=1.13" wheel
+	$(INSTALL) --no-compile "setuptools>=77" "cython>=3.1" "numpy>=2.0" "scipy>=1.13" wheel
 	touch $@
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
 	rm -f teachconv/_kernels*.so  # a build that fails must not leave the last one in place
-	$(INSTALL) --no-build-isolation -e ".[pretty]"
+	$(INSTALL) --no-compile --no-build-isolation -e ".[pretty]"
 	touch $@
 
 $(VENV)/.test: $(EXTENSION)
