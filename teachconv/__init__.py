@@ -13,7 +13,7 @@ under one API, so that one can trace what a call does, explain each number and d
 from typing import TYPE_CHECKING, Any
 
 from . import backends
-from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable
+from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError
 from .geometry import (
     AxisGeometry,
     Conv2DGeometry,
@@ -21,9 +21,6 @@ from .geometry import (
     conv2d_geometry,
     conv2d_transpose_geometry,
 )
-from .inspection.explaining import Explanation, Tap, explain
-from .inspection.receptive import ReceptiveField, receptive_field
-from .inspection.tracing import Trace, trace
 from .nn_ops import (
     conv2d,
     conv2d_backprop_filter,
@@ -34,17 +31,21 @@ from .nn_ops import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
 )
-from .planning import Plan, plan
 from .settings import get_num_threads, set_num_threads, use_backend
-from .tuning import autotune
-from .verification.diffing import DiffReport, DiffRow, check_backend, diff
 
 if TYPE_CHECKING:
     from . import dialects
     from .explorer import Explorer, explore
     from .inspection import plotting as plot
+    from .inspection.explaining import Explanation, Tap, explain
+    from .inspection.receptive import ReceptiveField, receptive_field
+    from .inspection.tracing import Trace, trace
+    from .planning import Plan, plan
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translation.translating import Translation, convert_filters, resolve, translate
+    from .tuning import autotune
+    from .verification.contract import check_backend
+    from .verification.diffing import DiffReport, DiffRow, diff
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "ContractError",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
     "DiffReport",
@@ -98,6 +100,12 @@ __all__ = [
 
 _MODULES = {"dialects": "dialects", "graph": "graph", "plot": "inspection.plotting"}
 _LATER = {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
+_LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
+_LATER |= {"check_backend": "verification.contract"}
+_LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explaining")
+_LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.receptive")
+_LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
+_LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translation.translating")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES

@@ -1,8 +1,8 @@
-"""Arguments as people write them, turned into the few forms that the rest of the library knows.
+"""Normalises the arguments of a call to the few forms that the rest of the library knows.
 
 Strides, dilations, pads and shapes become tuples of plain ints; arrays, nested lists and other
-libraries' arrays become aligned NumPy arrays of a supported dtype. What does not fit is refused here,
-with the argument's name, its value and what would be legal.
+libraries' arrays become aligned NumPy arrays of a supported dtype. Invalid arguments are refused here;
+the message names the argument, its value and what would be legal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from .devices import device_array, is_on_device, lies_on_a_gpu
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError
+from .tables import size
 
 __all__ = [
     "as_array",
@@ -30,7 +31,7 @@ __all__ = [
 
 Pair: TypeAlias = tuple[int, int]
 Pads: TypeAlias = tuple[Pair, Pair]  # ((top, bottom), (left, right)); negative numbers crop
-Padding: TypeAlias = tuple[str, Pads]  # the mode, and the pads that only the mode EXPLICIT has
+Padding: TypeAlias = tuple[str, Pads]  # the mode, and the pads, which are zero unless the mode is EXPLICIT
 Shape: TypeAlias = tuple[int, ...]
 
 
@@ -40,14 +41,32 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 def check_data_format(data_format: Any) -> str:
-    """Return ``data_format`` if it is "NHWC" or "NCHW"; raise otherwise."""
+    """Return ``data_format`` if it is legal.
+
+    Args:
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        The same.
+
+    Raises:
+        ArgumentError: if it is anything else.
+    """
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
     raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
-    """Reorder a shape of 4 from ``data_format`` to NHWC."""
+    """Return a shape in NHWC order.
+
+    Args:
+        shape: 4 sizes in ``data_format`` order.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        (batch, rows, cols, channels).
+    """
     if data_format == "NCHW":
         return (shape[0], shape[2], shape[3], shape[1])
     return shape
@@ -55,7 +74,13 @@ def to_nhwc(shape: Shape, data_format: str) -> Shape:
 
 @lru_cache(maxsize=64)
 def axis_order(layout: str) -> tuple[int, ...]:
-    """Return the permutation from NHWC, or HWIO for a filter, to a layout given by its letters.
+    """Return the permutation from NHWC, or HWIO for a filter, to another layout.
+
+    Args:
+        layout: the letters of the wanted layout; one with an "O" is a filter's.
+
+    Returns:
+        For each axis of ``layout``, its position in NHWC or HWIO.
 
     >>> axis_order("NCHW"), axis_order("OIHW")
     ((0, 3, 1, 2), (3, 2, 0, 1))
@@ -65,7 +90,18 @@ def axis_order(layout: str) -> tuple[int, ...]:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return ``value`` as an int; floats, bools and everything else are refused by name."""
+    """Return ``value`` as an int.
+
+    Args:
+        value: an integer of any library.
+        name: what error messages call the argument.
+
+    Returns:
+        A Python int.
+
+    Raises:
+        ArgumentTypeError: if it is not an integer; floats and bools are not.
+    """
     if type(value) is int:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
@@ -77,18 +113,32 @@ def integer(value: Any, name: str) -> int:
 
 
 def _items(value: Any, name: str) -> list[Any]:
+    """Return the items of a sequence of ints."""
     if isinstance(value, (str, bytes, dict, set)) or not isinstance(value, Iterable):
         raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {value!r}")
     return list(value)
 
 
 def _is_scalar(value: Any) -> bool:
+    """Return whether a value is one number, not a sequence."""
     return type(value) is int or getattr(value, "ndim", None) == 0 or not isinstance(value, Iterable)
 
 
 def normalize_shape(shape: Any, name: str) -> Shape:
+    """Return a shape as 4 ints.
+
+    Args:
+        shape: a sequence of 4 integers.
+        name: what error messages call the argument.
+
+    Returns:
+        The shape as a tuple.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if it has not 4 sizes, or one is negative or not an integer.
+    """
     label = f"{name} shape" if name in ("input", "filters") else name
-    sizes = tuple(integer(size, label) for size in _items(shape, label))
+    sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
         raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
     if min(sizes) < 0:
@@ -98,6 +148,17 @@ def normalize_shape(shape: Any, name: str) -> Shape:
 
 def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
     """Return strides or dilations as (rows, cols) of positive ints; None means 1.
+
+    Args:
+        value: None, an int, one or two ints, or 4 ints in ``data_format`` order.
+        name: what error messages call the argument.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        (rows, cols).
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if ``value`` is none of these, or steps over images or channels.
 
     >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides")
     ((2, 3), (2, 2))
@@ -130,10 +191,21 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
 
 
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
-    """Return output_padding as (rows, cols) of ints; its range is checked where it is used."""
+    """Return output_padding as (rows, cols) of ints; `geometry` checks its range.
+
+    Args:
+        value: an int or (rows, cols).
+        data_format: not used; output_padding has no entries for images and channels.
+
+    Returns:
+        (rows, cols).
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if ``value`` is neither.
+    """
     if _is_scalar(value):
-        size = integer(value, "output_padding")
-        return size, size
+        both = integer(value, "output_padding")
+        return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
     if len(pair) != 2:
         raise ArgumentError(f"output_padding must be an int or (rows, cols); got {value!r}")
@@ -147,11 +219,23 @@ _PADDING_HELP = (
 
 
 def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
-    """Return padding as its mode and its pads ((top, bottom), (left, right)).
+    """Return padding as its mode and its pads.
+
+    Args:
+        value: "SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)), or 4 pairs
+            in ``data_format`` order.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        (mode, ((top, bottom), (left, right))). The mode is "SAME", "VALID", "SAME_LOWER" or "EXPLICIT"; only
+        the last has pads other than zero.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if ``value`` is none of these, or pads images or channels.
 
     >>> normalize_padding([[0, 0], [1, 2], [3, 4], [0, 0]])
     ('EXPLICIT', ((1, 2), (3, 4)))
-    >>> normalize_padding((1, 2))                   # one number for each axis, both of its sides
+    >>> normalize_padding((1, 2))                   # (rows, cols), the same on both sides
     ('EXPLICIT', ((1, 1), (2, 2)))
     >>> normalize_padding("SAME")
     ('SAME', ((0, 0), (0, 0)))
@@ -164,8 +248,8 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
     if _is_scalar(value):
-        size = integer(value, "padding")
-        return "EXPLICIT", ((size, size), (size, size))
+        all_sides = integer(value, "padding")
+        return "EXPLICIT", ((all_sides, all_sides), (all_sides, all_sides))
     items = _items(value, "padding")
     if len(items) == 2 and all(_is_scalar(item) for item in items):
         rows, cols = (integer(item, "padding") for item in items)
@@ -197,12 +281,23 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
 
 
 def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes: str = "") -> np.ndarray:
-    """Return ``value`` as a native, aligned NumPy array of ``ndim`` axes and a supported dtype.
+    """Return ``value`` as an aligned NumPy array of a supported dtype in native byte order.
 
-    With ``ndim`` None any number of axes will do. What lies on a GPU stays there and becomes a CuPy array.
+    An array on a GPU stays there and becomes a CuPy array.
 
-    Takes arrays, nested lists, and whatever speaks ``__array__``, ``__dlpack__`` or the array API.
-    ``axes`` is what the message of an error calls the axes.
+    Args:
+        value: an array, nested lists, or an object with ``__array__``, ``__dlpack__`` or the array API.
+        name: what error messages call the argument.
+        ndim: the number of axes, several legal numbers, or None for any number.
+        axes: what error messages call the axes.
+
+    Returns:
+        The array; a copy only if it was not aligned or not in native byte order.
+
+    Raises:
+        ArgumentError: if the number of axes is wrong or elements are masked.
+        ArgumentTypeError: if it is no array or its dtype is not supported.
+        MemoryError: if it is a view that is larger than this machine's memory.
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
     if array.ndim != ndim and ndim is not None and (type(ndim) is int or array.ndim not in ndim):  # type: ignore[operator]
@@ -214,18 +309,20 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
             return array.astype(array.dtype.newbyteorder("="))
         raise ArgumentTypeError(_unsupported(array.dtype, name))
     if is_on_device(array):
-        return array  # always native and aligned there
+        return array  # CuPy arrays are always native and aligned
     flags = array.flags
     if not flags.c_contiguous:
-        check_memory(array.shape, array.dtype, name)  # a broadcast view may claim more than there is
+        check_memory(array.shape, array.dtype, name)  # a broadcast view may be larger than the memory
     return array if flags.aligned else array.copy()
 
 
 def _counts(ndim: int | tuple[int, ...]) -> str:
+    """Return the legal numbers of axes as text."""
     return str(ndim) if isinstance(ndim, int) else " or ".join(map(str, ndim))
 
 
 def _foreign_array(value: Any, name: str) -> np.ndarray:
+    """Return an array of another library, a masked array or nested lists as NumPy's, or CuPy's on a GPU."""
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise ArgumentError(
@@ -248,6 +345,7 @@ def _foreign_array(value: Any, name: str) -> np.ndarray:
 
 
 def _array_of_lists(value: Any, name: str) -> np.ndarray:
+    """Return nested lists as an array: integers as int32, floats as float64."""
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
@@ -264,6 +362,7 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
 
 
 def _unsupported(dtype: np.dtype[Any], name: str) -> str:
+    """Return the error message for a dtype that is not supported; it names the ``.astype`` that helps."""
     known = ", ".join(FLOATS + INTEGERS)
     if dtype.kind == "c":
         help_ = f"convolve {name}.real and {name}.imag"
@@ -277,21 +376,24 @@ def _unsupported(dtype: np.dtype[Any], name: str) -> str:
 
 
 def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
-    """Raise ``MemoryError`` before anything is allocated that this machine cannot hold."""
+    """Raise ``MemoryError`` if an array would be larger than this machine's memory.
+
+    Args:
+        shape: the array's shape.
+        dtype: its dtype.
+        what: what the message calls it.
+    """
     nbytes = prod(shape) * dtype.itemsize
     if nbytes > _physical_memory():
         raise MemoryError(
-            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {_gib(nbytes)}; "
-            f"this machine has {_gib(_physical_memory())}"
+            f"{what} of shape {list(shape)} and dtype {dtype.name} needs {size(nbytes)}; "
+            f"this machine has {size(_physical_memory())}"
         )
 
 
 @lru_cache(maxsize=1)
 def _physical_memory() -> int:
+    """Return the size of the machine's memory in bytes, or the largest int where it is unknown."""
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return sys.maxsize
-
-
-def _gib(nbytes: int) -> str:
-    return f"{nbytes / 2**30:,.1f} GiB"

@@ -1,6 +1,6 @@
-"""Where an array lies: in the memory of the host, as NumPy's, or in that of a GPU, as CuPy's.
+"""Arrays in host memory (NumPy) and in GPU memory (CuPy), and the few functions that tell them apart.
 
-CuPy is imported only for an array that lies on a GPU.
+CuPy is imported only when an array is on a GPU.
 """
 
 from __future__ import annotations
@@ -28,17 +28,35 @@ _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 
 
 def lies_on_a_gpu(value: Any) -> bool:
-    """Whether a value is an array in a GPU's memory, whichever library's."""
+    """Return whether a value is an array in GPU memory.
+
+    Args:
+        value: anything; an array of any library with ``__cuda_array_interface__`` or DLPack is recognised.
+
+    Returns:
+        True for an array on a GPU, False for everything else.
+    """
     try:
         if hasattr(value, "__cuda_array_interface__"):  # PyTorch's CPU tensors raise AttributeError here
             return True
         return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) == _DLPACK_CUDA
-    except Exception:  # whatever it is, it is not an array on a GPU; the caller says what is wrong with it
+    except Exception:  # not a usable array; the caller raises the error that says so
         return False
 
 
 def device_array(value: Any, name: str) -> Any:
-    """Return an array that lies on a GPU as CuPy's, without a copy; ``name`` is what an error calls it."""
+    """Return an array on a GPU as a CuPy array, without a copy.
+
+    Args:
+        value: an array on a GPU, of any library.
+        name: what error messages call it.
+
+    Returns:
+        A CuPy array on the same memory.
+
+    Raises:
+        ArgumentTypeError: if CuPy cannot be imported, or cannot read the array.
+    """
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     try:
         cupy = import_module("cupy")
@@ -56,22 +74,28 @@ def device_array(value: Any, name: str) -> Any:
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an array that `as_array` returned is a CuPy array."""
+    """Return whether an array that `as_array` returned is a CuPy array."""
     return not isinstance(array, np.ndarray)
 
 
 def array_module(array: Any) -> Any:
-    """Return numpy, or cupy for what lies on a GPU: the module whose functions take this array."""
+    """Return the module whose functions take this array: cupy for an array on a GPU, else numpy."""
     return import_module("cupy") if is_on_device(array) else np
 
 
 def contiguous(array: np.ndarray) -> np.ndarray:
-    """Return the array C-contiguous, where it lies: a copy if it is not so already."""
+    """Return the array in C order and in the same memory; a copy only if it is not contiguous already."""
     return array_module(array).ascontiguousarray(array)
 
 
 def to_host(value: Any) -> Any:
-    """Return an array on a GPU as NumPy's, a copy; anything else as it is.
+    """Return a NumPy copy of an array on a GPU; anything else is returned unchanged.
+
+    Args:
+        value: anything.
+
+    Returns:
+        A NumPy array, or ``value``.
 
     >>> to_host([1, 2])
     [1, 2]
@@ -80,7 +104,14 @@ def to_host(value: Any) -> Any:
 
 
 def call_on_host(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call with every array that lies on a GPU copied to the host.
+    """Return the arguments of a call with every array on a GPU copied to the host.
+
+    Args:
+        args: positional arguments.
+        kwargs: keyword arguments.
+
+    Returns:
+        The positional arguments as a tuple, and the keyword arguments as a dict.
 
     >>> call_on_host((1,), {"padding": "SAME"})
     ((1,), {'padding': 'SAME'})
@@ -89,7 +120,17 @@ def call_on_host(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[
 
 
 def check_same_place(first: Any, first_name: str, second: Any, second_name: str) -> None:
-    """Raise unless both arrays are in one memory: nothing is copied between host and GPUs in silence."""
+    """Raise unless both arrays are on the host or on the same GPU; nothing is copied silently.
+
+    Args:
+        first: an array.
+        first_name: what error messages call it.
+        second: another array.
+        second_name: what error messages call that one.
+
+    Raises:
+        ArgumentError: if the arrays are in different memories; the message says how to move one.
+    """
     if not (is_on_device(first) or is_on_device(second)):
         return
     places = [

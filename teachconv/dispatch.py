@@ -7,7 +7,7 @@ every dialect's calls come through here.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -18,11 +18,11 @@ from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, ContractError
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
-__all__ = ["Call", "check_algorithm", "find_backend", "run", "run_canonical"]
+__all__ = ["Call", "check_algorithm", "find_algorithm", "find_backend", "run", "run_canonical"]
 
 
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
@@ -44,13 +44,13 @@ class Call:
     """
 
     op: Op
-    first: np.ndarray
-    second: np.ndarray
+    first: np.ndarray = field(repr=False)
+    second: np.ndarray = field(repr=False)
     geometry: Conv2DGeometry
     result_shape: Shape
     layout: str
-    bias: np.ndarray | None = None
-    packed: Any = None
+    bias: np.ndarray | None = field(default=None, repr=False)
+    packed: Any = field(default=None, repr=False)
     title: str = ""
     names: CellNames | None = None
 
@@ -135,11 +135,7 @@ def run_canonical(
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend, call.first)
         dtype, shape = call.first.dtype, call.backend_shape
-        try:
-            algorithm = _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
-        except TypeError:  # of something that cannot be hashed: said once more, by name
-            check_algorithm(name, module, call.kind, dtype, algorithm, precision)
-            raise
+        algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):
             check_memory(shape, dtype, "the result")
         stage.know(backend=name, algorithm=algorithm or "auto")
@@ -147,7 +143,7 @@ def run_canonical(
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"):
             xp = array_module(call.first)
-            result = xp.zeros(shape, dtype) if out is None else out
+            result: Any = xp.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
             return xp.maximum(result, 0, out=result) if activation == "relu" else result
     options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
@@ -158,8 +154,48 @@ def run_canonical(
     with record.stage(f"{name}.{call.kind}") as stage:
         second = call.second if call.packed is None else call.packed
         result = getattr(module, call.kind.name)(call.first, second, call.geometry, **options)
+        if getattr(result, "shape", None) != shape or result.dtype != dtype:
+            message = f"{name}.{call.kind} returned {_text(result)}, not {list(shape)} {dtype}"
+            raise ContractError(message, result)
+        if out is not None and result is not out and not array_module(out).may_share_memory(result, out):
+            raise ContractError(f"{name}.{call.kind} returned an array of its own and ignored out=", result)
         stage.arrays(result=result)
     return result
+
+
+def _text(result: Any) -> str:
+    """Shape and dtype of an array, the type of anything else."""
+    return f"{list(result.shape)} {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
+
+
+def find_algorithm(
+    name: str, module: ModuleType, call: Call, algorithm: Any, precision: Any = None
+) -> str | None:
+    """Return the algorithm that was asked for, or None for "auto".
+
+    Args:
+        name: the backend's name, for messages.
+        module: the backend.
+        call: what it is to compute.
+        algorithm: a name, None or "auto".
+        precision: None, "strict", "fast" or "tf32".
+
+    Raises:
+        ValueError, TypeError: if the backend has no such algorithm, or none for this call; the message
+            says which it has.
+    """
+    if _seen.get(module) is not module.ALGORITHMS:  # a new backend, or one that was reloaded
+        _checked.cache_clear()
+        _seen[module] = module.ALGORITHMS
+    dtype = call.first.dtype
+    try:
+        return _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
+    except TypeError:  # if something cannot be hashed, the check names it
+        check_algorithm(name, module, call.kind, dtype, algorithm, precision)
+        raise
+
+
+_seen: dict[ModuleType, tuple[Algorithm, ...]] = {}  # of each backend the algorithms that were looked at
 
 
 @lru_cache(maxsize=1024)
@@ -266,12 +302,10 @@ def _check_out(out: Any, call: Call) -> None:
             f"out must have shape {list(call.result_shape)} and dtype {dtype}; "
             f"got {list(out.shape)} and {out.dtype}"
         )
-    if is_on_device(call.first):
-        shares = array_module(out).may_share_memory
-        if shares(out, call.first) or shares(out, call.second):
-            raise ArgumentError("out must not overlap the memory of the inputs, which are still read")
-        return
-    if not out.flags.writeable:
+    if not is_on_device(call.first) and not out.flags.writeable:
         raise ArgumentError("out must be writeable; got a read-only array")
-    if np.may_share_memory(out, call.first) or np.may_share_memory(out, call.second):
+    shares = array_module(out).may_share_memory
+    if shares(out, call.first) or shares(out, call.second):
         raise ArgumentError("out must not overlap the memory of the inputs, which are still read")
+    if call.bias is not None and shares(out, call.bias):
+        raise ArgumentError("out must not overlap the memory of bias, which is still read")

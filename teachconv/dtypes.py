@@ -1,4 +1,4 @@
-"""The element types: which there are, their formats, and the type that sums are held in."""
+"""The supported element types, their floating-point formats, and the type in which each is summed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,22 @@ __all__ = [
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int32", "int64")
 
-# bfloat16 is not here: NumPy knows it only once ml_dtypes is imported
+# without bfloat16, which NumPy knows only after ml_dtypes is imported
 KNOWN_DTYPES = {np.dtype(name) for name in FLOATS + INTEGERS if name != "bfloat16"}
 
 
 def to_dtype(name: Any) -> np.dtype[Any]:
-    """Return a dtype by name; "bfloat16" is known to NumPy only once ml_dtypes is imported."""
+    """Return a NumPy dtype; for "bfloat16" this imports ml_dtypes.
+
+    Args:
+        name: a dtype, or anything that ``numpy.dtype`` takes.
+
+    Returns:
+        The dtype.
+
+    Raises:
+        ArgumentTypeError: if there is no such dtype, or ml_dtypes is needed and not installed.
+    """
     if name == "bfloat16":
         try:
             import ml_dtypes  # noqa: F401
@@ -46,7 +56,13 @@ def to_dtype(name: Any) -> np.dtype[Any]:
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype is one of the integer types, whose arithmetic wraps around.
+    """Return whether a dtype is a signed integer type, whose arithmetic wraps around on overflow.
+
+    Args:
+        dtype: a NumPy dtype.
+
+    Returns:
+        True for signed integers, False for anything else.
 
     >>> is_integer(np.dtype("int32")), is_integer(np.dtype("float16"))
     (True, False)
@@ -55,14 +71,14 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 
 def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:
-    """Wrap a Python integer, or an object array of them, around as an integer type does.
+    """Wrap integers of any size around, as an integer type does on overflow.
 
     Args:
-        numbers: of any size.
+        numbers: a Python integer, or an object array of them.
         dtype: int32 or int64.
 
     Returns:
-        The numbers that are equal modulo 2^32 or 2^64, and that the type can hold.
+        The numbers in the type's range that are equal to these modulo 2^32 or 2^64.
 
     >>> wrap(2**31, np.dtype("int32"))
     -2147483648
@@ -73,7 +89,13 @@ def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary floating-point format: bits of its significand, exponent of its last bit, largest value."""
+    """A binary floating-point format.
+
+    Attributes:
+        precision: the number of bits of the significand, the leading one included.
+        smallest_exponent: the exponent of the smallest subnormal number.
+        largest: the largest finite number.
+    """
 
     precision: int
     smallest_exponent: int
@@ -81,31 +103,33 @@ class FloatFormat:
 
     @property
     def unit_roundoff(self) -> float:
-        """Half the distance from 1 to the next larger number."""
+        """The unit roundoff u: half the distance from 1 to the next larger number."""
         return 2.0**-self.precision
 
     @property
     def smallest_subnormal(self) -> float:
-        """The smallest positive number."""
+        """The smallest subnormal, which is the smallest positive number."""
         return 2.0**self.smallest_exponent
 
     def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Round doubles to this format, half to even, and say which of them are midpoints.
+        """Round doubles to this format, half to even, and find those that are midpoints.
 
-        The significand is rounded, since NumPy's and ml_dtypes' casts to bfloat16 round to float32 first.
+        It rounds the significand itself, because the casts of NumPy and ml_dtypes to bfloat16 round to
+        float32 first.
 
         Args:
             doubles: float64, of any shape.
 
         Returns:
-            The rounded numbers as float64, and whether each double lies in the middle of two neighbours.
+            The rounded numbers as float64, and whether each double is halfway between two of the format's
+            numbers.
 
         >>> [numbers.tolist() for numbers in float_format("bfloat16").round(np.array([257.0, 258.0, 259.5]))]
         [[256.0, 258.0, 260.0], [True, False, False]]
         """
         with np.errstate(all="ignore"):
             last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
-            units = np.ldexp(doubles, -last_bit)  # exact: the number in units of the last place
+            units = np.ldexp(doubles, -last_bit)  # exact: the number in ulps, units in the last place
             nearest = np.rint(units)
             rounded = np.ldexp(nearest, last_bit)
             rounded = np.where(np.abs(rounded) > self.largest, np.copysign(np.inf, doubles), rounded)
@@ -122,7 +146,16 @@ _FORMATS = {
 
 @lru_cache(maxsize=64)
 def float_format(dtype: Any) -> FloatFormat:
-    """Return the format of a floating-point dtype; raise ``TypeError`` for any other.
+    """Return the format of a floating-point dtype.
+
+    Args:
+        dtype: a dtype or its name.
+
+    Returns:
+        Its `FloatFormat`.
+
+    Raises:
+        ArgumentTypeError: if it is not one of the supported floating-point types.
 
     >>> float_format(np.dtype("float32")).unit_roundoff == 2.0**-24
     True
@@ -135,7 +168,13 @@ def float_format(dtype: Any) -> FloatFormat:
 
 @lru_cache(maxsize=64)
 def accumulator(dtype: Any) -> np.dtype[Any]:
-    """Return the type in which sums of ``dtype`` are held: float32 for float16 and bfloat16.
+    """Return the type in which products of a dtype are summed: float32 for float16 and bfloat16.
+
+    Args:
+        dtype: a dtype or its name.
+
+    Returns:
+        float32 for the two half types, else the dtype itself.
 
     >>> accumulator("float16"), accumulator("float64")
     (dtype('float32'), dtype('float64'))

@@ -1,15 +1,21 @@
 """The laws of padding: shapes, strides, dilations and pads of a convolution, as plain integers.
 
-The only home of padding arithmetic, forward and transposed. Arguments in TensorFlow's words come in;
-frozen dataclasses of integers come out, each with the formulas it was derived by, numbers put in.
-TensorFlow: core/framework/common_shape_fns.cc, GetWindowedOutputSizeVerbose.
+All padding arithmetic, forward and transposed, is in this module. It takes arguments in TensorFlow's
+words and returns frozen dataclasses of integers, each with the formulas that it was derived from and
+their numbers filled in. TensorFlow: core/framework/common_shape_fns.cc, GetWindowedOutputSizeVerbose.
 
-Everything rests on one law, written once, in `AxisGeometry.in_index`::
+A *tap* is one position of the filter on one axis, 0..filter_size-1. The index law says which input index
+a tap of an output index reads; it is written in `AxisGeometry.in_index`::
 
     in_index = out_index * stride - pad_before + tap * dilation
 
-A tap outside 0..in_size-1 reads zero. conv2d gathers along it, conv2d_transpose and the input
-gradient scatter along the same taps, the filter gradient sums over them.
+A tap whose input index lies outside 0..in_size-1 is in the padding. It contributes nothing; it is skipped,
+not multiplied by zero. conv2d gathers along this law, conv2d_transpose and the input gradient scatter
+along the same taps, and the filter gradient sums over them.
+
+The *full* result of a transposed convolution holds every index that a tap of any input index reaches:
+F = (i - 1) * stride + effective filter of them. Its result is the part full[a : a + o]; all transposed
+laws differ only in how they choose a and o.
 """
 
 from __future__ import annotations
@@ -34,6 +40,7 @@ from .arguments import (
     to_nhwc,
 )
 from .errors import ArgumentError
+from .tables import count
 
 __all__ = [
     "AxisGeometry",
@@ -51,11 +58,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AxisGeometry:
-    """One axis of a convolution, rows or columns: eight integers, and how they were derived.
+    """One axis of a convolution, rows or columns: seven integers, and how they were derived.
 
-    ``in_size`` and ``out_size`` are the sizes on the two sides of the *forward* convolution; its
-    transpose goes from ``out_size`` to ``in_size``. ``out_size`` and ``pad_before`` are facts, not to
-    be derived again: a legal transposed size may exceed what the forward formula gives back.
+    The sizes are those of the *forward* convolution; its transpose goes from ``out_size`` to
+    ``in_size``. ``out_size`` and ``pad_before`` are stored and must not be derived again, because a
+    legal transposed size may be larger than the one that the forward formula gives back.
+
+    Attributes:
+        in_size: n, the size of the forward input.
+        filter_size: k, the number of taps.
+        out_size: o, the size of the forward output.
+        stride: s, the distance between the inputs of two neighbouring outputs.
+        dilation: d, the distance between the inputs of two neighbouring taps; 1 means none.
+        pad_before: zeros in front of the input; a negative number crops it.
+        pad_after: zeros behind the input, likewise.
+        formulas: the derivation, one line for each step, numbers filled in.
     """
 
     in_size: int
@@ -69,20 +86,27 @@ class AxisGeometry:
 
     @property
     def effective_filter(self) -> int:
-        """The filter's length with its dilation spread out: (k - 1)·d + 1."""
+        """The filter's length including dilation gaps: ek = (k - 1)·d + 1."""
         return (self.filter_size - 1) * self.dilation + 1
 
     @property
     def full_size(self) -> int:
-        """F = (o - 1)·s + ek: how many consecutive indices the taps of all outputs span."""
+        """The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek."""
         return (self.out_size - 1) * self.stride + self.effective_filter
 
     def size_of(self, role: str) -> int:
-        """The length of this axis in the array of one role: "input", "filters" or "output"."""
+        """Return the length of this axis in the array of a role: "input", "filters" or "output"."""
         return {"input": self.in_size, "filters": self.filter_size, "output": self.out_size}[role]
 
     def in_index(self, out_index: int, tap: int) -> int:
-        """The index law. The result may lie in the padding: below 0, or at in_size and beyond.
+        """Return the input index that a tap of an output reads: the index law.
+
+        Args:
+            out_index: an index of the forward output.
+            tap: a position of the filter.
+
+        Returns:
+            An index of the forward input, or one in the padding: below 0, or ``in_size`` and above.
 
         >>> same = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
         >>> [same.in_index(0, tap) for tap in range(3)]
@@ -92,26 +116,59 @@ class AxisGeometry:
 
     @property
     def has_padding(self) -> bool:
-        """Whether any tap of any output lies outside the input."""
+        """Whether any tap of any output lies in the padding."""
         if self.out_size < 1:
             return False
         last = self.in_index(self.out_size - 1, self.filter_size - 1)
         return self.in_index(0, 0) < 0 or last >= self.in_size
 
 
+def split_padding(total: int, lower: bool = False) -> Pair:
+    """Split the padding of one axis into half of it before, and the rest after.
+
+    Every dialect's SAME uses this function, and the transposed laws use it for what they crop.
+
+    Args:
+        total: P, the padding of both sides together.
+        lower: whether the larger part goes before, as in SAME_LOWER, instead of after, as in SAME.
+
+    Returns:
+        (pad_before, pad_after).
+
+    >>> split_padding(5), split_padding(5, lower=True)
+    ((2, 3), (3, 2))
+    """
+    small, large = total // 2, total - total // 2
+    return (large, small) if lower else (small, large)
+
+
 def forward_axis(
     axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair, *, may_be_empty: bool = False
 ) -> AxisGeometry:
-    """The forward law for one axis: how many outputs, and how many zeros before and after.
+    """Return one axis of a forward convolution: how many outputs, and how many zeros before and after.
 
-    ``may_be_empty`` says that too small an input is no error and gives an empty result, as in JAX.
+    Args:
+        axis: "rows" or "cols", for error messages.
+        n: the input's size.
+        k: the filter's size.
+        s: the stride.
+        d: the dilation.
+        mode: "SAME", "SAME_LOWER", "VALID" or "EXPLICIT".
+        pads: (before, after), which only "EXPLICIT" and "VALID" (with zeros) use.
+        may_be_empty: give an empty result if the input is too small, as JAX does, instead of raising.
+
+    Returns:
+        The axis, with its derivation.
+
+    Raises:
+        ArgumentError: if the input is smaller than the filter and ``may_be_empty`` is not set.
     """
     ek = (k - 1) * d + 1
     steps = [_effective_filter(k, d, ek)]
     if mode in _SAME:
         o = -(-n // s)
         total = max(0, (o - 1) * s + ek - n) if n else 0
-        before, after = _split(total, mode)
+        before, after = split_padding(total, lower=mode == "SAME_LOWER")
         steps += [
             f"output            o  = ⌈n / s⌉ = ⌈{n} / {s}⌉ = {o}",
             f"total padding     P  = max(0, (o - 1)·s + ek - n)"
@@ -127,7 +184,7 @@ def forward_axis(
                 f"{_NAMES[mode]} needs in_{axis} >= {max(1, ek - before - after)} "
                 f"(filter {k}, dilation {d}{padded}); got {n}"
             )
-        o = max(0, o)  # an empty input has an empty output; any other gives at least one
+        o = max(0, o)  # an empty input gives an empty output; any other gives at least one cell
         steps += [
             f"padding           pad_before = {before}, pad_after = {after} ({_NAMES[mode]})",
             f"output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1"
@@ -148,7 +205,7 @@ def _transposed_axis(
     wanted: int | None,
     output_padding: int | None,
 ) -> AxisGeometry:
-    """The transposed law for one axis: which ``o`` cells of the full result are kept, and from where."""
+    """Return one axis of TensorFlow's transposed convolution: which part of the full result is kept."""
     ek = (k - 1) * d + 1
     full = (i - 1) * s + ek
     extra = output_padding or 0
@@ -163,11 +220,11 @@ def _transposed_axis(
     else:
         low, high, default = full, full + s - 1, (i - 1) * s + max(ek, s)
         formula = f"(i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s})"
-    smallest = 1 if i else 0  # an empty input may have an empty result, any other gives a cell
+    smallest = 1 if i else 0  # an empty input may give an empty result; any other gives at least one cell
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
-            f"{_NAMES[mode]} {pads} leaves no {axis} of the {full} that input {axis} {i}, filter {k}, "
-            f"stride {s} and dilation {d} give; pad_before + pad_after may be at most {full - 1 + extra}"
+            f"{_NAMES[mode]} {pads} crops all {full} {axis} of the full result (input {axis} {i}, "
+            f"filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -178,11 +235,11 @@ def _transposed_axis(
         )
     if mode in _SAME:
         total = max(0, full - o) if i else 0
-        before, after = _split(total, mode)
+        before, after = split_padding(total, lower=mode == "SAME_LOWER")
     chosen = [
         f"output            o  = {formula} = {o}"
         if wanted is None
-        else f"output            o  = {o}, asked for; legal: {_one_of(low, high)}"
+        else f"output            o  = {o}, requested; legal: {_one_of(low, high)}"
     ]
     if mode in _SAME:
         chosen += [
@@ -195,9 +252,22 @@ def _transposed_axis(
 def cropped_axis(
     i: int, k: int, s: int, d: int, before: int, after: int, o: int, chosen: Sequence[str]
 ) -> AxisGeometry:
-    """The transposed law for one axis, once ``o`` and ``before`` are chosen: full[before : before + o].
+    """Return one axis of a transposed convolution whose result is full[before : before + o].
 
-    Every dialect has rules of its own to choose the two; ``chosen`` are its formulas, numbers put in.
+    Each dialect chooses ``before`` and ``o`` by rules of its own.
+
+    Args:
+        i: the input's size.
+        k: the filter's size.
+        s: the stride.
+        d: the dilation.
+        before: a, the index of the full result where the result begins; it may be negative.
+        after: how many cells of the full result follow the result; it may be negative.
+        o: the result's size.
+        chosen: the formulas by which the dialect chose, numbers filled in.
+
+    Returns:
+        The axis of the forward convolution that this is the transpose of.
     """
     ek = (k - 1) * d + 1
     full = (i - 1) * s + ek
@@ -216,26 +286,25 @@ _NAMES = {word: word for word in ("SAME", "SAME_LOWER", "VALID")} | {"EXPLICIT":
 
 
 def _effective_filter(k: int, d: int, ek: int) -> str:
+    """Return the line of a derivation that gives the effective filter."""
     return f"effective filter  ek = (k - 1)·d + 1 = ({k} - 1)·{d} + 1 = {ek}"
 
 
-def _split(total: int, mode: str) -> Pair:
-    """SAME puts the odd row at the bottom, SAME_LOWER at the top."""
-    small, large = total // 2, total - total // 2
-    return (small, large) if mode == "SAME" else (large, small)
-
-
 def _split_formula(total: int, mode: str) -> str:
-    first, second = ("⌊P / 2⌋", "P - ⌊P / 2⌋") if mode == "SAME" else ("P - ⌊P / 2⌋", "⌊P / 2⌋")
-    before, after = _split(total, mode)
+    """Return the line of a derivation that splits the padding."""
+    lower = mode == "SAME_LOWER"
+    first, second = ("P - ⌊P / 2⌋", "⌊P / 2⌋") if lower else ("⌊P / 2⌋", "P - ⌊P / 2⌋")
+    before, after = split_padding(total, lower)
     return f"{mode:<17} pad_before = {first} = {before}, pad_after = {second} = {after}"
 
 
 def _signed(number: int) -> str:
+    """Return a number as text, a negative one in parentheses."""
     return f"({number})" if number < 0 else str(number)
 
 
 def _one_of(low: int, high: int) -> str:
+    """Return the legal sizes from ``low`` to ``high`` as text."""
     if high <= low:
         return str(low)
     return f"{low} or {high}" if high == low + 1 else f"from {low} to {high}"
@@ -247,7 +316,7 @@ def _one_of(low: int, high: int) -> str:
 
 
 class _Shared:
-    """What forward and transposed geometries have in common: facts read off the two axes."""
+    """What forward and transposed geometries have in common: properties read off the two axes."""
 
     __slots__ = ()
 
@@ -263,44 +332,47 @@ class _Shared:
 
     @property
     def macs(self) -> int:
-        """Multiply-adds as they are usually counted: taps outside the input included."""
+        """The number of multiply-adds as they are usually counted: taps in the padding included."""
         cells = self.batch * self.rows.out_size * self.cols.out_size
         return int(cells * prod(self.filters_shape))
 
     @property
     def strides(self) -> Pair:
-        """(rows, cols)."""
+        """The strides, (rows, cols)."""
         return self.rows.stride, self.cols.stride
 
     @property
     def dilations(self) -> Pair:
-        """(rows, cols); 1 means none."""
+        """The dilations, (rows, cols); 1 means none."""
         return self.rows.dilation, self.cols.dilation
 
     @property
     def padding(self) -> Pads:
-        """((top, bottom), (left, right)) in zeros around the forward input; negative numbers crop."""
+        """Zeros around the forward input, ((top, bottom), (left, right)); negative numbers crop."""
         return (
             (self.rows.pad_before, self.rows.pad_after),
             (self.cols.pad_before, self.cols.pad_after),
         )
 
     def _layout(self, batch: int, rows: int, cols: int, channels: int) -> Shape:
+        """Return a shape in ``data_format`` order."""
         if self.data_format == "NCHW":
             return (batch, channels, rows, cols)
         return (batch, rows, cols, channels)
 
     def _headline(self) -> str:
+        """Return the first line of the text: the shapes."""
         return (
             f"{self._name}: input {list(self.input_shape)} {self.data_format}, "
             f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
         )
 
     def _facts(self) -> str:
+        """Return the second line of the text: strides, padding and multiply-adds."""
         (top, bottom), (left, right) = self.padding
         return (
             f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"top {top} bottom {bottom} left {left} right {right}, {self.macs:,} multiply-adds"
+            f"top {top} bottom {bottom} left {left} right {right}, {count(self.macs, 'multiply-add')}"
         )
 
     def __str__(self) -> str:
@@ -328,9 +400,18 @@ class _Shared:
 
 @dataclass(frozen=True)
 class Conv2DGeometry(_Shared):
-    """A convolution as integers: what every backend is given, and all that it is told.
+    """A convolution as integers: all that a backend is told about a call.
 
-    Backends see it with ``data_format="NHWC"``, whatever the caller's layout is.
+    Backends always see it with ``data_format="NHWC"``, whatever the caller's layout is.
+
+    Attributes:
+        batch: the number of images.
+        rows: the geometry of the rows.
+        cols: the geometry of the columns.
+        in_channels: channels of the input, all groups together.
+        out_channels: channels of the output, all groups together.
+        groups: the number of channel groups, which are convolved independently.
+        data_format: "NHWC" or "NCHW", the order of ``input_shape`` and ``output_shape``.
     """
 
     batch: int
@@ -343,7 +424,7 @@ class Conv2DGeometry(_Shared):
 
     _name = "conv2d"
 
-    # derived once and kept, the hash too: a small convolution takes less time than deriving them
+    # cached, the hash too: deriving them takes longer than a small convolution
     @cached_property
     def input_shape(self) -> Shape:
         """Shape of the input in ``data_format`` order."""
@@ -351,7 +432,7 @@ class Conv2DGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """[filter_rows, filter_cols, in_channels / groups, out_channels]."""
+        """Shape of the filters, [filter_rows, filter_cols, in_channels / groups, out_channels]."""
         return (
             self.rows.filter_size,
             self.cols.filter_size,
@@ -365,7 +446,13 @@ class Conv2DGeometry(_Shared):
         return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
 
     def shape_of(self, role: str) -> Shape:
-        """Shape of the array of one role: "input", "filters" or "output".
+        """Return the shape of the array of a role.
+
+        Args:
+            role: "input", "filters" or "output".
+
+        Returns:
+            The shape; activations are in ``data_format`` order.
 
         >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4)).shape_of("output")
         (1, 3, 5, 4)
@@ -377,7 +464,13 @@ class Conv2DGeometry(_Shared):
         return {"input": self.input_shape, "filters": self.filters_shape, "output": self.output_shape}
 
     def terms_of(self, role: str) -> int:
-        """How many triples of the index law the busiest cell of one role belongs to: the terms of its sum.
+        """Return the number of terms of the longest sum if the array of a role is the result.
+
+        Args:
+            role: "input", "filters" or "output".
+
+        Returns:
+            The number of products, those with padding included.
 
         >>> g = conv2d_geometry((2, 5, 6, 2), (3, 2, 2, 4))
         >>> [g.terms_of(role) for role in ("input", "filters", "output")]
@@ -392,12 +485,12 @@ class Conv2DGeometry(_Shared):
 
     @cached_property
     def has_padding(self) -> bool:
-        """Whether any tap of any output lies outside the input."""
+        """Whether any tap of any output lies in the padding, on either axis."""
         return self.rows.has_padding or self.cols.has_padding
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """The 16 integers that say everything, in the order in which compiled kernels take them.
+        """The 16 integers that define the convolution, in the order in which compiled kernels take them.
 
         >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4), 2, "SAME").integers
         (1, 5, 6, 2, 3, 3, 4, 1, 3, 2, 2, 2, 1, 1, 1, 0)
@@ -421,9 +514,10 @@ class Conv2DGeometry(_Shared):
 
 @dataclass(frozen=True, slots=True)
 class Conv2DTransposeGeometry(_Shared):
-    """A transposed convolution: the geometry of the convolution it is the transpose of, read backwards.
+    """A transposed convolution: the geometry of a forward convolution, with input and output exchanged.
 
-    ``forward`` goes from this op's output to this op's input.
+    Attributes:
+        forward: the convolution that this is the transpose of; it maps this op's output to its input.
     """
 
     forward: Conv2DGeometry
@@ -462,7 +556,7 @@ class Conv2DTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """[filter_rows, filter_cols, out_channels / groups, in_channels]."""
+        """Shape of the filters, [filter_rows, filter_cols, out_channels / groups, in_channels]."""
         return self.forward.filters_shape
 
     @property
@@ -491,12 +585,22 @@ def conv2d_geometry(
 ) -> Conv2DGeometry:
     """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
 
-    ``input_shape`` is [batch, in_rows, in_cols, in_channels] (in ``data_format`` order),
-    ``filters_shape`` [filter_rows, filter_cols, in_channels / groups, out_channels]. ``strides`` and
-    ``dilations`` are an int, (rows, cols) or TensorFlow's list of 4; ``padding`` is "SAME", "VALID",
-    "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) or TensorFlow's list of 4
-    pairs. Raises ``ValueError`` or ``TypeError`` for what no convolution can have. Source:
-    TensorFlow's core/framework/common_shape_fns.cc.
+    Args:
+        input_shape: [batch, in_rows, in_cols, in_channels], or that in ``data_format`` order.
+        filters_shape: [filter_rows, filter_cols, in_channels / groups, out_channels].
+        strides: an int, (rows, cols), or TensorFlow's list of 4 in ``data_format`` order.
+        padding: "SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)), or
+            TensorFlow's list of 4 pairs. Negative numbers crop.
+        data_format: "NHWC" or "NCHW".
+        dilations: as strides; 1, or None, means none.
+
+    Returns:
+        A `Conv2DGeometry`, which prints as its derivation.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+
+    Source: tensorflow/core/framework/common_shape_fns.cc.
 
     >>> g = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 4), strides=2, padding="SAME")
     >>> g.output_shape, g.padding                  # SAME puts the odd row at the bottom
@@ -535,11 +639,26 @@ def conv2d_transpose_geometry(
 ) -> Conv2DTransposeGeometry:
     """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.
 
-    ``filters_shape`` is [filter_rows, filter_cols, out_channels / groups, in_channels].
-    ``output_shape`` chooses among the sizes whose forward convolution gives the input's size; without
-    it the size is i·s for SAME, (i - 1)·s + max(ek, s) for VALID. It changes the alignment, not only
-    the crop. ``output_padding`` adds rows and columns at the end, for VALID or explicit padding.
-    Raises ``ValueError``, listing the legal sizes, where ``output_shape`` is none of them.
+    Args:
+        input_shape: [batch, in_rows, in_cols, in_channels], or that in ``data_format`` order.
+        filters_shape: [filter_rows, filter_cols, out_channels / groups, in_channels].
+        output_shape: one of the shapes whose forward convolution gives the input's size. It moves the
+            result within the full one, and does not only crop it. None means a size of i·s for SAME and
+            (i - 1)·s + max(ek, s) for VALID.
+        strides: an int, (rows, cols), or TensorFlow's list of 4 in ``data_format`` order.
+        padding: that of the forward convolution, as in `conv2d_geometry`.
+        data_format: "NHWC" or "NCHW".
+        dilations: as strides; 1, or None, means none.
+        output_padding: an int or (rows, cols): rows and columns added at the end, for VALID or explicit
+            padding only.
+
+    Returns:
+        A `Conv2DTransposeGeometry`, which prints as its derivation.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message lists the legal sizes.
+
+    Source: tensorflow/core/framework/common_shape_fns.cc and core/kernels/conv_grad_shape_utils.cc.
 
     >>> conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), strides=2).output_shape
     (1, 16, 16, 1)
@@ -567,7 +686,7 @@ def conv2d_transpose_geometry(
 def forward_geometry(
     input_shape: Shape, filters_shape: Shape, strides: Pair, padding: Padding, dilations: Pair
 ) -> Conv2DGeometry:
-    """The cached core of `conv2d_geometry`, on normalised arguments and NHWC shapes."""
+    """Return what `conv2d_geometry` returns, from normalised arguments and NHWC shapes; cached."""
     batch, in_rows, in_cols, in_channels = input_shape
     filter_rows, filter_cols, filter_depth, out_channels = filters_shape
     _check_filter_sizes(filter_rows, filter_cols)
@@ -588,7 +707,7 @@ def transposed_geometry(
     dilations: Pair,
     output_padding: Pair | None,
 ) -> Conv2DGeometry:
-    """The cached core of `conv2d_transpose_geometry`: the forward geometry it is the transpose of."""
+    """Return the ``forward`` of `conv2d_transpose_geometry`, from normalised arguments; cached."""
     batch, in_rows, in_cols, in_channels = input_shape
     filter_rows, filter_cols, filter_depth, filter_inputs = filters_shape
     _check_filter_sizes(filter_rows, filter_cols)
@@ -616,6 +735,7 @@ def transposed_geometry(
 
 
 def _check_filter_sizes(filter_rows: int, filter_cols: int) -> None:
+    """Raise if the filter has no rows or no columns."""
     if filter_rows < 1 or filter_cols < 1:
         raise ArgumentError(
             f"filters must have at least one row and one column; got {filter_rows} x {filter_cols}"
@@ -623,24 +743,25 @@ def _check_filter_sizes(filter_rows: int, filter_cols: int) -> None:
 
 
 def _groups(in_channels: int, filter_depth: int, out_channels: int) -> int:
-    """Groups follow from the channel ratio, as in TensorFlow."""
+    """Return the groups of a forward convolution, the ratio of the channels as in TensorFlow."""
     if in_channels == filter_depth:
         return 1
     if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
         raise ArgumentError(
-            f"filters.shape[2] must be the input's {in_channels} channels, or divide them (groups); "
+            f"filters.shape[2] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
             f"got {filter_depth}"
         )
     groups = in_channels // filter_depth
     if out_channels % groups:
         raise ArgumentError(
-            f"filters.shape[3] must be a multiple of the {groups} groups (input channels {in_channels} "
-            f"/ filters.shape[2] {filter_depth}); got {out_channels}"
+            f"filters.shape[3] must be a multiple of the {count(groups, 'group')} (input channels "
+            f"{in_channels} / filters.shape[2] {filter_depth}); got {out_channels}"
         )
     return groups
 
 
 def _transposed_groups(out_channels: int, filter_depth: int, in_channels: int) -> int:
+    """Return the groups of a transposed convolution."""
     if out_channels == filter_depth:
         return 1
     if filter_depth < 1 or out_channels % filter_depth or out_channels == 0:
@@ -664,14 +785,15 @@ def _check_output_padding(
     padding: Padding,
     dilations: Pair,
 ) -> None:
+    """Raise if ``output_padding`` is out of range or does not go with the other arguments."""
     if output_shape is not None:
         raise ArgumentError(
-            f"output_padding {output_padding} and output_shape {output_shape} both choose the size; "
-            "give one of them"
+            f"output_padding {output_padding} and output_shape {output_shape} both set the size; "
+            "give only one of them"
         )
     if padding[0] in _SAME:
         raise ArgumentError(
-            f"output_padding goes with VALID or explicit padding only; got {output_padding} with "
+            f"output_padding needs VALID or explicit padding; got {output_padding} with "
             f"{padding[0]} (give output_shape instead)"
         )
     for axis, extra, s, d in zip(("rows", "cols"), output_padding, strides, dilations, strict=True):

@@ -16,6 +16,7 @@ from .arguments import as_array, normalize_shape
 from .devices import array_module, check_same_place, is_on_device
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
+from .tables import size
 
 __all__ = ["Plan", "plan"]
 
@@ -33,7 +34,7 @@ class Plan:
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
         self._name, self._module = dispatch.find_backend(backend, call.second)
         self._call, self._precision = call, precision
-        dispatch.check_algorithm(self._name, self._module, call.kind, call.first.dtype, algorithm, precision)
+        dispatch.find_algorithm(self._name, self._module, call, algorithm, precision)
         self.geometry = call.geometry
         self.algorithm = algorithm
         self._packed: Any = None
@@ -74,7 +75,7 @@ class Plan:
     def __repr__(self) -> str:
         return (
             f"<plan of {self._call.op} on {self._name}, algorithm {self.algorithm or 'auto'}, "
-            f"input {list(self._their_shape())}, {self.nbytes:,} bytes of arranged filter>"
+            f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
 
 

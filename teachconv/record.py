@@ -1,7 +1,7 @@
-"""Records the stages of a call, for whoever listens; costs next to nothing where nobody does.
+"""Records the stages of a call while a recording is open, and costs next to nothing otherwise.
 
 Backends and ops wrap each step in ``with record.stage("name") as stage:``. `tracing.trace` opens a
-recording around one call. A leaf: it imports nothing of teachconv, and everything may import it.
+recording around one call. This module imports nothing from teachconv, so every module may import it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,19 @@ __all__ = ["Stage", "recording", "stage"]
 
 @dataclass(eq=False)
 class Stage:
-    """One step of a call: where its code is, what arrays it made, how long it took.
+    """One step of a call: where its code is, which arrays it used, and how long it took.
 
-    ``shapes`` and ``dtypes`` are keyed by the array's name, ``nbytes`` is the size of all these arrays
-    together; ``seconds`` is wall-clock time and includes the stages inside it; ``depth`` counts the
-    stages around it; ``facts`` holds what was decided, such as the algorithm.
+    Attributes:
+        name: what the step does, in a few words.
+        file: the source file of the code that opened the stage.
+        line: the line in it.
+        depth: how many stages it is nested in.
+        shapes: the shapes of its arrays, by name.
+        dtypes: the dtypes of its arrays, by name.
+        nbytes: the size of all these arrays together.
+        seconds: its wall-clock time, nested stages included.
+        note: a remark, one or more sentences.
+        facts: decisions by name, such as the algorithm.
     """
 
     name: str
@@ -41,19 +49,19 @@ class Stage:
     _start: float = field(default=0.0, repr=False)
 
     def arrays(self, **arrays: Any) -> None:
-        """Record name, shape, dtype and size in bytes of each array; no array is kept."""
+        """Record the name, shape, dtype and size of each array; no reference to it is kept."""
         for name, array in arrays.items():
             self.shapes[name] = tuple(array.shape)
             self.dtypes[name] = str(array.dtype)
             self.nbytes += int(array.nbytes)
 
     def say(self, text: str, *values: Any) -> None:
-        """Add a sentence to the note; ``text`` is a format string that is filled in only here."""
+        """Add a sentence to the note: the format string ``text``, filled in with ``values``."""
         sentence = text.format(*values)
         self.note = f"{self.note}; {sentence}" if self.note else sentence
 
     def know(self, **facts: str) -> None:
-        """Record facts by name, such as the algorithm that was chosen."""
+        """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
 
     def __enter__(self) -> Stage:
@@ -73,7 +81,7 @@ class Stage:
 
 
 class _Silence:
-    """What `stage` returns where nobody listens: every method does nothing."""
+    """What `stage` returns while nothing is recorded: all its methods do nothing."""
 
     def arrays(self, **arrays: Any) -> None:
         pass
@@ -101,7 +109,13 @@ _listener: ContextVar[list[Stage] | None] = ContextVar("teachconv_record", defau
 
 
 def stage(name: str) -> Stage | _Silence:
-    """Open a stage named ``name``, to be used in a ``with``; file and line are the caller's.
+    """Return a stage for a ``with`` statement; its file and line are the caller's.
+
+    Args:
+        name: what the step does, in a few words.
+
+    Returns:
+        A `Stage`, or an object with the same methods that does nothing while nothing is recorded.
 
     >>> with recording() as stages:
     ...     with stage("add") as step:
@@ -118,7 +132,11 @@ def stage(name: str) -> Stage | _Silence:
 
 @contextmanager
 def recording() -> Iterator[list[Stage]]:
-    """Listen for the length of the block; the list fills with the stages in order of their start."""
+    """Record the stages that are opened inside the ``with`` block.
+
+    Yields:
+        A list, to which each stage is appended when it starts.
+    """
     stages: list[Stage] = []
     token = _listener.set(stages)
     try:

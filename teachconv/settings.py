@@ -1,7 +1,7 @@
 """The few process-wide settings: the default backend and the number of threads.
 
-Environment variables, read once at import: ``TEACHCONV_BACKEND`` names the default backend, and
-``OMP_NUM_THREADS`` is respected as the number of threads of the cython backend.
+Two environment variables are read once, at import: ``TEACHCONV_BACKEND`` names the default backend, and
+``OMP_NUM_THREADS`` sets the number of threads of the cython backend.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = ["get_num_threads", "set_num_threads", "use_backend"]
 
 
 def _threads_at_start() -> int:
+    """Return the initial number of threads."""
     # OMP_NUM_THREADS may hold a list, one number for each level of nesting: the first one counts.
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdigit() and int(first) >= 1:
@@ -32,8 +33,11 @@ _default_backend: str | None = os.environ.get("TEACHCONV_BACKEND") or None
 def get_num_threads() -> int:
     """Return how many threads the cython backend uses.
 
-    It starts as ``OMP_NUM_THREADS``, else as the number of processors this process may use. Results
-    do not depend on it, bit for bit.
+    The initial value is ``OMP_NUM_THREADS``, or the number of processors that this process may use.
+    Results are bit-identical for every number of threads.
+
+    Returns:
+        The number of threads, at least 1.
 
     >>> import teachconv as tc
     >>> tc.get_num_threads() >= 1
@@ -43,9 +47,14 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num_threads: int) -> None:
-    """Set how many threads the cython backend uses, from now on and in the whole process.
+    """Set how many threads the cython backend uses, in the whole process.
 
-    Raises ``ValueError`` where ``num_threads`` is below 1, ``TypeError`` where it is no integer.
+    Args:
+        num_threads: the number of threads, from 1 to 4096.
+
+    Raises:
+        ValueError: if ``num_threads`` is out of this range.
+        TypeError: if it is not an integer.
 
     >>> import teachconv as tc
     >>> before = tc.get_num_threads()

@@ -1,7 +1,7 @@
-"""Every (output, tap, input) triple of a geometry, in order: what is traced is what is run.
+"""Tables of the index law: every (output index, tap, input index) of a geometry, in order.
 
-The reference loops over these tables, the sparse matrix is built from them, and `explain` prints
-them, so that an explanation cannot disagree with the computation.
+A tap is one position of the filter on one axis. The reference loops over these tables, the sparse matrix
+is built from them, and `explain` prints them, so an explanation cannot disagree with the computation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,14 @@ Cell = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class AxisTap:
-    """One triple of the index law on one axis; ``in_padding`` where no value stands behind it."""
+    """One triple of the index law on one axis.
+
+    Attributes:
+        out_index: the index of the output.
+        tap: the position of the filter.
+        in_index: the index of the input.
+        in_padding: whether the index on the other side lies outside the array, so that the tap is skipped.
+    """
 
     out_index: int
     tap: int
@@ -50,6 +57,13 @@ class AxisTap:
 
 def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
     """Return every tap of one output index, those in the padding included.
+
+    Args:
+        axis: the geometry of one axis.
+        out_index: an index of the output.
+
+    Returns:
+        One `AxisTap` for each tap, in order.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
@@ -64,10 +78,16 @@ def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
 
 
 def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
-    """Return every tap through which an output index feeds one input index: the law read backwards.
+    """Return every tap through which an output reads one input index: the index law, inverted.
 
-    A tap that would come from between two outputs (a stride's gap) is not there at all; one that
-    would come from beyond the first or the last output is there and marked ``in_padding``.
+    Args:
+        axis: the geometry of one axis.
+        in_index: an index of the input.
+
+    Returns:
+        `AxisTap` objects, in order of the taps. A tap that would belong to an index between two outputs (a
+        gap of the stride) is left out; one that would belong to an index before the first output or after
+        the last is marked ``in_padding``.
 
     >>> from teachconv.geometry import conv2d_transpose_geometry
     >>> rows = conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows
@@ -83,7 +103,14 @@ def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
 
 
 def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
-    """Return every output index that one tap belongs to, with the input index that it meets there.
+    """Return every output index of one tap, with the input index that it reads there.
+
+    Args:
+        axis: the geometry of one axis.
+        tap: a position of the filter.
+
+    Returns:
+        One `AxisTap` for each output index, in order.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
@@ -103,9 +130,11 @@ def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
 
 
 class Triple(NamedTuple):
-    """One product of the law: an input cell, a filter cell and an output cell, by their roles.
+    """One product of the index law: an input cell, a filter cell and an output cell.
 
-    ``in_padding`` says that there is no value at the cell of the other side: nothing is multiplied.
+    Attributes:
+        in_padding: whether the cell on the other side is in the padding, so that the product is skipped.
+        cells: the three cells, by their roles "input", "filters" and "output".
     """
 
     in_padding: bool
@@ -115,10 +144,17 @@ class Triple(NamedTuple):
 def triples_of(
     geometry: Conv2DGeometry, role: str, cell: Cell, *, inside: bool = False
 ) -> tuple[int, Callable[[], Iterator[Triple]]]:
-    """Return every product that one cell of one array belongs to: how many, and a way to go through them.
+    """Return every product that one cell of an array belongs to.
 
-    ``role`` is "input", "filters" or "output"; ``inside`` leaves out those in the padding. The order is
-    the reference's: images, rows, columns, channels.
+    Args:
+        geometry: the geometry of the convolution.
+        role: the array's role, "input", "filters" or "output".
+        cell: the cell.
+        inside: whether to leave out products in the padding.
+
+    Returns:
+        The number of products, and a function that iterates over them as `Triple` objects, in the reference's
+        order: images, rows, columns, channels.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
@@ -144,23 +180,26 @@ def triples_of(
     return len(images) * len(rows) * len(cols) * len(channels), go
 
 
-# A channel of a triple is (input channel, its depth in the filter, output channel).
-_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]  # images, row, column, channels
+# images, row, column, channels; a channel is (input channel, its depth in the filter, output channel)
+_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]
 
 
 def _at_input(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of an input cell are."""
     n, row, col, channel = cell
     outs, (group, depth) = g.out_channels // g.groups, divmod(channel, g.filters_shape[2])
     return [n], row, col, [(channel, depth, group * outs + o) for o in range(outs)]
 
 
 def _at_filters(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of a filter cell are."""
     row, col, depth, out_channel = cell
     group = out_channel // (g.out_channels // g.groups)
     return range(g.batch), row, col, [(group * g.filters_shape[2] + depth, depth, out_channel)]
 
 
 def _at_output(g: Conv2DGeometry, cell: Cell) -> _Place:
+    """Return where the products of an output cell are."""
     n, row, col, out_channel = cell
     depths, group = g.filters_shape[2], out_channel // (g.out_channels // g.groups)
     return [n], row, col, [(group * depths + depth, depth, out_channel) for depth in range(depths)]
@@ -171,7 +210,12 @@ _ALONG = {"input": scatter_all, "filters": sum_all, "output": gather_all}
 
 
 class Reach(NamedTuple):
-    """What one index meets on the other side: its taps, and the index behind each of them."""
+    """The taps of one index that have a value behind them.
+
+    Attributes:
+        taps: positions of the filter.
+        indices: for each of them the index on the other side, of the input or of the output.
+    """
 
     taps: tuple[int, ...]
     indices: tuple[int, ...]
@@ -179,7 +223,13 @@ class Reach(NamedTuple):
 
 @lru_cache(maxsize=256)
 def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
-    """Return for each output index its taps and input indices, those in the padding left out.
+    """Return for each output index its taps and their input indices, without those in the padding.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        One `Reach` for each output index.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)[0]
@@ -188,7 +238,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
     table = []
     for out_index in range(axis.out_size):
         first = axis.in_index(out_index, 0)
-        # the taps with 0 <= first + tap * dilation < in_size, by arithmetic instead of by trying
+        # solve 0 <= first + tap * dilation < in_size for the taps
         start = max(0, -(first // axis.dilation))
         stop = min(axis.filter_size, (axis.in_size - 1 - first) // axis.dilation + 1)
         inside = range(start, max(start, stop))
@@ -198,7 +248,14 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
 
 @lru_cache(maxsize=256)
 def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
-    """Return for each input index its taps and output indices: `gather`, read backwards."""
+    """Return for each input index its taps and their output indices: the inverse of `gather`.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        One `Reach` for each input index.
+    """
     table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
     for out_index, tap, in_index in triples(axis):
         table[in_index].append((tap, out_index))
@@ -209,7 +266,13 @@ def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
 
 
 def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
-    """Yield every (out_index, tap, in_index) with a value behind it, by output and then by tap.
+    """Yield every (out_index, tap, in_index) that is not in the padding, by output and then by tap.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Yields:
+        (out_index, tap, in_index).
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> list(triples(conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1), 2, "SAME").rows))
@@ -221,12 +284,12 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
 
 
 class SameTaps(NamedTuple):
-    """Indices of one axis that meet the same taps.
+    """Indices of one axis that have the same taps.
 
     Attributes:
-        taps: [taps].
-        cells: [cells], the indices.
-        indices: [cells, taps], the index behind each tap of each cell.
+        taps: the taps, an array [taps].
+        cells: the indices, an array [cells].
+        indices: the index on the other side for each cell and tap, an array [cells, taps].
     """
 
     taps: np.ndarray
@@ -235,11 +298,11 @@ class SameTaps(NamedTuple):
 
 
 def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameTaps]:
-    """Yield the indices of one axis, those that meet the same taps together.
+    """Yield the indices of one axis, grouped by their taps.
 
     Args:
-        reaches: what `gather` or `scatter` returns.
-        most: how many indices one group may have; None for any number.
+        reaches: the result of `gather` or `scatter`.
+        most: the largest number of indices in a group; None for any number.
 
     Yields:
         A `SameTaps` for each group.
@@ -260,9 +323,14 @@ def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameT
 
 
 class Window(NamedTuple):
-    """The stretch of the zero-extended input that the taps touch: from -pad_before, ``size`` long.
+    """The part of the zero-extended input that the taps read, which begins at index -pad_before.
 
-    ``inside[window] = input[source]`` is the part with values; what is left of it is padding.
+    It is filled by ``window[inside] = input[source]``; the rest of it is padding.
+
+    Attributes:
+        size: its length.
+        inside: where the input's values lie in it.
+        source: which part of the input these are.
     """
 
     size: int
@@ -271,7 +339,13 @@ class Window(NamedTuple):
 
 
 def window(axis: AxisGeometry) -> Window:
-    """Return the stretch of the zero-extended input that the taps of one axis touch.
+    """Return the part of the zero-extended input that the taps of one axis read.
+
+    Args:
+        axis: the geometry of one axis.
+
+    Returns:
+        A `Window`.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> window(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)
@@ -284,7 +358,14 @@ def window(axis: AxisGeometry) -> Window:
 
 
 def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
-    """Return, for one tap, the outputs that it gives a value to and the inputs it takes them from.
+    """Return the outputs for which one tap is not in the padding, and the inputs that it reads there.
+
+    Args:
+        axis: the geometry of one axis.
+        tap: a position of the filter.
+
+    Returns:
+        A slice of the outputs and a slice of the inputs, equally long.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)

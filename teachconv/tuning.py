@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from . import backends as backend_table
-from . import dispatch, nn_ops
+from . import dispatch, nn_ops, tables
 from .devices import array_module, is_on_device
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
@@ -26,7 +26,7 @@ class Measurement:
     gflops: float
 
 
-class TuningReport(list[Measurement]):
+class TuningReport(tables.Report, list[Measurement]):
     """What `autotune` returns: measurements, the fastest first; prints as a bar chart."""
 
     @property
@@ -34,13 +34,23 @@ class TuningReport(list[Measurement]):
         """The fastest, by its median."""
         return self[0]
 
-    def __str__(self) -> str:
-        lines = []
-        for item in self:
-            name = f"{item.backend} {item.algorithm}"
-            bar = "█" * max(1, round(40 * self.best.median / item.median))
-            lines.append(f"{name:<20} {item.median * 1e6:>12,.1f} µs {item.gflops:>9,.2f} GFLOP/s  {bar}")
-        return "\n".join(lines)
+    def _headline(self) -> str:
+        best = f", the fastest {self.best.backend} {self.best.algorithm}" if self else ""
+        return tables.count(len(self), "measurement") + best
+
+    def _table(self) -> tables.Table:
+        columns = (*tables.left("backend", "algorithm"), *tables.right("median", "GFLOP/s"), *tables.left(""))
+        rows = [
+            (
+                item.backend,
+                item.algorithm,
+                tables.duration(item.median),
+                tables.number(item.gflops),
+                tables.bar(self.best.median / item.median),
+            )
+            for item in self
+        ]
+        return tables.Table(columns, rows)
 
 
 def autotune(

@@ -1,5 +1,8 @@
 """The laws of padding: by the inequalities that define them, by hand-worked numbers, at the edges."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers import problems
@@ -40,6 +43,23 @@ def test_same_covers_every_stride_with_the_least_padding(n, k, s, d, padding):
     last = rows.in_index(rows.out_size - 1, k - 1)
     # the least: the last tap ends exactly at the padded end, unless the stride skips over it anyway
     assert last == n - 1 + rows.pad_after or (total == 0 and last < n)
+
+
+def test_padding_is_split_in_one_place():
+    """Everything between the laws and the dialects takes the half from `split_padding`."""
+    package = Path(tc.__file__).parent
+    files = [package / "geometry.py", *package.glob("dialects/*.py"), *package.glob("translation/*.py")]
+    halves = [
+        function.name
+        for file in files
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv)
+        and ast.unparse(node.right) == "2"
+    ]
+    assert set(halves) == {"split_padding"}
 
 
 @given(problems())
@@ -149,7 +169,7 @@ def test_the_text_has_every_formula_with_its_numbers():
     assert "columns:" in text
     transposed = conv2d_transpose_geometry((1, 8, 8, 1), (3, 3, 1, 1), (1, 15, 15, 1), 2)
     assert "max(0, 17 - 15) = 2" in str(transposed)
-    assert "15, asked for; legal: 15 or 16" in str(transposed)
+    assert "15, requested; legal: 15 or 16" in str(transposed)
     assert "<pre" in transposed._repr_html_()
     assert "8 / 2" in conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME")._repr_html_()
 
@@ -188,7 +208,7 @@ def test_the_text_has_every_formula_with_its_numbers():
         ({"padding": -1, "input_shape": (1, 8, 4, 1)}, ValueError, "explicit padding needs in_cols >= 5"),
         ({"filters_shape": (0, 3, 1, 1)}, ValueError, "filters must have at least one row"),
         ({"input_shape": (1, 8, 8, 3), "filters_shape": (3, 3, 2, 2)}, ValueError, "or divide them"),
-        ({"filters_shape": (3, 3, 2, 1)}, ValueError, r"filters.shape\[2\] must be the input's 1 channels"),
+        ({"filters_shape": (3, 3, 2, 1)}, ValueError, r"filters.shape\[2\] must be the input's 1 channel"),
         (
             {"input_shape": (1, 8, 8, 4), "filters_shape": (3, 3, 2, 3)},
             ValueError,
@@ -205,8 +225,8 @@ def test_bad_arguments_say_what_would_be_legal(arguments, kind, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"output_shape": (1, 8, 8, 1), "output_padding": 1}, "give one of them"),
-        ({"output_padding": 1}, "goes with VALID or explicit padding only"),
+        ({"output_shape": (1, 8, 8, 1), "output_padding": 1}, "give only one of them"),
+        ({"output_padding": 1}, "needs VALID or explicit padding"),
         ({"output_padding": 2, "padding": "VALID", "strides": 2}, "output_padding rows must be from 0 to 1"),
         ({"output_padding": -1, "padding": 0}, "must be from 0 to 0"),
         ({"output_padding": (1, 1, 1), "padding": 0}, r"an int or \(rows, cols\)"),
@@ -215,7 +235,7 @@ def test_bad_arguments_say_what_would_be_legal(arguments, kind, message):
         ({"output_shape": (1, 8, 8, 0)}, "output_shape channels must be 1"),
         ({"output_shape": (1, 8, 8)}, "output_shape must have 4 sizes"),
         ({"filters_shape": (3, 3, 1, 2)}, "with in_channels = 1"),
-        ({"padding": 40}, r"leaves no rows of the 10 that"),
+        ({"padding": 40}, r"crops all 10 rows of the full result"),
     ],
 )
 def test_bad_transposed_arguments(arguments, message):

@@ -18,7 +18,7 @@ PACKAGE = Path(tc.__file__).parent
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
     errors
-    settings record devices kinds
+    settings record devices kinds tables
     dtypes
     arguments data
     geometry

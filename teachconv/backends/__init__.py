@@ -1,22 +1,23 @@
-"""The contract of a backend, the table of backends, and which of them can run here.
+"""The contract of a backend, the table of backends, and which of them can run on this machine.
 
-A backend is one module with three functions on canonical arrays and a tuple `ALGORITHMS`::
+A backend is a module with a tuple `ALGORITHMS` and three functions of canonical arrays::
 
     def conv2d(x, w, geometry, *, algorithm, precision, bias=None, activation=None, out=None): ...
     def conv2d_backprop_input(dy, w, geometry, *, algorithm, precision, bias=None, activation=None,
                               out=None): ...
     def conv2d_backprop_filter(x, dy, geometry, *, algorithm, precision, out=None): ...
 
-x is [batch, in_rows, in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups,
-out_channels], dy [batch, out_rows, out_cols, out_channels]; ``geometry`` is a `Conv2DGeometry`, whose
-integers say everything else. Arrays may have any strides and are never empty; both have the result's
-dtype. ``algorithm`` is a name from `ALGORITHMS` that fits the call, or None: the backend chooses.
-``precision`` is None, "strict", "fast", or "tf32" where an algorithm has that; ``activation`` None or "relu".
-Each returns a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input; depthwise is groups =
-in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is given CuPy arrays, too.
+x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
+out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
+`Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both have the
+result's dtype. ``algorithm`` is the name of one of `ALGORITHMS` that fits the call; None leaves the choice to
+the backend. ``precision`` is None, "strict", "fast", or "tf32" if an algorithm has that; ``activation`` is
+None or "relu". Each function returns a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input,
+and a depthwise convolution has groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also
+given CuPy arrays.
 
-A new backend is one file and one line in `TABLE`; `teachconv.check_backend(module)` runs the common
-cases on it before that line is there.
+A new backend is one file and one line in `TABLE`; `teachconv.check_backend(module)` runs the common cases on
+it before it has that line.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from .. import record
+from .. import record, tables
 from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable
@@ -41,7 +41,7 @@ from ..taps import window
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
 
-# overflow to infinity, and NaN from infinities, are what IEEE says: nothing to warn about
+# overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")
 
 TABLE = {
@@ -57,11 +57,21 @@ TABLE = {
 class Algorithm:
     """What one algorithm of a backend can do.
 
-    ``precision`` says under which ``precision=`` it may be chosen: "strict" keeps the element-wise
-    bound of `bounds.direct`, "default" the weaker one of section "accuracy", "fast" and "tf32" have to be
-    asked for. ``error`` names the bound in `bounds` that judges it. ``refuses`` says what an algorithm
-    needs that a convolution does not have, or "": asked for by name it is refused with that, and it is
-    never chosen.
+    A bound is a proven limit of an algorithm's error; `teachconv.truth.bounds` has them.
+
+    Attributes:
+        name: its name.
+        summary: what it does, in one line.
+        kinds: the kinds of call that it computes.
+        dtypes: the dtypes that it takes.
+        precision: the least permissive ``precision=`` that allows it. A "strict" algorithm keeps the
+            element-wise bound of direct summation. A "default" one may exceed it, but its error relative to
+            the largest sum |x||w| of the result is no worse than direct summation's. "fast" and "tf32" must
+            be requested.
+        error: the name of its bound in `teachconv.truth.bounds`.
+        refuses: a function of the kind and the geometry that returns what the algorithm needs and the
+            convolution lacks, or "". In that case the algorithm is never chosen, and requesting it by name is
+            an error.
     """
 
     name: str
@@ -73,16 +83,33 @@ class Algorithm:
     refuses: Callable[[Kind, Conv2DGeometry], str] = lambda kind, geometry: ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # names will do, too
+        object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
 
     def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
-        """Whether it can do this kind of call on this dtype and this convolution."""
+        """Return whether the algorithm can compute this kind of call for this dtype and geometry.
+
+        Args:
+            kind: the kind of call.
+            dtype: the dtype's name.
+            geometry: the geometry.
+
+        Returns:
+            True or False.
+        """
         return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """One line of `teachconv.backends()`: is it there, or why not, and what can it do."""
+    """One line of `teachconv.backends()`.
+
+    Attributes:
+        name: the backend's name.
+        available: whether it can run on this machine.
+        why_not: why it cannot, or "".
+        dtypes: the dtypes that at least one of its algorithms takes.
+        algorithms: its algorithms.
+    """
 
     name: str
     available: bool
@@ -91,11 +118,15 @@ class BackendInfo:
     algorithms: tuple[Algorithm, ...]
 
 
-class BackendReport(list[BackendInfo]):
+class BackendReport(tables.Report, list[BackendInfo]):
     """What `teachconv.backends()` returns: a list that prints as a table."""
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
-        return [
+    def _headline(self) -> str:
+        return f"{sum(info.available for info in self)} of {tables.count(len(self), 'backend')} can run here"
+
+    def _table(self) -> tables.Table:
+        columns = tables.left("backend", "available", "dtypes, or why not", "algorithms")
+        rows = [
             (
                 info.name,
                 "yes" if info.available else "no",
@@ -104,29 +135,16 @@ class BackendReport(list[BackendInfo]):
             )
             for info in self
         ]
+        return tables.Table(columns, rows)
 
-    def __str__(self) -> str:
-        rows = [("backend", "available", "dtypes, or why not", "algorithms"), *self._cells()]
-        widths = [max(len(row[i]) for row in rows if row[3]) for i in range(4)]  # reasons run on to the right
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{name}</th>" for name in ("backend", "available", "dtypes, or why not", "algorithms")
-        )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._cells()
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+    __repr__ = tables.Report.__str__
 
 
 def report() -> BackendReport:
-    """Return what each backend in the table can do here; ``teachconv.backends()`` calls this.
+    """Return what each backend in the table can do on this machine; ``teachconv.backends()`` calls this.
+
+    Returns:
+        A list of `BackendInfo` that prints as a table.
 
     >>> import teachconv as tc
     >>> [info.name for info in tc.backends()]
@@ -141,12 +159,19 @@ def report() -> BackendReport:
 
 
 def dtypes_of(algorithms: Sequence[Algorithm]) -> tuple[str, ...]:
-    """Return the dtypes that at least one of the algorithms takes, in the order of the contract."""
+    """Return the dtypes that at least one of the algorithms takes, floats first."""
     return tuple(d for d in FLOATS + INTEGERS if any(d in a.dtypes for a in algorithms))
 
 
 def why_not(name: str) -> str:
-    """Return why a backend of the table cannot run here, or "" if it can."""
+    """Return why a backend of the table cannot run on this machine, or "" if it can.
+
+    Args:
+        name: the backend's name.
+
+    Returns:
+        A sentence that says what to install, or "".
+    """
     try:
         module = import_module(TABLE[name])
     except ImportError as error:
@@ -155,17 +180,28 @@ def why_not(name: str) -> str:
     return unavailable()
 
 
-_ready: dict[str, ModuleType] = {}  # what was found to run, so that a call does not look again
+_ready: dict[str, ModuleType] = {}  # backends that are known to run, so that calls need not check again
 
 
 def get(name: Any) -> ModuleType:
-    """Return the module of a backend by its name, or raise and say what is missing."""
+    """Return the module of a backend.
+
+    Args:
+        name: the backend's name.
+
+    Returns:
+        The module.
+
+    Raises:
+        ArgumentError: if there is no such backend.
+        BackendUnavailable: if it cannot run on this machine; the message says what is missing.
+    """
     if isinstance(name, str) and name in _ready:
         return _ready[name]
     if not isinstance(name, str) or name not in TABLE:
         raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}")
     with record.stage("load backend") as stage:
-        stage.say("the first use of {} in this process imports {}", name, TABLE[name])
+        stage.say("{} is used for the first time in this process: import {}", name, TABLE[name])
         problem = why_not(name)
         if problem:
             raise BackendUnavailable(f"backend {name!r} cannot run here: {problem}")
@@ -174,15 +210,21 @@ def get(name: Any) -> ModuleType:
 
 
 # ---------------------------------------------------------------------------------------------
-# What backends share: types, the epilogue, and refusing what cannot fit into memory
+# What backends share: types, padding, and the last step of a call
 # ---------------------------------------------------------------------------------------------
 
 
 def to_accumulator(array: np.ndarray) -> np.ndarray:
-    """Return the array in the type that sums are held in.
+    """Return the array in the type in which products are summed.
 
-    float16 and bfloat16 are widened to float32. Integers are viewed as unsigned, whose arithmetic
-    wraps around by definition; the bits are the same, and signed overflow is undefined in C.
+    float16 and bfloat16 are widened to float32. Integers are viewed as unsigned, because signed overflow is
+    undefined in C, while unsigned arithmetic wraps around and gives the same bits.
+
+    Args:
+        array: an array of a supported dtype.
+
+    Returns:
+        The array or a view of it; a copy for float16 and bfloat16.
     """
     if is_integer(array.dtype):
         return array.view(array.dtype.str.replace("i", "u"))
@@ -191,10 +233,18 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
 
 
 def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """Return the part of the zero-extended images that the taps touch; negative padding crops.
+    """Return the part of the zero-extended images that the taps read; negative padding crops.
 
-    ``x`` is [batch, in_rows, in_cols, in_channels]. Cell 0 of the result is in_index -pad_before, its
-    length is what all taps of all outputs span: there may be more of it, or less, than pad_after says.
+    Args:
+        x: [batch, in_rows, in_cols, in_channels].
+        geometry: the geometry.
+
+    Returns:
+        The images, whose index 0 is input index -pad_before. Their size is what all taps of all outputs span,
+        which may be more or less than pad_after suggests.
+
+    Raises:
+        MemoryError: if they are larger than this machine's memory.
     """
     rows, cols = window(geometry.rows), window(geometry.cols)
     if rows.inside == slice(0, rows.size) and cols.inside == slice(0, cols.size):
@@ -213,9 +263,17 @@ def finish(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Add the bias, apply the activation, round to ``dtype`` and write to ``out`` if there is one.
+    """Do the last step of a call: add the bias, apply the activation, and round.
 
-    ``sums`` is in the accumulator's type and may be overwritten.
+    Args:
+        sums: the result in the accumulator's type; it may be overwritten.
+        dtype: the dtype of the result.
+        bias: [channels], or None.
+        activation: None or "relu".
+        out: an array to write to, or None.
+
+    Returns:
+        ``out`` if it is given, else an array, which may be ``sums``.
     """
     if bias is None and activation is None and (out is sums or (out is None and sums.dtype == dtype)):
         return sums
@@ -230,6 +288,7 @@ def _finish(
     activation: str | None,
     out: np.ndarray | None,
 ) -> np.ndarray:
+    """Do what `finish` does, if there is anything to do."""
     if bias is not None:
         sums = np.add(sums, to_accumulator(bias), out=sums if sums.flags.writeable else None)
     result = sums.view(dtype) if is_integer(dtype) else sums
@@ -242,7 +301,7 @@ def _finish(
 
 
 class _CallableModule(ModuleType):
-    """`teachconv.backends` is this package and, by DESIGN, also a function: both names hold."""
+    """A package that can be called: ``teachconv.backends()`` returns the report."""
 
     def __call__(self) -> BackendReport:
         return report()

@@ -1,13 +1,13 @@
-"""The GPU backend: CuPy allocates, copies and launches; the kernels are `cuda/*.cu`.
+"""The GPU backend: CuPy allocates, copies and launches; the kernels are in `cuda/*.cu`.
 
-A ladder like the CPU's: `cuda.ladder` chooses the rung and lays out its launches, this module carries them
-out on a device. CuPy arrays stay where they are; NumPy arrays are copied to the device and the result
-back, both as stages of the trace. CuPy is imported at the first use. Nothing is added atomically: the same
-call on the same card with the same library versions gives the same bits.
+Like the CPU's, the algorithms form a ladder from simple to fast. `cuda.ladder` chooses one and plans its
+launches; this module runs them on a device. CuPy arrays stay where they are. NumPy arrays are copied to the
+device and the result is copied back; both copies are stages of the trace. CuPy is imported at the first use.
+There are no atomic additions: the same call on the same card with the same library versions gives the same
+bits.
 
-A kernel is compiled for the dtype at hand by NVRTC, through CuPy's compiler module, and loaded as a
-RawModule from a file. RawModule's own compilation is not used for one reason: it adds -ftz=true, which
-would flush subnormals to zero.
+NVRTC compiles a kernel for one dtype, through CuPy's compiler module, and a RawModule loads it from a file.
+RawModule does not compile it, because it would add -ftz=true, which flushes subnormals to zero.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .. import record
 from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..tables import size
 from .cuda import sources
 from .cuda.ladder import ALGORITHMS, schedule
 from .cuda.launches import Kernel, Matmul, Schedule, execute
@@ -40,14 +41,14 @@ __all__ = [
     "unavailable",
 ]
 
-TAKES_DEVICE_ARRAYS = True  # the ops ask for this before they hand over a CuPy array
+TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
 _OPERANDS = {FORWARD: ("x", "w"), INPUT_GRADIENT: ("dy", "w"), FILTER_GRADIENT: ("x", "dy")}
 _INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA version in `nvidia-smi` says"
 
 
 def unavailable() -> str:
-    """Return which of CuPy, a driver and a GPU is missing, or ""."""
+    """Return what is missing, CuPy, a driver or a GPU; "" if the backend can run."""
     try:
         cupy = import_module("cupy")
     except ImportError as error:
@@ -57,11 +58,11 @@ def unavailable() -> str:
     except Exception as error:
         text = str(error)
         if "InsufficientDriver" in text:
-            return f"CuPy is there, but no NVIDIA driver that is new enough for it: {text}"
+            return f"CuPy is installed, but no NVIDIA driver that is new enough for it: {text}"
         if "NoDevice" in text:
-            return f"CuPy and a driver are there, but no NVIDIA GPU: {text}"
-        return f"CuPy is there, but CUDA cannot be started: {text}"
-    return "" if count else "CuPy and a driver are there, but no NVIDIA GPU"
+            return f"CuPy and a driver are installed, but there is no NVIDIA GPU: {text}"
+        return f"CuPy is installed, but CUDA cannot be initialised: {text}"
+    return "" if count else "CuPy and a driver are installed, but there is no NVIDIA GPU"
 
 
 def conv2d(
@@ -75,7 +76,7 @@ def conv2d(
     activation: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Gather."""
+    """Gather: compute y from x and w."""
     return _run(FORWARD, x, w, geometry, algorithm, precision, bias, activation, out)
 
 
@@ -90,7 +91,7 @@ def conv2d_backprop_input(
     activation: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Scatter along the same taps, done as a gather: no two threads add to one cell."""
+    """Scatter along the same taps: compute dx, as a gather, so that no two threads add to the same cell."""
     return _run(INPUT_GRADIENT, dy, w, geometry, algorithm, precision, bias, activation, out)
 
 
@@ -103,7 +104,7 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Sum over the same taps."""
+    """Sum over the same taps: compute dw."""
     return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
@@ -123,7 +124,7 @@ def _run(
     activation: str | None,
     out: Any,
 ) -> Any:
-    """Choose, then work on the device that the arrays are on; running out of its memory is explained."""
+    """Choose an algorithm and run it on the arrays' device; explain it if the GPU runs out of memory."""
     cupy = import_module("cupy")
     dtype, relu = first.dtype, activation == "relu"
     with record.stage("choose algorithm") as stage:
@@ -139,14 +140,14 @@ def _run(
         try:
             return _work(cupy, plan, arrays, names, shape, dtype, out)
         except cupy.cuda.memory.OutOfMemoryError as error:
-            traceback.clear_frames(error.__traceback__)  # they hold what was allocated so far
+            traceback.clear_frames(error.__traceback__)  # its frames still refer to what was allocated
         cupy.get_default_memory_pool().free_all_blocks()
         free, whole = cupy.cuda.runtime.memGetInfo()
     asked = _bytes_asked(plan, arrays, shape, dtype, out)
     raise MemoryError(
-        f"algorithm {plan.algorithm!r} asked for {_mib(asked)} on the GPU, {_mib(plan.scratch_bytes)} of it "
-        f"scratch; {_mib(free)} of {_mib(whole)} are free. A smaller batch needs less, and "
-        f"algorithm='direct' no scratch at all"
+        f"algorithm {plan.algorithm!r} needs {size(asked)} on the GPU, {size(plan.scratch_bytes)} of it "
+        f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less memory, and "
+        f"algorithm='direct' needs no scratch"
     )
 
 
@@ -159,7 +160,7 @@ def _work(
     dtype: np.dtype[Any],
     out: Any,
 ) -> Any:
-    """Copy what is on the host, run the schedule, and bring the result to where the input came from."""
+    """Copy arrays from the host if necessary, run the schedule, and copy the result back."""
     from_host = isinstance(arrays["first"], np.ndarray)
     given = {name: _on_device(cupy, names[name], array) for name, array in arrays.items()}
     bits = _bits_dtype(dtype)
@@ -167,7 +168,7 @@ def _work(
     given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
     machine = _Device(cupy)
     with record.stage("run the schedule") as stage:
-        stage.say("{} steps, {:,} bytes of scratch", len(plan.steps), plan.scratch_bytes)
+        stage.say("steps: {}, scratch: {:,} bytes", len(plan.steps), plan.scratch_bytes)
         scratch = execute(plan, given, machine)
     machine.report(stage)
     if plan.redo and isinstance(stage, record.Stage):
@@ -185,7 +186,7 @@ def _work(
 
 
 def _on_device(cupy: Any, name: str, array: Any) -> Any:
-    """The array on the device, C-contiguous; bfloat16 as its 16 bits."""
+    """Return an array on the device, in C order; bfloat16 becomes uint16 with the same bits."""
     bits = array.view(_bits_dtype(array.dtype))
     if isinstance(array, np.ndarray):
         with record.stage("copy to the device") as stage:
@@ -199,27 +200,29 @@ def _on_device(cupy: Any, name: str, array: Any) -> Any:
 
 
 def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """bfloat16 travels as uint16: NumPy knows it by an extension, and not every CuPy does."""
+    """Return uint16 for bfloat16, which not every CuPy supports, and any other dtype unchanged."""
     return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype
 
 
 def _check_tf32(plan: Schedule, dtype: np.dtype[Any]) -> None:
+    """Raise if the environment makes CuPy round the factors of a matrix product to TF32."""
     forced = os.environ.get("CUPY_TF32", "0") not in ("", "0")
     if forced and dtype.name != "float64" and any(isinstance(step, Matmul) for step in plan.steps):
         raise ArgumentError(
-            f"algorithm {plan.algorithm!r} multiplies by cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
-            f"lets CuPy round its factors to TF32: unset it, or use algorithm='implicit_gemm'; "
-            f"precision='tf32' asks for TF32"
+            f"algorithm {plan.algorithm!r} multiplies with cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
+            f"makes CuPy round the factors to TF32: unset it, or use algorithm='implicit_gemm'; "
+            f"precision='tf32' requests TF32"
         )
 
 
 def _report_redo(plan: Schedule, flags: np.ndarray) -> None:
+    """Record how many images were recomputed by direct."""
     if not flags.any():
         return
     with record.stage("choose algorithm again") as stage:
         stage.know(algorithm=f"{plan.algorithm}, direct")
         stage.say(
-            "{} of {} done again by direct: infinity, NaN, or numbers out of the range of the transform",
+            "{} of {} recomputed by direct: infinity, NaN, or numbers out of the range of the transform",
             int(flags.sum()),
             flags.size,
         )
@@ -228,14 +231,11 @@ def _report_redo(plan: Schedule, flags: np.ndarray) -> None:
 def _bytes_asked(
     plan: Schedule, arrays: Mapping[str, Any], shape: Sequence[int], dtype: np.dtype[Any], out: Any
 ) -> int:
+    """Return how many bytes on the device a call needs."""
     from_host = isinstance(arrays["first"], np.ndarray)
     copied = sum(int(array.nbytes) for array in arrays.values()) if from_host else 0
     result = 0 if out is not None and not from_host else int(np.prod(shape, dtype=object)) * dtype.itemsize
     return plan.scratch_bytes + copied + result
-
-
-def _mib(nbytes: int) -> str:
-    return f"{nbytes / 2**20:,.1f} MiB"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -244,16 +244,18 @@ def _mib(nbytes: int) -> str:
 
 
 class _Device:
-    """Allocates, launches and multiplies on the current device and stream; times it where a trace listens."""
+    """Allocates, launches and multiplies on the current device and stream, and times it during a trace."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
         self._timed: list[tuple[record.Stage, Any, Any]] = []
 
     def empty(self, size: int, dtype: str, zero: bool) -> Any:
+        """Return a flat array on the device, zeroed if ``zero`` is set."""
         return (self._cupy.zeros if zero else self._cupy.empty)(size, dtype)
 
     def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
+        """Launch a kernel."""
         function = _function(kernel, self._cupy.cuda.Device().id)
         values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
         with record.stage(f"launch {kernel.name}") as stage:
@@ -263,6 +265,7 @@ class _Device:
             self._stop(stage, start)
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
+        """Multiply stacks of matrices with CuPy, which calls cuBLAS."""
         with record.stage("cupy.matmul") as stage:
             stage.arrays(left=left, right=right, product=out)
             start = self._start(stage)
@@ -273,6 +276,7 @@ class _Device:
             self._stop(stage, start)
 
     def _start(self, stage: Any) -> Any:
+        """Record an event before a step, during a trace."""
         if not isinstance(stage, record.Stage):
             return None
         event = self._cupy.cuda.Event()
@@ -280,13 +284,14 @@ class _Device:
         return event
 
     def _stop(self, stage: Any, start: Any) -> None:
+        """Record an event after a step, during a trace."""
         if start is not None:
             event = self._cupy.cuda.Event()
             event.record()
             self._timed.append((stage, start, event))
 
     def report(self, whole: Any) -> None:
-        """Wait for the device and put its own times, by CUDA events, into the notes."""
+        """Wait for the device, and add its times, measured by CUDA events, to the notes."""
         if not self._timed:
             return
         self._timed[-1][2].synchronize()
@@ -298,39 +303,41 @@ class _Device:
 
 @lru_cache(maxsize=512)
 def _function(kernel: Kernel, device: int) -> Any:
-    """A kernel of this device, compiled and loaded at its first use."""
+    """Return a kernel for a device, compiled and loaded at its first use."""
     return _module(kernel.file, kernel.dtype, kernel.defines, device).get_function(kernel.name)
 
 
 @lru_cache(maxsize=128)
 def _module(file: str, dtype: str, defines: tuple[str, ...], device: int) -> Any:
+    """Return the module of one source file, compiled for a dtype and a device."""
     cupy = import_module("cupy")
     options = (*sources.defines(dtype, defines), "-std=c++17", *_include_options(file, dtype))
     arch = str(cupy.cuda.Device(device).compute_capability)
     with record.stage(f"compile {file}") as stage:
         path = _cubin_path(cupy, file, options, arch)
         if path.is_file():
-            stage.say("{} for {}, compiled before: {}", " ".join(options), arch, path)
+            stage.say("{} for {}, compiled earlier: {}", " ".join(options), arch, path)
         else:
-            stage.say("{} for {}, the first use on this machine", " ".join(options), arch)
+            stage.say("{} for {}, used for the first time on this machine", " ".join(options), arch)
             _compile(file, options, arch, path)
         return cupy.RawModule(path=str(path))
 
 
 def _include_options(file: str, dtype: str) -> tuple[str, ...]:
+    """Return the compiler options for CUDA's headers, if a source file needs them."""
     if not sources.needs_headers(file, dtype):
         return ()
     folders = sources.header_folders()
     if not folders:
         raise BackendUnavailable(
-            f"{file} for {dtype} needs CUDA's headers (cuda_fp16.h, mma.h), and they were not found: set "
-            f"CUDA_PATH, or pip install teachconv[gpu-cuda13], or [gpu-cuda12], which bring them"
+            f"{file} for {dtype} needs CUDA's headers (cuda_fp16.h, mma.h), which were not found: set "
+            f"CUDA_PATH, or pip install teachconv[gpu-cuda13], or [gpu-cuda12], which include them"
         )
     return tuple(f"-I{folder}" for folder in folders)
 
 
 def _cubin_path(cupy: Any, file: str, options: Sequence[str], arch: str) -> Path:
-    """Where the compiled source is kept; the name says from what, how and for what it was made."""
+    """Return where a compiled source is cached, named by a hash of the source, the options and the card."""
     version = str(cupy.cuda.nvrtc.getVersion())
     made_of = "\0".join([sources.source_text(file), *options, arch, version])
     folder = Path(os.environ.get("CUPY_CACHE_DIR") or "~/.cupy/kernel_cache").expanduser()
@@ -338,9 +345,12 @@ def _cubin_path(cupy: Any, file: str, options: Sequence[str], arch: str) -> Path
 
 
 def _compile(file: str, options: Sequence[str], arch: str, path: Path) -> None:
+    """Compile a source file with NVRTC and write the binary to the cache."""
     compiler = import_module("cupy.cuda.compiler")
     binary, _ = compiler.compile_using_nvrtc(sources.source_text(file), tuple(options), arch, file)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}")  # another process may compile the same; rename is atomic
+    partial = path.with_suffix(
+        f".{os.getpid()}"
+    )  # renaming is atomic, and another process may write the same
     partial.write_bytes(binary if isinstance(binary, bytes) else binary.encode())
     partial.replace(path)

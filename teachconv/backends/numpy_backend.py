@@ -1,11 +1,13 @@
-"""Convolution by TensorFlow's own three documented steps, in NumPy.
+"""Convolution in NumPy, in the three steps that TensorFlow documents.
 
 The documentation of tf.nn.conv2d says: flatten the filter to a 2-D matrix of shape [filter_height *
 filter_width * in_channels, output_channels]; extract image patches from the input to form a virtual
 tensor of shape [batch, out_height, out_width, filter_height * filter_width * in_channels]; for each
-patch, right-multiply the filter matrix and the image patch vector. These are the functions below; the
-gradients are the transposes of the same three steps (the transpose of extracting patches is adding
-them back: col2im). A leading axis of length ``groups`` stands before both matrices.
+patch, right-multiply the filter matrix and the image patch vector. Each step is a function below. The
+gradients are the transposes of the same steps; the transpose of extracting patches is adding them back, which
+is called col2im. Both matrices have a leading axis of length ``groups``.
+
+A tap is one position of the filter, here a pair (tap row, tap column).
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from . import QUIET, Algorithm, finish, pad, to_accumulator
 
 ALGORITHMS = (
     Algorithm("im2col", "patches as a matrix, times the filter as a matrix: one large product"),
-    Algorithm("taps", "one product for each filter tap, on a shifted view: no patches in memory"),
+    Algorithm("taps", "one matrix product for each filter tap, on a shifted view: no patches in memory"),
 )
 
-_BLOCK_BYTES = 64 << 20  # the patches of as many images as fit into this are made at once
+_BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block of images
 
 
 @QUIET
@@ -42,7 +44,7 @@ def conv2d(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Gather: y = patches(x) times the filter matrix."""
+    """Gather: compute y as the patches of x times the filter matrix."""
     algorithm = _choose(algorithm, w, geometry)
     images, filters = to_accumulator(x), to_accumulator(w)
     y = np.zeros(geometry.output_shape, images.dtype)
@@ -70,8 +72,8 @@ def conv2d_backprop_input(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scatter: add the patches dy times the transposed filter matrix back into the image."""
-    algorithm = _choose(algorithm, dy[:0], geometry)  # nothing is padded here, so nothing gives way
+    """Scatter: add the patches, dy times the transposed filter matrix, back to the image."""
+    algorithm = _choose(algorithm, dy[:0], geometry)  # nothing is padded here, so im2col is always right
     upstream, filters = to_accumulator(dy), to_accumulator(w)
     dx = np.zeros(geometry.input_shape, upstream.dtype)
     if algorithm == "im2col":
@@ -97,7 +99,7 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Sum over the same taps: the transposed patches of x times dy."""
+    """Sum over the same taps: compute dw as the transposed patches of x times dy."""
     algorithm = _choose(algorithm, dy, geometry)
     images, upstream = to_accumulator(x), to_accumulator(dy)
     dw = np.zeros(geometry.filters_shape, images.dtype)
@@ -120,7 +122,7 @@ def conv2d_backprop_filter(
 
 
 def flatten_filter(w: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """Step 1: the filter as [groups, filter_rows * filter_cols * in_channels, output_channels]."""
+    """Step 1: return the filter as [groups, filter_rows * filter_cols * in_channels, output_channels]."""
     with record.stage("flatten filter") as stage:
         matrix = _split_filter(w.reshape(-1, w.shape[3]), geometry)
         stage.arrays(filter_matrix=matrix)
@@ -128,10 +130,10 @@ def flatten_filter(w: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
 
 
 def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """Step 2: what each output sees, as [groups, batch * out_rows * out_cols, taps * in_channels].
+    """Step 2: return the patch of each output, as [groups, batch * out_rows * out_cols, taps * in_channels].
 
-    A virtual tensor at first, every patch a view into the padded image; a matrix product needs it in
-    memory, and there it is filter_rows * filter_cols times as large as the image.
+    The patches are first a view of the padded image. The matrix product needs a copy in memory, which is
+    filter_rows * filter_cols times as large as the image at stride 1.
     """
     with record.stage("extract patches") as stage:
         rows, cols, groups = geometry.rows, geometry.cols, geometry.groups
@@ -146,7 +148,7 @@ def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
 
 
 def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Step 3: right-multiply, group by group."""
+    """Step 3: multiply the matrices of each group."""
     with record.stage("matmul") as stage:
         product = left @ right
         stage.arrays(left=left, right=right, product=product)
@@ -154,7 +156,7 @@ def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -> None:
-    """The transpose of `extract_patches` (col2im): add every patch back to where it was taken from."""
+    """Add every patch back to where it was taken from: col2im, the transpose of `extract_patches`."""
     with record.stage("add patches") as stage:
         rows, cols = geometry.rows, geometry.cols
         row_window, col_window = window(rows), window(cols)
@@ -176,23 +178,23 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -
 
 
 def _to_groups(cells: np.ndarray, groups: int) -> np.ndarray:
-    """[batch, rows, cols, channels] as [groups, batch * rows * cols, channels / groups]."""
+    """Return [batch, rows, cols, channels] as [groups, batch * rows * cols, channels / groups]."""
     *places, channels = cells.shape
     return cells.reshape(prod(places), groups, channels // groups).swapaxes(0, 1)
 
 
 def _from_groups(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The way back from `_to_groups`."""
+    """Return what `_to_groups` returned in its original shape."""
     return cells.swapaxes(0, 1).reshape(shape)
 
 
 def _split_filter(matrix: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """[taps * in_channels / groups, out_channels] as [groups, .., out_channels / groups]."""
+    """Return [taps * in_channels / groups, out_channels] as [groups, .., out_channels / groups]."""
     return matrix.reshape(len(matrix), geometry.groups, -1).swapaxes(0, 1)
 
 
 def _blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[slice]:
-    """Yield blocks of images whose patches fit into `_BLOCK_BYTES` together, one at least."""
+    """Yield blocks of images whose patches fit into `_BLOCK_BYTES`, at least one image each."""
     places = geometry.rows.out_size * geometry.cols.out_size
     taps = prod(geometry.filters_shape[:2]) * geometry.in_channels
     check_memory((places, taps), dtype, "the patches of one image")
@@ -202,7 +204,7 @@ def _blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[slice]:
 
 
 def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple, tuple, tuple]]:
-    """Yield each tap with the inputs it reads and the outputs it feeds, those with a value only."""
+    """Yield each tap with the inputs that it reads and the outputs that it contributes to."""
     for tap in np.ndindex(geometry.filters_shape[:2]):
         out_rows, in_rows = overlap(geometry.rows, tap[0])
         out_cols, in_cols = overlap(geometry.cols, tap[1])
@@ -210,16 +212,17 @@ def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple, tuple, tuple]]:
 
 
 def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
+    """Add a product, in the shape of groups, to a part of an array."""
     target[where] += _from_groups(product, target[where].shape)
 
 
 def _choose(algorithm: str | None, factor: np.ndarray, geometry: Conv2DGeometry) -> str:
-    """im2col, unless its zeros for padding would meet an infinity or NaN: 0 * NaN is NaN."""
+    """Return im2col, unless it would multiply padding zeros by infinity or NaN, which gives NaN."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or "im2col"
         if chosen == "im2col" and geometry.has_padding and not np.isfinite(factor).all():
             chosen = "taps"
-            stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
+            stage.say("im2col gives way: it would multiply padding zeros by infinity or NaN")
         stage.know(algorithm=chosen)
         stage.say("{}", chosen)
     return chosen

@@ -1,9 +1,10 @@
-"""Convolution as SciPy sees it: a sparse matrix, a correlation, a product of spectra.
+"""Convolution with SciPy: as a sparse matrix, as a correlation, and as a product of spectra.
 
-``sparse`` builds the matrix C of the convolution, so that y = C x, and the transposed convolution is
-literally C.T y. ``direct`` and ``fft`` hand a zero-extended image to scipy.signal, which
-knows neither strides nor dilation nor SAME: those are applied here, by slicing and by zero-insertion,
-as one would with any library that offers plain correlation.
+``sparse`` builds the matrix C of the convolution, so that y = C x and the transposed convolution is C.T y.
+``direct`` and ``fft`` pass a zero-extended image to scipy.signal, which has no strides, dilation or SAME.
+They are added here by slicing and zero insertion, as is possible with any library that has a correlation.
+
+A tap is one position of the filter.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def conv2d(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Gather: y = C x for each image; or correlate the padded image and keep every stride-th cell."""
+    """Gather: compute y = C x for each image, or correlate the padded image and keep every stride-th cell."""
     images, filters = to_accumulator(x), to_accumulator(w)
     algorithm = _choose(algorithm, "sparse", images, filters)
     if algorithm == "sparse":
@@ -73,7 +74,7 @@ def conv2d_backprop_input(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scatter: dx = C.T dy; or insert zeros between the cells of dy and correlate, filter flipped."""
+    """Scatter: compute dx = C.T dy, or correlate the zero-inserted dy with the flipped filter."""
     upstream, filters = to_accumulator(dy), to_accumulator(w)
     algorithm = _choose(algorithm, "sparse", upstream, filters)
     if algorithm == "sparse":
@@ -106,7 +107,7 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Sum over the same taps: the matrix of the input times dy; or correlate x with the spread dy."""
+    """Sum over the same taps: multiply the input's matrix by dy, or correlate x with the zero-inserted dy."""
     images, upstream = to_accumulator(x), to_accumulator(dy)
     algorithm = _choose(algorithm, "sparse", images, upstream)
     dw = np.zeros(geometry.filters_shape, images.dtype)
@@ -133,10 +134,20 @@ def conv2d_backprop_filter(
 
 
 def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
-    """Return the CSR matrix C of one image, NHWC in C order: vec(y) = C vec(x).
+    """Return the CSR matrix C of one image, with cells in NHWC order: vec(y) = C vec(x).
 
-    One entry for each tap that has a value behind it: C[out cell, in cell] = w[tap]. Entries are kept
-    where the filter is zero, because zero times NaN is NaN.
+    It has one entry for each tap of each output that is not in the padding: C[out cell, in cell] = w[tap].
+    Where the filter is zero, an explicit zero is stored, because zero times NaN is NaN.
+
+    Args:
+        w: the filter, [filter_rows, filter_cols, in_channels / groups, out_channels].
+        geometry: the geometry of the convolution.
+
+    Returns:
+        A ``scipy.sparse.csr_array``.
+
+    Raises:
+        MemoryError: if the matrix is larger than this machine's memory.
     """
     from scipy.sparse import csr_array
 
@@ -161,7 +172,7 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
 
 
 def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
-    """The matrix X of one image and group with vec(dw) = X vec(dy): one entry for each tap with a value."""
+    """Return the matrix X of one image and group, for which vec(dw) = X vec(dy)."""
     from scipy.sparse import csr_array
 
     depth = geometry.filters_shape[2]
@@ -179,11 +190,12 @@ def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # t
 
 
 def _tap_table(axis: AxisGeometry) -> np.ndarray:
-    """The triples of one axis as an array [triples, 3]: out_index, tap, in_index."""
+    """Return the triples (out_index, tap, in_index) of one axis as an array [triples, 3]."""
     return np.array(list(triples(axis)), np.int64).reshape(-1, 3)
 
 
 def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
+    """Return a sparse matrix times the cells of all images, one image in each column."""
     with record.stage("matrix times images") as stage:
         product = matrix @ cells
         stage.arrays(cells=cells, product=product)
@@ -191,22 +203,23 @@ def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
 
 
 def _volume(shape: tuple[int, ...]) -> int:
+    """Return the number of cells of one image."""
     _, rows, cols, channels = shape
     return rows * cols * channels
 
 
 # ---------------------------------------------------------------------------------------------
-# Plain correlation, with everything it does not know done around it
+# Plain correlation, and the strides and dilation around it
 # ---------------------------------------------------------------------------------------------
 
 
 def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray:
-    """Correlate [rows, cols, channels] with a kernel of as many channels; "valid", channels summed."""
+    """Correlate [rows, cols, channels] with a kernel of as many channels, "valid", and sum the channels."""
     from scipy.signal import correlate2d, fftconvolve
 
     with record.stage(f"scipy.signal, {method}") as stage:
         if method == "fft":
-            flipped = kernel[::-1, ::-1]  # convolution flips what correlation does not
+            flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
             result = fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
         else:
             planes = range(image.shape[2])
@@ -216,7 +229,7 @@ def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray
 
 
 def _cells(geometry: Conv2DGeometry) -> Iterator[tuple[int, int, slice, int]]:
-    """Yield (image, out channel, in channels of its group, how many) for each output plane."""
+    """Yield (image, out channel, in channels of its group, their number) for each output plane."""
     depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
     for n, o in np.ndindex(geometry.batch, geometry.out_channels):
         first = o // outs * depth
@@ -234,14 +247,14 @@ def _dilate(array: np.ndarray, row_step: int, col_step: int) -> np.ndarray:
 
 
 def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:
-    """The sparse matrix, unless another is asked for and the data suit it."""
+    """Return the requested algorithm, or the default if none is requested or the data do not suit it."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or default
         if chosen == "direct" and not all(np.isfinite(factor).all() for factor in factors):
-            stage.say("direct gives way: its zeros for padding would meet infinity or NaN")
+            stage.say("direct gives way: it would multiply padding zeros by infinity or NaN")
             chosen = "sparse"
         if chosen == "fft" and not _fft_is_safe(*factors):
-            stage.say("fft gives way: it would smear infinity or NaN, or overflow or underflow")
+            stage.say("fft gives way: it would spread infinity or NaN, or overflow or underflow")
             chosen = "sparse"
         stage.know(algorithm=chosen)
         stage.say("{}", chosen)
@@ -249,7 +262,7 @@ def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:
 
 
 def _fft_is_safe(*factors: np.ndarray) -> bool:
-    """Whether the spectra of the factors, and their product, stay well inside the type's range."""
+    """Return whether the spectra of the factors, and their product, stay well inside the type's range."""
     form = float_format(factors[0].dtype)
     highest = lowest = 0.0
     for factor in factors:
@@ -257,6 +270,6 @@ def _fft_is_safe(*factors: np.ndarray) -> bool:
         if not np.isfinite(sizes).all():
             return False
         if sizes.size:
-            highest += log2(sizes.max()) + log2(sizes.size)  # a spectrum is at most the sum of all
+            highest += log2(sizes.max()) + log2(sizes.size)  # a spectrum is at most the sum of all values
             lowest += log2(sizes.max())
     return highest < log2(form.largest) - 1 and lowest > form.smallest_exponent + 2 * form.precision

@@ -15,7 +15,7 @@ import numpy as np
 from .. import nn_ops
 from ..data.seeded import DATA, make_array
 
-__all__ = ["OPS", "add_call", "numbers", "padding", "read_call"]
+__all__ = ["OPS", "add_backends", "add_call", "add_json", "numbers", "padding", "read_call"]
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 
@@ -39,6 +39,16 @@ def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
     parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")
     parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
+
+
+def add_backends(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of backends."""
+    parser.add_argument("--backends", type=lambda text: text.split(","), help="names, comma-separated")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON with the attributes as keys")
 
 
 def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,22 +13,22 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from ..explorer.explorer import BUDGET, Explorer, explore
 from ..kinds import OPS
+from ..tables import size
 from .call_arguments import add_call, padding, read_call
+from .output import show
 
-__all__ = ["add_commands"]
+__all__ = ["add_arguments"]
 
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 _EDGES = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])  # Sobel's filter: change along the columns
 _EYE = (0.38, 0.37)  # where one of the cat's eyes is, in parts of the photograph
 
 
-def add_commands(subparsers: Any) -> None:
-    """Add the command ``explore`` to the parsers of the command line."""
-    parser = subparsers.add_parser(
-        "explore",
-        help="an interactive page of one call: windows, products, variants, the transpose four ways",
-        description="Writes one self-contained page. --input is a shape, an .npy file or an image file; "
-        "without it the op runs on the shipped photograph.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the call, which may be left out, and what the page shows."""
+    parser.description = (
+        "Writes one self-contained page. --input is a shape, an .npy file or an image file; without it the "
+        "op runs on the shipped photograph."
     )
     add_call(parser, optional=True)
     parser.add_argument("--at", type=_cell, help="n,row,col,channel of the cell to begin with")
@@ -52,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.beside_padding is not None:
         explorer = explorer.beside(padding=padding(arguments.beside_padding))
     path = explorer.save(arguments.output)
-    print(explorer)
-    print(f"The page is {path.resolve()}, {path.stat().st_size / 1000:,.0f} kB: open it in a browser.")
+    show(explorer)
+    show(f"The page is {path.resolve()}, {size(path.stat().st_size)}: open it in a browser.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The data that ship with the package: one photograph, and a small trained network with its answers."""
+"""The data shipped with the package: a photograph, and a small trained network with its outputs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ __all__ = ["digits", "photo"]
 
 
 def photo() -> np.ndarray:
-    """Return the shipped photograph: uint8, [150 rows, 225 columns, 3 colours].
+    """Return the shipped photograph of a cat.
 
-    A cat named Chelsea, by Stefan van der Walt, CC0; see ``teachconv/data/LICENSE.txt``.
+    The cat is Chelsea; the photograph is by Stefan van der Walt, CC0. See ``teachconv/data/LICENSE.txt``.
+
+    Returns:
+        A uint8 array, [150 rows, 225 columns, 3 colours].
 
     >>> photo().shape, photo().dtype
     ((150, 225, 3), dtype('uint8'))
@@ -22,12 +25,15 @@ def photo() -> np.ndarray:
 
 
 def digits() -> dict[str, np.ndarray]:
-    """Return a small trained LeNet-shaped network, 100 images for it, and PyTorch's answers.
+    """Return a small trained network like LeNet, 100 images for it, and PyTorch's outputs for them.
 
-    Keys: ``conv1/filters`` [3, 3, 1, 6] and ``conv1/bias``, ``conv2/...``, ``dense1/weights`` [64, 48] and
-    ``dense1/bias``, ``dense2/...``, ``dense3/...`` (float32); ``images`` [100, 8, 8, 1] of 0..16 (uint8; the
-    network takes them divided by 16), ``labels`` [100] and ``logits`` [100, 10], PyTorch's own.
     tests/recorded/record_digits.py made the file.
+
+    Returns:
+        Arrays by name. The weights are float32: ``conv1/filters`` [3, 3, 1, 6] and ``conv1/bias``,
+        ``conv2/...``, ``dense1/weights`` [64, 48] and ``dense1/bias``, ``dense2/...``, ``dense3/...``.
+        ``images`` [100, 8, 8, 1] is uint8 from 0 to 16, which the network takes divided by 16;
+        ``labels`` is [100], and ``logits``, which PyTorch computed, [100, 10].
 
     >>> data = digits()
     >>> data["images"].shape, data["conv2/filters"].shape

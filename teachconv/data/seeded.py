@@ -1,4 +1,4 @@
-"""Seeded arrays: the same for the same shape, dtype, kind of data and seed, on every machine."""
+"""Seeded test arrays, which are the same on every machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,22 @@ DATA = ("normal", "integers", "scaled", "tiny", "huge", "nonfinite")
 
 
 def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> np.ndarray:
-    """Return a seeded array: the same for the same shape, dtype, kind of data and seed, everywhere.
+    """Return a random array that depends only on the arguments, not on the machine.
 
-    ``data`` is "normal" (standard normal), "integers" (-4..4, sums of which are exact in any type),
-    "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge" (sums overflow) or
-    "nonfinite" (normal, with some NaN and infinities). Integer dtypes take any bits for "normal".
+    Args:
+        shape: its shape.
+        dtype: its dtype, or the dtype's name.
+        data: the kind of values: "normal" (standard normal), "integers" (-4..4, whose sums are exact in any
+            type), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge" (sums
+            overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype, every
+            kind but "integers" gives values from the type's whole range.
+        seed: any text.
+
+    Returns:
+        The array.
+
+    Raises:
+        ArgumentError: if ``data`` is not one of these.
 
     >>> make_array((2,), "int32", "integers", "a").tolist()
     [1, 4]

@@ -1,8 +1,8 @@
 """JAX's two convolutions: jax.lax.conv_general_dilated and jax.lax.conv_transpose.
 
-Layouts are arguments here (``dimension_numbers``), and their defaults differ: NCHW and OIHW for the
-first function, NHWC and HWIO for the second. ``lhs_dilation`` puts zeros between the input's cells,
-which makes a transposed convolution of it whose filter is read backwards.
+Layouts are given by the argument ``dimension_numbers``. Their defaults differ: NCHW and OIHW for the first
+function, NHWC and HWIO for the second. ``lhs_dilation`` inserts zeros between the input's cells, which turns
+the call into a transposed convolution with a flipped filter.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ import numpy as np
 
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
 
 __all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
 
-_LHS = Operand("lhs", "input", "as dimension_numbers says")
-_RHS = Operand("rhs", "filters", "as dimension_numbers says")
+_LHS = Operand("lhs", "input", "in the order of dimension_numbers")
+_RHS = Operand("rhs", "filters", "in the order of dimension_numbers")
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Where the axes are, as jax.lax.ConvDimensionNumbers: positions of (batch, feature, rows, cols).
+    """Where the axes are, like jax.lax.ConvDimensionNumbers.
 
-    ``rhs_spec`` is (out feature, in feature, rows, cols).
+    Attributes:
+        lhs_spec: the positions of (batch, feature, rows, cols) in lhs.
+        rhs_spec: the positions of (out feature, in feature, rows, cols) in rhs.
+        out_spec: the positions of (batch, feature, rows, cols) in the output.
     """
 
     lhs_spec: tuple[int, ...]
@@ -42,7 +45,7 @@ class ConvDimensionNumbers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Layouts:
-    """The three layouts in letters; ``cols_first``: JAX's sequences are in the order (cols, rows)."""
+    """The three layouts in letters, and whether JAX's sequences are in the order (cols, rows)."""
 
     lhs: str
     rhs: str
@@ -50,7 +53,7 @@ class _Layouts:
     cols_first: bool = False
 
     def ordered(self, sides: Any) -> Any:
-        """Two things in JAX's order as (rows, cols)."""
+        """Return two items in JAX's order as (rows, cols)."""
         return (sides[1], sides[0]) if self.cols_first else tuple(sides)
 
 
@@ -75,6 +78,7 @@ def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
 
 
 def _from_positions(spec: Any, letters: str) -> str:
+    """Return a layout in letters, given the positions of ``letters`` in it."""
     positions = [integer(position, "dimension_numbers") for position in spec]
     if sorted(positions) != [0, 1, 2, 3]:
         raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {spec!r}")
@@ -82,13 +86,14 @@ def _from_positions(spec: Any, letters: str) -> str:
 
 
 def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
+    """Return the layouts with rows and columns named H and W, whatever two letters name them."""
     for spec, fixed in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if len(spec) != 4 or len(set(spec)) != 4 or not set(fixed) <= set(spec):
             raise ArgumentError(
                 f"dimension_numbers must be 4 letters each, with {fixed[0]} and {fixed[1]} and two for rows "
                 f"and columns; got {spec!r}"
             )
-    spatial = [letter for letter in rhs if letter not in "OI"]  # strides come in the filter's order
+    spatial = [letter for letter in rhs if letter not in "OI"]  # strides are in the filter's order
     if any(set(spec) - set("NC") != set(spatial) for spec in (lhs, out)):
         raise ArgumentError(
             f"dimension_numbers must name rows and columns by the same two letters; got {(lhs, rhs, out)}"
@@ -100,7 +105,7 @@ def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
 
 
 def _pairs(padding: Any) -> Pads:
-    """JAX's ((low, high), (low, high)), in JAX's order; negative numbers crop."""
+    """Return JAX's ((low, high), (low, high)) as ints, in JAX's order; negative numbers crop."""
     legal = "a string or 2 pairs of ints, ((low, high), (low, high))"
     if not hasattr(padding, "__iter__"):
         raise ArgumentTypeError(f"padding must be {legal}; got {padding!r}")
@@ -112,7 +117,7 @@ def _pairs(padding: Any) -> Pads:
 
 
 # ---------------------------------------------------------------------------------------------
-# Plans: shapes and arguments in, a ConvCall out
+# Resolvers: each takes shapes and arguments and returns a ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
@@ -128,6 +133,7 @@ def _conv_general_dilated(
     batch_group_count: Any,
     function: str = "jax.conv_general_dilated",
 ) -> ConvCall:
+    """Resolve a call of conv_general_dilated."""
     layouts = _layouts(dimension_numbers, _Layouts("NCHW", "OIHW", "NCHW"))
     strides = layouts.ordered(_pair(window_strides, "window_strides"))
     stuffing = layouts.ordered(_pair(lhs_dilation, "lhs_dilation"))
@@ -142,7 +148,7 @@ def _conv_general_dilated(
     steps = [f"layouts: lhs {layouts.lhs}, rhs {layouts.rhs}, out {layouts.out}"]
     if batch_groups > 1:
         steps.append(
-            f"batch_group_count {batch_groups}: the batch is cut into {batch_groups} parts, which become "
+            f"batch_group_count {batch_groups}: the batch is split into {batch_groups} parts, which become "
             f"groups of channels: {batch_groups} x {channels}"
         )
     transposed = stuffing != (1, 1) and strides == (1, 1)
@@ -160,7 +166,7 @@ def _conv_general_dilated(
     if transposed:
         steps.append(
             f"lhs_dilation {stuffing} with window_strides 1: a transposed convolution of stride {stuffing}; "
-            "its filter is rhs read backwards, in and out exchanged"
+            "its filter is rhs flipped, in and out exchanged"
         )
         geometry = Conv2DGeometry(batch, axes[0], axes[1], outs, width, groups)
         return ConvCall(
@@ -175,8 +181,8 @@ def _conv_general_dilated(
         )
     if stuffing != (1, 1):
         steps.append(
-            f"lhs_dilation {stuffing} together with window_strides {strides}: no call of TensorFlow's says "
-            f"it; zeros are put between the cells first, {i_rows} x {i_cols} becomes "
+            f"lhs_dilation {stuffing} together with window_strides {strides}: TensorFlow has no such call; "
+            f"zeros are inserted between the cells first, {i_rows} x {i_cols} becomes "
             f"{axes[0].in_size} x {axes[1].in_size}"
         )
     geometry = Conv2DGeometry(batch, axes[0], axes[1], width, outs, groups)
@@ -192,16 +198,18 @@ def _conv_general_dilated(
 
 
 def _pair(value: Any, name: str) -> Pair:
+    """Return 2 ints; None means (1, 1), except for window_strides."""
     return (1, 1) if value is None and name != "window_strides" else pair(value, name, scalar=False)
 
 
 def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
+    """Return the padding mode, as `geometry` names it, and the explicit pads."""
     if not isinstance(padding, str):
         return "EXPLICIT", _pairs(padding)
     if stuffing != (1, 1):
         raise ArgumentError(
-            f"padding must be given as pairs where lhs_dilation is not 1; got {padding!r}: use "
-            "conv_transpose, whose strings have a meaning of their own"
+            f"padding must be given as pairs if lhs_dilation is not 1; got {padding!r}: use "
+            "conv_transpose, which gives these strings a meaning of its own"
         )
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
         raise ArgumentError(f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}")
@@ -211,7 +219,7 @@ def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
 def _group_counts(
     feature_groups: Any, batch_groups: Any, batch: int, channels: int, depth: int, outs: int
 ) -> tuple[int, int]:
-    """Check both counts of groups; return the groups of channels there will be, and the batch groups."""
+    """Check both group counts; return the number of channel groups, with and without the batch groups."""
     groups, batches = count(feature_groups, "feature_group_count"), count(batch_groups, "batch_group_count")
     if groups > 1 and batches > 1:
         raise ArgumentError(
@@ -226,15 +234,15 @@ def _group_counts(
 
 
 def _stuffed(i: int, up: int, pads: Pair) -> int:
-    """The size of an input with up - 1 zeros between its cells."""
+    """Return the size of an input with up - 1 zeros between its cells; raise if ``pads`` crop more."""
     size = max(0, (i - 1) * up + 1)
     if size + sum(pads) < 0:
-        raise ArgumentError(f"padding must not crop more than the {size} cells there are; got {pads}")
+        raise ArgumentError(f"padding must not crop more than the input's {size} cells; got {pads}")
     return size
 
 
 def _stuffed_axis(i: int, k: int, up: int, d: int, pads: Pair) -> AxisGeometry:
-    """One axis of a convolution of stride 1 over an input with up - 1 zeros between its cells."""
+    """Return one axis of a convolution of stride 1 over an input with up - 1 zeros between its cells."""
     low, high = pads
     full = full_size(i, k, up, d)
     ek = (k - 1) * d + 1
@@ -259,11 +267,12 @@ def _conv_transpose(
     transpose_kernel: Any,
     use_consistent_padding: Any = False,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose."""
     layouts = _layouts(dimension_numbers, _Layouts("NHWC", "HWIO", "NHWC"))
     steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
     dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
     n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
-    # with transpose_kernel the axis that the layout calls O has the input's channels
+    # with transpose_kernel, the axis that the layout calls O holds the input's channels
     rhs_layout = layouts.rhs.translate(str.maketrans("IO", "OI")) if transpose_kernel else layouts.rhs
     *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
     if depth != channels:
@@ -280,7 +289,7 @@ def _conv_transpose(
     text = "filter: " + (
         "transpose_kernel: TensorFlow's [rows, cols, out, in], as it is"
         if transpose_kernel
-        else "read backwards in rows and columns, in and out exchanged"
+        else "flipped in rows and columns, in and out exchanged"
     )
     geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
     return ConvCall(
@@ -296,11 +305,11 @@ def _conv_transpose(
 
 
 def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str, Pads]:
-    """How conv_transpose reads its padding: "SAME", "VALID", "raw" pads or "consistent" ones."""
+    """Return how conv_transpose reads its padding ("SAME", "VALID", "raw" or "consistent"), and the pads."""
     if isinstance(padding, str):
         if padding in ("SAME", "VALID"):
             return padding, ((0, 0), (0, 0))
-        # other strings reach conv_general_dilated, which knows them at stride 1 only
+        # other strings are passed on to conv_general_dilated, which takes them only at stride 1
         if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
             return "forward " + padding.upper(), ((0, 0), (0, 0))
         raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}")
@@ -308,7 +317,7 @@ def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str
 
 
 def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> AxisGeometry:
-    """One axis of conv_transpose; jax/_src/lax/convolution.py, _conv_transpose_padding."""
+    """Return one axis of conv_transpose; jax/_src/lax/convolution.py, _conv_transpose_padding."""
     full = full_size(i, k, s, d)
     ek = (k - 1) * d + 1
     low, high = pads
@@ -325,7 +334,7 @@ def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> A
         before, o = 0, max(0, (i - 1) * s + max(ek, s))
         chosen = [f"output            o  = (i - 1)·s + max(ek, s) = ({i} - 1)·{s} + max({ek}, {s}) = {o}"]
     else:
-        before, o = max(0, ek - s) // 2, i * s
+        before, o = split_padding(max(0, ek - s))[0], i * s
         chosen = [
             f"output            o  = i·s = {i}·{s} = {o}",
             f"SAME              a  = ⌊max(0, ek - s) / 2⌋ = ⌊max(0, {ek} - {s}) / 2⌋ = {before}",
@@ -352,26 +361,26 @@ def conv_general_dilated(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Convolve as jax.lax.conv_general_dilated.
+    """Convolve like jax.lax.conv_general_dilated.
 
     Args:
         lhs: the input, NCHW unless ``dimension_numbers`` says otherwise.
-        rhs: the filter, OIHW unless ``dimension_numbers`` says otherwise; lhs's dtype.
-        window_strides: 2 ints, in the order in which rhs has its rows and columns.
+        rhs: the filter, OIHW unless ``dimension_numbers`` says otherwise; of lhs's dtype.
+        window_strides: 2 ints, in the order of rhs's rows and columns.
         padding: "SAME", "SAME_LOWER", "VALID", or 2 pairs (low, high); negative numbers crop.
-        lhs_dilation: 2 ints: zeros between the input's cells, for which padding must be pairs.
+        lhs_dilation: 2 ints; all but 1 insert zeros between the input's cells and need padding as pairs.
         rhs_dilation: 2 ints: the filter's dilation.
-        dimension_numbers: None, three strings such as ("NHWC", "HWIO", "NHWC"), or
-            ConvDimensionNumbers, JAX's or this module's.
-        feature_group_count, batch_group_count: groups of channels, or of images; not both.
+        dimension_numbers: None, three strings such as ("NHWC", "HWIO", "NHWC"), or ConvDimensionNumbers,
+            either JAX's or this module's.
+        feature_group_count: the number of channel groups.
+        batch_group_count: the number of groups of images; one of the two counts must be 1.
         backend: as in `teachconv.conv2d`.
 
     Returns:
-        The output, in the third layout. A filter larger than the input is no error: the result is
-        empty.
+        The output, in the third layout. If the filter is larger than the padded input, it is empty.
 
     Raises:
-        ValueError, TypeError: for what JAX refuses.
+        ValueError, TypeError: if JAX refuses the arguments.
 
     Source: jax/_src/lax/convolution.py (0.10.2).
 
@@ -408,14 +417,28 @@ def conv_transpose(
     use_consistent_padding: bool = False,
     backend: Any = None,
 ) -> np.ndarray:
-    """Apply a transposed convolution as jax.lax.conv_transpose.
+    """Apply a transposed convolution like jax.lax.conv_transpose; there are no groups.
 
-    Layouts are NHWC and HWIO unless ``dimension_numbers`` says otherwise. The filter is read backwards
-    in rows and columns, [rows, cols, in, out]; with ``transpose_kernel=True`` it is TensorFlow's,
-    [rows, cols, out, in] and no flip. ``padding`` is "SAME" (out = in * stride), "VALID", or 2 pairs:
-    what is added to the *dilated input*, so that (0, 0) gives the smallest result; with
-    ``use_consistent_padding`` they are the forward convolution's pads instead, as PyTorch's. There are
-    no groups. Everything else is as in `conv_general_dilated`.
+    Args:
+        lhs: the input, NHWC unless ``dimension_numbers`` says otherwise.
+        rhs: the filter, HWIO unless ``dimension_numbers`` says otherwise; of lhs's dtype. Its rows and
+            columns are flipped.
+        strides: 2 ints, in the order of rhs's rows and columns.
+        padding: "SAME" (out = in * stride), "VALID", or 2 pairs (low, high) that are added to the *dilated
+            input*, so that (0, 0) gives the smallest result.
+        rhs_dilation: 2 ints: the filter's dilation.
+        dimension_numbers: as in `conv_general_dilated`.
+        transpose_kernel: whether the filter is TensorFlow's, [rows, cols, out, in] and not flipped.
+        use_consistent_padding: whether pairs are the pads of the forward convolution, as in PyTorch.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        The output, in the third layout.
+
+    Raises:
+        ValueError, TypeError: if JAX refuses the arguments.
+
+    Source: jax/_src/lax/convolution.py (0.10.2).
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.int32([1, 2]).reshape(1, 1, 2, 1), np.int32([1, 10, 100]).reshape(1, 3, 1, 1)

@@ -1,8 +1,9 @@
 """Keras 3's keras.ops.conv and keras.ops.conv_transpose, in two dimensions.
 
-Activations are channels_last (NHWC) or channels_first (NCHW); the kernel is [rows, cols, in/groups, out]
-either way, transposed [rows, cols, out, in]. The size of a transposed result has a formula of its own,
-in which output_padding *replaces* the default size: ``None`` and 0 are not the same.
+Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
+in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
+transposed result by a formula of its own, in which output_padding *replaces* the default size: ``None`` and 0
+are not the same.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..arguments import Pair, Shape, to_nhwc
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
 
@@ -27,7 +28,7 @@ _FORMATS = {None: "NHWC", "channels_last": "NHWC", "channels_first": "NCHW"}
 
 
 def _words(padding: Any, data_format: Any) -> tuple[str, str]:
-    """The padding in upper case, and the layout."""
+    """Return the padding in upper case, and the layout."""
     if not isinstance(padding, str):
         raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
     if padding.lower() not in ("valid", "same"):
@@ -43,6 +44,7 @@ def _words(padding: Any, data_format: Any) -> tuple[str, str]:
 def _conv(
     inputs: Shape, kernel: Shape, strides: Any, padding: Any, data_format: Any, dilation_rate: Any
 ) -> ConvCall:
+    """Resolve a call of conv."""
     mode, layout = _words(padding, data_format)
     shape = to_nhwc(inputs, layout)
     *_, depth, outs = kernel
@@ -64,7 +66,7 @@ def _conv(
     )
     steps = ["filter: as TensorFlow's, [rows, cols, in, out]"]
     if max(geometry.strides) > 1 and max(geometry.dilations) > 1:
-        steps.append("strides with dilation_rate: Keras' TensorFlow backend refuses it, the others answer")
+        steps.append("strides with dilation_rate: Keras' TensorFlow backend refuses this, the others run it")
     return ConvCall("keras.conv", OPS["conv2d"], geometry, layout, "HWIO", layout, steps=tuple(steps))
 
 
@@ -77,6 +79,7 @@ def _conv_transpose(
     data_format: Any,
     dilation_rate: Any,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose."""
     mode, layout = _words(padding, data_format)
     n, *in_sizes, channels = to_nhwc(inputs, layout)
     *sizes, outs, depth = kernel
@@ -103,7 +106,7 @@ def _conv_transpose(
 
 
 def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra: int | None) -> AxisGeometry:
-    """One axis; keras/src/backend/common/backend_utils.py."""
+    """Return one axis of conv_transpose; keras/src/backend/common/backend_utils.py."""
     ek = (k - 1) * d + 1
     full = full_size(i, k, s, d)
     if mode == "VALID":
@@ -123,7 +126,7 @@ def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra
         else:
             o = (i - 1) * s + ek % 2 + extra
             formula = f"(i - 1)·s + ek % 2 + output_padding = ({i} - 1)·{s} + {ek % 2} + {extra}"
-        before = max(0, full - o) // 2
+        before, _ = split_padding(max(0, full - o))
     if extra is not None and not low <= extra <= high:
         raise ArgumentError(
             f"output_padding {axis} must be from {low} to {high} for {mode.lower()}, filter {k}, stride {s}, "
@@ -147,23 +150,24 @@ def conv(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Convolve as keras.ops.conv on images.
+    """Convolve images like keras.ops.conv.
 
     Args:
-        inputs: [batch, in_rows, in_cols, in_channels], or in the order of ``data_format``.
-        kernel: [filter_rows, filter_cols, in_channels / groups, out_channels] whatever the
-            ``data_format``; groups follow from the channels.
-        strides, dilation_rate: an int or 2 ints.
-        padding: "valid" or "same", TensorFlow's; case does not matter.
+        inputs: [batch, in_rows, in_cols, in_channels], or that in the order of ``data_format``.
+        kernel: [filter_rows, filter_cols, in_channels / groups, out_channels] for either ``data_format``;
+            the groups follow from the channels.
+        strides: an int or 2 ints.
+        padding: "valid" or "same", as in TensorFlow; case does not matter.
         data_format: "channels_last", "channels_first", or None for channels_last.
-        backend: as in `teachconv.conv2d` (it is not Keras' backend).
+        dilation_rate: an int or 2 ints.
+        backend: as in `teachconv.conv2d`; it is not Keras' backend.
 
     Returns:
         [batch, out_rows, out_cols, out_channels] in the order of ``data_format``.
 
     Raises:
-        ValueError, TypeError: for what Keras refuses on every backend. strides together with
-            dilation_rate, which Keras refuses on TensorFlow only, are computed.
+        ValueError, TypeError: if Keras refuses the arguments on every backend. strides together with
+            dilation_rate, which Keras refuses only on TensorFlow, are computed.
 
     Source: keras/src/ops/nn.py and keras/src/backend (3.15.1).
 
@@ -196,14 +200,32 @@ def conv_transpose(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Apply a transposed convolution as keras.ops.conv_transpose on images.
+    """Apply a transposed convolution to images like keras.ops.conv_transpose.
 
-    ``kernel`` is [filter_rows, filter_cols, out_channels, in_channels]; there are no groups. Without
-    ``output_padding`` the size is in * stride for "same" and (in - 1) * stride + max(filter, stride)
+    Without ``output_padding`` the size is in * stride for "same" and (in - 1) * stride + max(filter, stride)
     for "valid". With it the size is (in - 1) * stride + filter % 2 + output_padding for "same" and
-    (in - 1) * stride + filter + output_padding for "valid" (filter: with its dilation); it must be
-    legal for the convolution that this is the transpose of, which Keras checks on TensorFlow only and
-    this module always. Everything else is as in `conv`.
+    (in - 1) * stride + filter + output_padding for "valid". Here, filter is the effective size, including
+    dilation gaps.
+
+    Args:
+        inputs: [batch, in_rows, in_cols, in_channels], or that in the order of ``data_format``.
+        kernel: [filter_rows, filter_cols, out_channels, in_channels]; there are no groups.
+        strides: an int or 2 ints.
+        padding: "valid" or "same"; case does not matter.
+        output_padding: None, an int or 2 ints; None and 0 are not the same. The size must be legal for the
+            convolution that this is the transpose of, which Keras checks only on TensorFlow and this
+            function always.
+        data_format: "channels_last", "channels_first", or None for channels_last.
+        dilation_rate: an int or 2 ints.
+        backend: as in `teachconv.conv2d`; it is not Keras' backend.
+
+    Returns:
+        [batch, out_rows, out_cols, out_channels] in the order of ``data_format``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    Source: keras/src/ops/nn.py and keras/src/backend/common/backend_utils.py (3.15.1).
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.int32([1, 2]).reshape(1, 1, 2, 1), np.int32([1, 10, 100]).reshape(1, 3, 1, 1)

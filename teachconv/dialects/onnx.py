@@ -1,10 +1,9 @@
-"""ONNX's Conv and ConvTranspose: the specification (opset 22), as onnxruntime computes it.
+"""ONNX's Conv and ConvTranspose of opset 22, as onnxruntime computes them.
 
-Activations are NCHW, filters OIHW, transposed [in, out/group, rows, cols]. ``pads`` are
-[top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this
-module does as onnxruntime and the derivation says so; what the specification allows and onnxruntime
-lacks (auto_pad SAME with a dilation, output_padding from the stride up to the dilation, float64) is
-computed, and the derivation says that too.
+Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows, cols]. ``pads`` are
+[top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this module
+follows onnxruntime. It also computes what the specification allows and onnxruntime lacks: auto_pad SAME with
+a dilation, output_padding from the stride up to the dilation, float64. The derivation of a call notes both.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from ..arguments import Pads, Pair, Shape, integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import (
     ConvCall,
@@ -42,14 +41,14 @@ _FORWARD_MODES = {"SAME_UPPER": "SAME", "SAME_LOWER": "SAME_LOWER", "VALID": "VA
 
 
 # ---------------------------------------------------------------------------------------------
-# Plans: shapes and attributes in, a ConvCall out
+# Resolvers: each takes shapes and attributes and returns a ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
 def _attributes(
     X: Shape, W: Shape, auto_pad: Any, strides: Any, dilations: Any, kernel_shape: Any
 ) -> tuple[Pair, Pair]:
-    """Check what both ops have in common; return strides and dilations."""
+    """Check the attributes that both ops have; return strides and dilations."""
     if auto_pad not in _AUTO_PAD:
         raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}")
     if kernel_shape is not None:
@@ -62,11 +61,12 @@ def _attributes(
 
 
 def _pair(value: Any, name: str, least: int = 1) -> Pair:
+    """Return an attribute of 2 ints, or (1, 1) for None."""
     return (1, 1) if value is None else pair(value, name, least=least, scalar=False)
 
 
 def _pads(pads: Any, auto_pad: str) -> Pads:
-    """ONNX's [top, left, bottom, right] as ((top, bottom), (left, right))."""
+    """Return ONNX's [top, left, bottom, right] as ((top, bottom), (left, right))."""
     if pads is None:
         return (0, 0), (0, 0)
     if isinstance(pads, str) or not hasattr(pads, "__iter__"):
@@ -77,7 +77,9 @@ def _pads(pads: Any, auto_pad: str) -> Pads:
     if min(numbers) < 0:
         raise ArgumentError(f"pads must not be negative in ONNX; got {pads!r}")
     if auto_pad != "NOTSET" and any(numbers):
-        raise ArgumentError(f"pads and auto_pad {auto_pad} both choose the padding; give one; got {pads!r}")
+        raise ArgumentError(
+            f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads {pads!r}"
+        )
     top, left, bottom, right = numbers
     return (top, bottom), (left, right)
 
@@ -93,6 +95,7 @@ def _conv(
     pads: Any,
     strides: Any,
 ) -> ConvCall:
+    """Resolve a call of Conv."""
     n, in_channels, in_rows, in_cols = X
     outs, depth, rows, cols = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
@@ -128,6 +131,7 @@ def _conv_transpose(
     pads: Any,
     strides: Any,
 ) -> ConvCall:
+    """Resolve a call of ConvTranspose."""
     n, in_channels, *in_sizes = X
     weight_in, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
@@ -143,7 +147,7 @@ def _conv_transpose(
     wanted: tuple[int | None, int | None] = (None, None)
     if output_shape is not None:
         wanted = pair(output_shape, "output_shape", scalar=False)
-        pads = None  # as onnxruntime does: output_shape solves for the pads, and given ones are ignored
+        pads = None  # output_shape determines the pads; like onnxruntime, ignore those given
     both = _pads(pads, auto_pad)
     rows, cols = (
         _transposed_axis(auto_pad, *facts)
@@ -153,13 +157,13 @@ def _conv_transpose(
     steps = ["filter: W.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
     if any(r >= s for r, s in zip(extra, step, strict=True)):
         steps.append(
-            "onnxruntime 1.31.1 refuses output_padding from the stride up; the specification does not"
+            "onnxruntime 1.31.1 refuses an output_padding of the stride or more; the specification does not"
         )
     short = any(axis.effective_filter < axis.stride for axis in (rows, cols))
     if auto_pad.startswith("SAME") and output_shape is None and short:
         steps.append(
-            "filter shorter than stride: o = F, as onnxruntime; the specification's text and its reference "
-            "evaluator give i·s, with zeros after F"
+            "filter shorter than stride: o = F, as in onnxruntime; the specification's text and its "
+            "reference evaluator give i·s, with zeros after F"
         )
     bias = B is not None
     return ConvCall(
@@ -185,7 +189,7 @@ def _transposed_axis(
     extra: int,
     wanted: int | None,
 ) -> AxisGeometry:
-    """One axis of ConvTranspose; onnxruntime/core/providers/cpu/nn/conv_transpose_attributes.h."""
+    """Return one axis of ConvTranspose; onnxruntime/core/providers/cpu/nn/conv_transpose_attributes.h."""
     if extra >= max(s, d):
         raise ArgumentError(
             f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
@@ -209,19 +213,19 @@ def _transposed_axis(
     target = i * s if wanted is None else wanted
     surplus = full + extra - target
     total = max(0, surplus)
-    before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    lower = auto_pad != "SAME_UPPER"
+    before, after = split_padding(total, lower)
     o = full + extra - total if wanted is None else wanted
-    name, first = ("i·s" if wanted is None else "output_shape"), "⌊P / 2⌋"
-    if auto_pad != "SAME_UPPER":
-        first = "P - ⌊P / 2⌋"
+    name = "i·s" if wanted is None else "output_shape"
+    first = "P - ⌊P / 2⌋" if lower else "⌊P / 2⌋"
     chosen = [
         f"total padding     P  = max(0, F + output_padding - {name})"
         f" = max(0, {full} + {extra} - {target}) = {total}",
-        f"{auto_pad:<17} pad_begin = {first} = {before}, pad_end = {total - before}",
+        f"{auto_pad:<17} pad_begin = {first} = {before}, pad_end = {after}",
         f"output            o  = {o}"
-        + (" = F + output_padding - P" if wanted is None else ", asked for (output_shape)"),
+        + (" = F + output_padding - P" if wanted is None else ", requested (output_shape)"),
     ]
-    return cropped_axis(i, k, s, d, before, total - before, o, chosen)
+    return cropped_axis(i, k, s, d, before, after, o, chosen)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -243,25 +247,26 @@ def conv(
     strides: Any = None,
     backend: Any = None,
 ) -> np.ndarray:
-    """Convolve as ONNX's Conv.
+    """Convolve like ONNX's Conv.
 
     Args:
         X: [batch, in_channels, in_rows, in_cols].
-        W: [out_channels, in_channels / group, filter_rows, filter_cols], X's dtype.
+        W: [out_channels, in_channels / group, filter_rows, filter_cols], of X's dtype.
         B: [out_channels] or None.
-        auto_pad: "NOTSET" (use ``pads``), "VALID", "SAME_UPPER" (the odd row at the bottom, as
+        auto_pad: "NOTSET" (use ``pads``), "VALID", "SAME_UPPER" (the odd row at the bottom, as in
             TensorFlow) or "SAME_LOWER" (the odd row at the top).
-        dilations, strides: 2 ints; None means 1.
-        group: divides both numbers of channels.
-        kernel_shape: W's rows and cols; None takes them from W.
-        pads: [top, left, bottom, right], none of them negative; with auto_pad NOTSET only.
+        dilations: 2 ints; None means 1.
+        group: must divide the numbers of input and output channels.
+        kernel_shape: W's rows and columns; None takes them from W.
+        pads: [top, left, bottom, right], none of them negative; only with auto_pad NOTSET.
+        strides: 2 ints; None means 1.
         backend: as in `teachconv.conv2d`.
 
     Returns:
         [batch, out_channels, out_rows, out_cols].
 
     Raises:
-        ValueError, TypeError: for what the specification forbids.
+        ValueError, TypeError: if the specification forbids the arguments.
 
     Source: https://onnx.ai/onnx/operators/onnx__Conv.html, opset 22.
 
@@ -303,17 +308,36 @@ def conv_transpose(
     strides: Any = None,
     backend: Any = None,
 ) -> np.ndarray:
-    """Apply a transposed convolution as ONNX's ConvTranspose.
+    """Apply a transposed convolution like ONNX's ConvTranspose.
 
-    ``W`` is [in_channels, out_channels / group, filter_rows, filter_cols]. The result is
-    full[pad_begin : pad_begin + out] of F = (in - 1) * stride + dilation * (filter - 1) + 1 cells.
-    ``pads`` and ``output_padding`` give out = F - pads + output_padding. ``output_shape``, 2 ints, and
-    auto_pad SAME solve for the pads instead; an odd pad goes to the end for SAME_UPPER and to the
-    *beginning* for everything else, NOTSET too. Everything else is as in `conv`.
+    The full result has F = (in - 1) * stride + dilation * (filter - 1) + 1 rows, and likewise columns. The
+    result is full[pad_begin : pad_begin + out]. ``pads`` and ``output_padding`` give out = F - pads +
+    output_padding. With ``output_shape`` or auto_pad SAME the size is given and determines the pads.
+
+    Args:
+        X: [batch, in_channels, in_rows, in_cols].
+        W: [in_channels, out_channels / group, filter_rows, filter_cols], of X's dtype.
+        B: [out_channels] or None.
+        auto_pad: "NOTSET", "VALID", "SAME_UPPER" or "SAME_LOWER". The larger half of an odd padding goes to
+            the end for SAME_UPPER, and to the *beginning* for everything else, NOTSET included.
+        dilations: 2 ints; None means 1.
+        group: must divide the numbers of input and output channels.
+        kernel_shape: W's rows and columns; None takes them from W.
+        output_padding: 2 ints below the larger of stride and dilation; None means 0.
+        output_shape: 2 ints, the result's rows and columns; ``pads`` are then ignored.
+        pads: [top, left, bottom, right], none of them negative; only with auto_pad NOTSET.
+        strides: 2 ints; None means 1.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        [batch, out_channels, out_rows, out_cols].
+
+    Raises:
+        ValueError, TypeError: if the specification forbids the arguments.
 
     Source: https://onnx.ai/onnx/operators/onnx__ConvTranspose.html, opset 22, and onnxruntime's
-    conv_transpose_attributes.h: where the filter is shorter than the stride, SAME gives F cells, and
-    the specification's reference evaluator in * stride.
+    conv_transpose_attributes.h. If the filter is shorter than the stride, SAME gives F rows there, where the
+    specification's reference evaluator gives in * stride.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.int32([[[[1, 2]]]]), np.int32([[[[1, 10, 100]]]])

@@ -1,6 +1,6 @@
-"""TensorFlow's resolvers: teachconv's own ops, so that `resolve` and `translate` know them too.
+"""Resolvers for teachconv's own ops, which make them known to `resolve` and `translate`.
 
-The functions themselves are `teachconv.conv2d` and its family, which take TensorFlow's arguments.
+The functions themselves are `teachconv.conv2d` and its relatives, which take TensorFlow's arguments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BIAS = Operand("bias", "bias")
 
 
 def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
-    """The geometry in NHWC, as backends see it."""
+    """Return the geometry in NHWC, as backends see it."""
     return Conv2DGeometry(
         geometry.batch,
         geometry.rows,
@@ -46,6 +46,7 @@ def _conv2d(
     letters: str = "HWIO",
     **_: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d, or of an op with the same geometry."""
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
     check_bias(bias, geometry.out_channels)
@@ -53,6 +54,7 @@ def _conv2d(
 
 
 def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
+    """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
     channels = to_nhwc(input, check_data_format(data_format))[3]
     if len(filters) != 4 or filters[2] != channels:
         raise ArgumentError(
@@ -77,6 +79,7 @@ def _transpose(
     output_padding: Any,
     **_: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d_transpose."""
     layout = check_data_format(data_format)
     geometry = conv2d_transpose_geometry(
         input, filters, output_shape, strides, padding, layout, dilations, output_padding=output_padding
@@ -96,6 +99,7 @@ def _transpose(
 def _gradient(
     op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
 ) -> ConvCall:
+    """Return the call of a gradient, whose geometry is that of the forward convolution."""
     conv = _conv2d(input, filters, None, data_format=data_format, op=op, **facts)
     if conv.output_shape != tuple(out_backprop):
         raise ArgumentError(
@@ -106,15 +110,18 @@ def _gradient(
 
 
 def _backprop_input(input_sizes: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_backprop_input."""
     return _gradient("conv2d_backprop_input", normalize_shape(input_sizes, "input_sizes"), **arguments)
 
 
 def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_backprop_filter."""
     filters = normalize_shape(filter_sizes, "filter_sizes")
     return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
 
 
 def _enter(name: str, resolver: Any, function: Any, *operands: Operand) -> None:
+    """Register one of teachconv's ops as a function of the dialect "tensorflow"."""
     dialect_function(f"tensorflow.{name}", resolver, *operands, is_op=False)(function)
 
 

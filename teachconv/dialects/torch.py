@@ -1,8 +1,8 @@
-"""PyTorch's convolutions: torch.nn.functional's two, and the gradients of torch.nn.grad.
+"""PyTorch's convolutions: the two of torch.nn.functional, and the gradients of torch.nn.grad.
 
-Activations are NCHW, or CHW without a batch; filters are OIHW, transposed [in, out/groups, rows, cols].
-Padding is symmetric and never depends on the stride, so ``padding=1`` is TensorFlow's SAME for a
-3 x 3 filter at stride 1 and another alignment at stride 2.
+Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a transposed convolution are
+[in, out/groups, rows, cols]. Padding is symmetric and does not depend on the stride: for a 3 x 3 filter
+``padding=1`` equals TensorFlow's SAME at stride 1, but it is aligned differently at stride 2.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _BIAS = Operand("bias", "bias")
 
 
 # ---------------------------------------------------------------------------------------------
-# Plans: shapes and arguments in, a ConvCall out
+# Resolvers: each takes shapes and arguments and returns a ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
 def _batched(shape: Shape) -> tuple[Shape, str]:
-    """The shape as (batch, channels, rows, cols), and the layout of the activations."""
+    """Return the shape as (batch, channels, rows, cols), and the layout of the activations."""
     return (shape, "NCHW") if len(shape) == 4 else ((1, *shape), "CHW")
 
 
 def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
-    """The mode of `geometry` and the symmetric padding of rows and columns."""
+    """Return the padding mode, as `geometry` names it, and the symmetric padding of rows and columns."""
     if isinstance(padding, str) and strings:
         if padding == "same":
             if strides != (1, 1):
@@ -67,6 +67,7 @@ def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
 def _forward(
     shape: Shape, weight: Shape, stride: Any, padding: Any, dilation: Any, groups: Any, *, strings: bool
 ) -> tuple[Conv2DGeometry, list[str]]:
+    """Return the geometry of a forward convolution, and the steps of its derivation."""
     n, in_channels, in_rows, in_cols = shape
     outs, depth, rows, cols = weight
     strides = pair(stride, "stride", single=True)
@@ -99,6 +100,7 @@ def _conv2d(
     dilation: Any,
     groups: Any,
 ) -> ConvCall:
+    """Resolve a call of conv2d."""
     shape, layout = _batched(input)
     geometry, steps = _forward(shape, weight, stride, padding, dilation, groups, strings=True)
     check_bias(bias, geometry.out_channels)
@@ -118,6 +120,7 @@ def _conv_transpose2d(
     groups: Any,
     dilation: Any,
 ) -> ConvCall:
+    """Resolve a call of conv_transpose2d."""
     (n, in_channels, *in_sizes), layout = _batched(input)
     weight_in, depth, *sizes = weight
     groups = count(groups, "groups")
@@ -126,7 +129,7 @@ def _conv_transpose2d(
     if in_channels % groups:
         raise ArgumentError(f"groups must divide the input's {in_channels} channels; got {groups}")
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints: no 'same' here; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {padding!r}")
     if not depth:
         raise ArgumentError("weight.shape[1], the output channels / groups, must be at least 1; got 0")
     strides, dilations = pair(stride, "stride", single=True), pair(dilation, "dilation", single=True)
@@ -143,7 +146,7 @@ def _conv_transpose2d(
     geometry = Conv2DGeometry(n, rows, cols, outs, in_channels, groups)
     steps = ["filter: weight.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
     if any(r >= s for r, s in zip(extra, strides, strict=True)):
-        steps.append("output_padding reaches the stride: no output_shape of TensorFlow's is this large")
+        steps.append("output_padding is not below the stride: TensorFlow allows no output_shape this large")
     return ConvCall(
         "torch.conv_transpose2d",
         OPS["conv2d_transpose"],
@@ -157,6 +160,7 @@ def _conv_transpose2d(
 
 
 def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: int) -> AxisGeometry:
+    """Return one axis of conv_transpose2d."""
     if extra >= max(s, d):
         raise ArgumentError(
             f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
@@ -164,7 +168,7 @@ def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: i
         )
     full = full_size(i, k, s, d)
     o = full - 2 * p + extra
-    # PyTorch refuses a negative size; none at all it answers with an empty result
+    # PyTorch refuses a negative size, and returns an empty result for size 0
     check_size(o, axis, full, f"padding {p}, output_padding {extra}", i, least=0)
     o = max(0, o)
     return cropped_axis(
@@ -190,6 +194,7 @@ def _gradient(
     dilation: Any,
     groups: Any,
 ) -> ConvCall:
+    """Return the call of a gradient, whose geometry is that of the forward convolution."""
     if isinstance(padding, str):
         raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {padding!r}")
     geometry, steps = _forward(input_size, weight, stride, padding, dilation, groups, strings=False)
@@ -203,12 +208,14 @@ def _gradient(
 
 
 def _conv2d_input(input_size: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_input."""
     return _gradient(
         "torch.conv2d_input", "conv2d_backprop_input", normalize_shape(input_size, "input_size"), **arguments
     )
 
 
 def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall:
+    """Resolve a call of conv2d_weight."""
     weight = normalize_shape(weight_size, "weight_size")
     return _gradient("torch.conv2d_weight", "conv2d_backprop_filter", input, weight, **arguments)
 
@@ -230,24 +237,25 @@ def conv2d(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Convolve as torch.nn.functional.conv2d.
+    """Convolve like torch.nn.functional.conv2d.
 
     Args:
         input: [batch, in_channels, in_rows, in_cols], or that without the batch.
-        weight: [out_channels, in_channels / groups, filter_rows, filter_cols], the input's dtype.
+        weight: [out_channels, in_channels / groups, filter_rows, filter_cols], of the input's dtype.
         bias: [out_channels] or None.
-        stride, dilation: an int or 2 ints.
-        padding: zeros on both sides of rows and of columns, an int or 2 ints; "valid"; or, at stride
-            1 only, "same", which puts the odd row of an even filter at the bottom.
-        groups: divides both numbers of channels.
+        stride: an int or 2 ints.
+        padding: an int or 2 ints, the zeros on both sides of rows and of columns; "valid"; or, at stride 1
+            only, "same", which puts the odd row of an even filter at the bottom.
+        dilation: an int or 2 ints.
+        groups: must divide the numbers of input and output channels.
         backend: as in `teachconv.conv2d`.
 
     Returns:
         [batch, out_channels, out_rows, out_cols], without the batch if the input has none.
 
     Raises:
-        ValueError, TypeError: for what PyTorch refuses: negative padding, "same" with a stride,
-            channels that do not fit, a filter larger than the padded input.
+        ValueError, TypeError: if PyTorch refuses the arguments: negative padding, "same" with a stride,
+            channels that do not match, a filter larger than the padded input.
 
     Source: torch/nn/functional.py and aten/src/ATen/native/Convolution.cpp (2.13).
 
@@ -282,13 +290,30 @@ def conv_transpose2d(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Apply a transposed convolution as torch.nn.functional.conv_transpose2d.
+    """Apply a transposed convolution like torch.nn.functional.conv_transpose2d.
 
-    ``weight`` is [in_channels, out_channels / groups, filter_rows, filter_cols]. With
-    F = (in - 1) * stride + dilation * (filter - 1) + 1, the result is full[padding : padding + out],
-    out = F - 2 * padding + output_padding: ``padding`` crops both sides, ``output_padding`` (below the
-    larger of stride and dilation) adds rows at the bottom and columns at the right that are computed,
-    not zeros. Everything else is as in `conv2d`; there is no padding "same".
+    The full result has F = (in - 1) * stride + dilation * (filter - 1) + 1 rows, and likewise columns. The
+    result is full[padding : padding + out] with out = F - 2 * padding + output_padding.
+
+    Args:
+        input: [batch, in_channels, in_rows, in_cols], or that without the batch.
+        weight: [in_channels, out_channels / groups, filter_rows, filter_cols], of the input's dtype.
+        bias: [out_channels] or None.
+        stride: an int or 2 ints.
+        padding: an int or 2 ints, the rows and columns that are cropped on both sides; no string.
+        output_padding: an int or 2 ints below the larger of stride and dilation: rows at the bottom and
+            columns at the right that are added. They are computed, not filled with zeros.
+        groups: must divide the numbers of input and output channels.
+        dilation: an int or 2 ints.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        [batch, out_channels, out_rows, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: as for `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.int32([[[1, 2]]]), np.int32([[[[1, 10, 100]]]])
@@ -322,10 +347,27 @@ def conv2d_input(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Return the gradient of `conv2d` in its input, as torch.nn.grad.conv2d_input.
+    """Return the gradient of `conv2d` with respect to its input, like torch.nn.grad.conv2d_input.
 
-    ``input_size`` is the input's shape, (batch, in_channels, in_rows, in_cols), which the shape of
-    ``grad_output`` alone does not determine; padding is given as integers.
+    Args:
+        input_size: the input's shape, (batch, in_channels, in_rows, in_cols); with a stride the shape of
+            ``grad_output`` does not determine it.
+        weight: the weight of the forward call.
+        grad_output: the gradient with respect to its output, [batch, out_channels, out_rows, out_cols].
+        stride: that of the forward call.
+        padding: that of the forward call, as integers.
+        dilation: that of the forward call.
+        groups: those of the forward call.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        An array of shape ``input_size``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or ``grad_output`` does not have the shape of
+            the forward call's output.
+
+    Source: torch/nn/grad.py (2.13).
 
     >>> import numpy as np, teachconv as tc
     >>> dy = np.ones((1, 1, 1, 2), "int32")
@@ -362,10 +404,26 @@ def conv2d_weight(
     *,
     backend: Any = None,
 ) -> np.ndarray:
-    """Return the gradient of `conv2d` in its weight, as torch.nn.grad.conv2d_weight.
+    """Return the gradient of `conv2d` with respect to its weight, like torch.nn.grad.conv2d_weight.
 
-    ``weight_size`` is the weight's shape, (out_channels, in_channels / groups, rows, cols); the result
-    has it. padding is given as integers.
+    Args:
+        input: the input of the forward call, with a batch.
+        weight_size: the weight's shape, (out_channels, in_channels / groups, filter_rows, filter_cols).
+        grad_output: the gradient with respect to its output, [batch, out_channels, out_rows, out_cols].
+        stride: that of the forward call.
+        padding: that of the forward call, as integers.
+        dilation: that of the forward call.
+        groups: those of the forward call.
+        backend: as in `teachconv.conv2d`.
+
+    Returns:
+        An array of shape ``weight_size``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or ``grad_output`` does not have the shape of
+            the forward call's output.
+
+    Source: torch/nn/grad.py (2.13).
 
     >>> import numpy as np, teachconv as tc
     >>> x, dy = np.int32([[[[1, 2, 3]]]]), np.int32([[[[1, 10]]]])
@@ -389,18 +447,26 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndarray:
-    """Pad rows and columns as torch.nn.functional.pad: what ``padding_mode`` of nn.Conv2d does first.
+    """Pad rows and columns like torch.nn.functional.pad.
 
-    ``nn.Conv2d(..., padding=p, padding_mode="reflect")(x)`` is
-    ``conv2d(pad(x, (p, p, p, p), mode="reflect"), weight)``.
+    nn.Conv2d pads in this way for its ``padding_mode``: ``nn.Conv2d(..., padding=p,
+    padding_mode="reflect")(x)`` equals ``conv2d(pad(x, (p, p, p, p), mode="reflect"), weight)``.
 
     Args:
         input: [batch, channels, rows, cols] or [channels, rows, cols].
-        pad: (left, right) or (left, right, top, bottom): the last axis first. Negative numbers crop;
-            with a mode other than "constant" they are refused.
-        mode: "constant", "reflect" (without the edge; less than the size), "replicate" (the edge
-            again) or "circular" (from the other side; at most the size).
-        value: what "constant" pads with.
+        pad: (left, right) or (left, right, top, bottom), the last axis first. Negative numbers crop; they
+            need mode "constant".
+        mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "replicate",
+            which repeats the edge; or "circular", which wraps around, for at most the size.
+        value: the number that "constant" pads with.
+
+    Returns:
+        The padded array, of the input's dtype.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    Source: torch/nn/functional.py (2.13).
 
     >>> import numpy as np, teachconv as tc
     >>> tc.dialects.torch.pad(np.int32([[[1, 2, 3]]]), (1, 2), mode="reflect").tolist()
@@ -421,7 +487,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
         if min(before, after) < 0 and mode != "constant":
             raise ArgumentError(f"pad {axis} must not be negative for {mode}; got {(before, after)}")
         if size + before + after < 0:
-            raise ArgumentError(f"pad {axis} must not crop more than there is, {size}; got {(before, after)}")
+            raise ArgumentError(f"pad {axis} must not crop more than the size, {size}; got {(before, after)}")
     inside = tuple(
         slice(max(0, -before), size - max(0, -after))
         for size, (before, after) in zip(x.shape, sides, strict=True)

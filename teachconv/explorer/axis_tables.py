@@ -1,7 +1,8 @@
-"""The tables that the picture is drawn from: for each axis its taps, for each cell drawn what it is.
+"""The tables that the picture is drawn from: the taps of each axis, and the kind of each cell.
 
-The page derives no index of its own. What `taps` says goes into the page as it is, cut to the part
-that is shown; the zero-inserted axis of a transposed convolution is read off the same taps.
+A tap is one position of the filter. The page derives no indices itself: it contains the tables of `taps`,
+limited to the part that is shown. The zero-inserted axis of a transposed convolution follows from the same
+taps.
 """
 
 from __future__ import annotations
@@ -16,20 +17,30 @@ from ..kinds import Kind
 
 __all__ = ["Part", "axis_table", "part_of"]
 
-_VALUES = 20_000  # numbers of one array that a page holds
-_SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first whose numbers fit
+_VALUES = 20_000  # the most numbers of one array on a page
+_SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
 _CHANNELS = 512
 _IMAGES = 8
 
 
 # ---------------------------------------------------------------------------------------------
-# Which part of a big call is shown
+# Which part of a large call is shown
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a call that a page holds: ranges of indices, in the numbering of the whole call."""
+    """The part of a call that a page shows: ranges of indices of the whole arrays.
+
+    Attributes:
+        images: the images.
+        in_rows: rows of the forward input.
+        in_cols: its columns.
+        in_channels: its channels.
+        out_rows: rows of the forward output.
+        out_cols: its columns.
+        out_channels: its channels.
+    """
 
     images: range
     in_rows: range
@@ -41,10 +52,16 @@ class Part:
 
 
 def part_of(call: Call, at: tuple[int, int, int, int]) -> Part:
-    """Choose the part that is shown: everything where it fits, else the surroundings of the cell ``at``.
+    """Return the part of a call that is shown: all of it if it fits, else the surroundings of one cell.
 
-    ``at`` is a cell of the result. Whatever is shown of the result has all its taps shown too, as far
-    as there is room; a page says which taps it leaves out.
+    As far as they fit, all taps of the result's cells are shown too; a page says which taps it leaves out.
+
+    Args:
+        call: the call.
+        at: a cell of the result.
+
+    Returns:
+        A `Part`.
     """
     g = call.geometry
     n, row, col, channel = (0, *at[:2], at[3]) if call.kind.sums_images else at
@@ -66,11 +83,12 @@ def part_of(call: Call, at: tuple[int, int, int, int]) -> Part:
 
 
 def _depth(call: Call) -> int:
+    """Return the number of input channels of a group, at least 1."""
     return max(1, call.geometry.filters_shape[2])
 
 
 def _halvings(most: int) -> list[int]:
-    """How many channels of the result are tried: all of them, half of them, ... but four at least."""
+    """Return the numbers of result channels to try: all of them, half of them, and so on down to four."""
     tries = [min(most, _CHANNELS)]
     while tries[-1] > 4:
         tries.append(max(4, tries[-1] // 2))
@@ -78,7 +96,7 @@ def _halvings(most: int) -> list[int]:
 
 
 def _channel_part(call: Call, channel: int, few: int) -> tuple[range, range]:
-    """All channels that are summed over, and ``few`` of those of the result."""
+    """Return all channels that are summed over, and ``few`` of the result's channels."""
     g = call.geometry
     if call.kind.scatters:
         ins = _around(channel, few, g.in_channels)
@@ -92,13 +110,13 @@ def _channel_part(call: Call, channel: int, few: int) -> tuple[range, range]:
 
 
 def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[range, range]:
-    """The input and output indices of one axis that are shown, about ``side`` of them at most."""
+    """Return the input and output indices of one axis that are shown, at most about ``side`` of them."""
     if max(axis.in_size, axis.out_size) <= side:
         return range(axis.in_size), range(axis.out_size)
     transposed = kind.scatters
     table = taps.scatter(axis) if transposed else taps.gather(axis)
     if kind.sums_images:
-        at = axis.out_size // 2  # the cell is one of the filter's, and met everywhere
+        at = axis.out_size // 2  # the cell is one of the filter's, which every output uses
     at = min(at, len(table) - 1)
     source_size = axis.out_size if transposed else axis.in_size
     met = table[at].indices or (min(at, source_size - 1),)
@@ -112,7 +130,7 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
 
 
 def _around(centre: int, length: int, size: int, start: int = 0) -> range:
-    """``length`` indices of ``size``, ``centre`` among them and in the middle where that is possible."""
+    """Return a range of ``length`` indices out of ``size`` around ``centre``, shifted at the borders."""
     length = min(length, size)
     first = max(0, min(centre - length // 2, size - length))
     return range(start + first, start + first + length)
@@ -124,13 +142,21 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
 
 
 def axis_table(axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> dict[str, Any]:
-    """Return one axis as the page knows it; ``ins`` and ``outs`` are the indices with values in the page.
+    """Return the tables of one axis for the page.
 
-    ``gather`` and ``scatter`` have for each index its taps, [tap, other index, whether that is outside];
-    ``in`` and ``out`` are the indices drawn, each with what it is: "" (a value), "padding", "crop"
-    (cut off by negative padding), "unread" (no tap meets it) or "outside" (beyond the first or last
-    output). A transposed op also has ``inserted``, its input with stride - 1 zeros after each index, and
-    ``windows``, which of those each result index meets with the filter flipped.
+    Args:
+        axis: the geometry of the axis.
+        kind: the kind of call.
+        ins: the input indices whose values are on the page.
+        outs: the output indices whose values are on the page.
+
+    Returns:
+        A dict. ``gather`` and ``scatter`` list the taps of each index as [tap, other index, whether that is
+        outside]. ``in`` and ``out`` are the indices to draw, each with its kind: "" (a value), "padding",
+        "crop" (cropped by negative padding), "unread" (read by no tap) or "outside" (before the first output
+        or after the last). A transposed op also has ``inserted``, its input with stride - 1 zeros after each
+        index, and ``windows``, the places of ``inserted`` that each result index reads with the flipped
+        filter.
     """
     gather = {o: [[t.tap, t.in_index, int(t.in_padding)] for t in taps.gather_all(axis, o)] for o in outs}
     scatter = {i: [[t.tap, t.out_index, int(t.in_padding)] for t in taps.scatter_all(axis, i)] for i in ins}
@@ -156,7 +182,7 @@ def axis_table(axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> dict[
 
 
 def _drawn_in(axis: AxisGeometry, ins: range, outs: range) -> list[list[Any]]:
-    """The input indices that are drawn: those with values, and the padding beside them."""
+    """Return the input indices to draw, those with values and the padding beside them, with their kinds."""
     low, high = ins.start, ins.stop - 1
     reach = [axis.in_index(o, tap) for o in outs for tap in (0, axis.filter_size - 1)]
     if ins.start == 0:
@@ -177,12 +203,11 @@ def _drawn_in(axis: AxisGeometry, ins: range, outs: range) -> list[list[Any]]:
 
 
 def _zero_insertion(axis: AxisGeometry, ins: range) -> dict[str, Any]:
-    """The transposed convolution as an ordinary one: zeros inserted, filter flipped, stride 1.
+    """Return the transposed convolution as an ordinary one: zeros inserted, filter flipped, stride 1.
 
-    A place of the zero-inserted axis is counted from the first that the first result index meets, so
-    that result index y meets, through tap t, the place y + (effective filter - 1) - t * dilation.
-    What stands there is what `taps.scatter_all` says of that tap: an input index, or, where it has no
-    such tap, an inserted zero (None).
+    Places of the zero-inserted axis are numbered from the first place that the first result index reads, so
+    that tap t of result index y reads the place y + (effective filter - 1) - t * dilation. If
+    `taps.scatter_all` has this tap, an input index is there; otherwise an inserted zero (None).
     """
     inserted: dict[int, Any] = {}
     windows: dict[int, list[list[int]]] = {}

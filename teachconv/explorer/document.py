@@ -1,7 +1,7 @@
-"""A call as the plain JSON that the page draws from: values, tap tables, variants, the trace.
+"""A call as the JSON that the page draws from: values, tap tables, variants, the trace.
 
 Everything is in canonical layout: NHWC, filters [filter_rows, filter_cols, in_channels / groups,
-out_channels]. The two sides of the forward convolution are "in" and "out" whatever the op: a transposed
+out_channels]. The two sides of the forward convolution are called "in" and "out" for every op: a transposed
 op has its input on the side "out" and its result on the side "in".
 """
 
@@ -33,17 +33,17 @@ __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "v
 
 Op = Callable[..., Any]
 
-# what the page calls the array of each role
+# the name of each role's array on the page
 SIDES = {"input": "in", "filters": "filter", "output": "out"}
 
 
 def sides(call: Call) -> dict[str, str]:
-    """The name that each side has in this op."""
+    """Return the name of each side in this op."""
     return {SIDES[role]: name for role, name in call.op.words.items()}
 
 
 class Tables:
-    """Arrays and axes that several variants share, each held once."""
+    """Arrays and axes that several variants share, each stored once."""
 
     def __init__(self) -> None:
         self.axes: list[dict[str, Any]] = []
@@ -52,25 +52,25 @@ class Tables:
         self.nbytes = 0
 
     def axis(self, axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> int:
-        """The number of this axis among `axes`; it is added where it is new."""
-        key = (axis, axis.formulas, ins, outs)  # formulas take no part in an axis's equality
+        """Return the number of an axis in `axes`; add it if it is new."""
+        key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
-        """The number of this array among `arrays`.
+        """Return the number of an array in `arrays`; add it if it is new.
 
-        Sources are known by their shape, for those of a variant are cut or extended from the call's;
-        a result is known by whose it is.
+        An operand is identified by its shape, because those of the variants are crops or zero-paddings of
+        the call's; a result is identified by ``result_of``.
         """
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
     def size(self) -> tuple[int, int, int]:
-        """How many axes, arrays and bytes there are."""
+        """Return the numbers of axes, arrays and bytes."""
         return len(self.axes), len(self.arrays), self.nbytes
 
     def shrink(self, size: tuple[int, int, int]) -> None:
-        """Go back to an earlier size: what was added since is forgotten."""
+        """Restore an earlier size by removing what was added since."""
         axes, arrays, self.nbytes = size
         for store, length in ((self.axes, axes), (self.arrays, arrays)):
             del store[length:]
@@ -81,6 +81,7 @@ class Tables:
         }
 
     def _number(self, key: Any, store: list[dict[str, Any]], make: Callable[[], dict[str, Any]]) -> int:
+        """Return the number of an entry in a store; make the entry if it is new."""
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())
@@ -89,7 +90,7 @@ class Tables:
 
 
 class Document:
-    """One call, made into JSON: `base` is what was called, `variants` adds what it could have been."""
+    """One call as JSON: `base` is the call itself; `variants` adds its variants."""
 
     def __init__(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
@@ -103,11 +104,11 @@ class Document:
 
     @cached_property
     def trace(self) -> Trace:
-        """The call, run once, with its stages; its result is what the page shows."""
+        """The trace of the call, which is run once; the page shows its result."""
         return trace(self.op, *self.args, **self.kwargs)
 
     def base(self) -> dict[str, Any]:
-        """The call itself, without its variants."""
+        """Return the call itself, without its variants."""
         call, traced = self.call, self.trace
         form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
         source, operand, result = (
@@ -145,15 +146,15 @@ class Document:
         }
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
-        """The first cell shown, as the backends number it: ``at``, or the first of the result."""
+        """Return the first cell to show, as the backends number it: ``at``, or the first of the result."""
         if at is None or self.empty:
             return (0, 0, 0, 0)
-        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # checks it, and says what is legal
+        explained = explain(self.op, *self.args, at=at, **self.kwargs)  # raises if ``at`` is not legal
         first, row, col, last = (explained.canonical or explained).cell
         return first, row, col, last
 
     def _overview(self) -> dict[str, Any] | None:
-        """A small picture of the whole source, where only a part of it is shown, and where that part is."""
+        """Return a small image of the whole source and the position of the part, if only a part is shown."""
         call, part = self.call, self.part
         rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
         image = call.first[part.images.start] if self._shown() and not self.empty else None
@@ -171,7 +172,7 @@ class Document:
         }
 
     def _shown(self) -> str:
-        """What part of a big call is shown, "" where it is all of it."""
+        """Return which part of a large call is shown, or "" if all of it is."""
         g, part, names = self.call.geometry, self.part, sides(self.call)
         pieces = []
         for name, shown, size in (
@@ -188,11 +189,13 @@ class Document:
                 pieces.append(f"{name}{last} of {size}")
         if not pieces:
             return ""
-        return f"Shown: {', '.join(pieces)}. Indices count in the whole arrays; at=(…) moves the window."
+        return (
+            f"Shown: {', '.join(pieces)}. Indices are those of the whole arrays; at=(…) moves the part shown."
+        )
 
 
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
-    """One geometry: which axes, which arrays (no number for a result that the page sums up itself)."""
+    """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = call.geometry
     shown = Conv2DTransposeGeometry(g) if call.op.transposed else g
     return {
@@ -212,7 +215,7 @@ def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note
 
 
 def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
-    """The part of a canonical array that a page holds."""
+    """Return the ranges of a canonical array that a page shows."""
     taps, depths = map(range, array.shape[:2]), _within(part.in_channels, array.shape[2])
     return {
         SIDES["input"]: (part.images, part.in_rows, part.in_cols, part.in_channels),
@@ -222,15 +225,15 @@ def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
 
 
 def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
-    """A part of an array: [start, stop] of each axis, and the values in C order."""
-    # another's result may be smaller than the part of our own
+    """Return a part of an array: [start, stop] of each axis, and the values in C order."""
+    # another result may be smaller than the part that is shown
     ranges = tuple(r[: max(0, n - r.start)] for r, n in zip(ranges, array.shape, strict=True))
     cut = array[tuple(slice(r.start, r.stop) for r in ranges)]
     return {"axes": [[r.start, r.stop] for r in ranges], "values": number_list(cut)}
 
 
 def _within(channels: range, depth: int) -> range:
-    """The filter depths that a range of input channels uses: their numbers within a group."""
+    """Return the filter depths that a range of input channels uses, which are their numbers in a group."""
     if depth == 0 or len(channels) == 0 or channels.start // depth != (channels.stop - 1) // depth:
         return range(depth)
     first = channels.start - channels.start // depth * depth
@@ -238,9 +241,9 @@ def _within(channels: range, depth: int) -> range:
 
 
 def number_list(array: np.ndarray) -> list[Any]:
-    """Numbers for JSON: the shortest digits that give the value back in its own type.
+    """Return numbers for JSON, with the shortest digits that restore the value in its own type.
 
-    What JSON cannot hold is a string: NaN, infinities, and integers that a double cannot hold.
+    NaN, infinities and integers that a double cannot represent become strings.
     """
     flat = np.asarray(array).ravel()
     if is_integer(flat.dtype):
@@ -252,6 +255,7 @@ def number_list(array: np.ndarray) -> list[Any]:
 
 
 def _json_number(value: float) -> Any:
+    """Return a float for JSON; NaN and infinities become strings, whole numbers ints."""
     if not isfinite(value):
         return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
     if value == int(value) and abs(value) < 2**53 and (value or str(value) == "0.0"):
@@ -260,13 +264,13 @@ def _json_number(value: float) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """JSON without blanks, safe inside a script element."""
+    """Return JSON text without spaces that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def nbytes(value: Any) -> int:
-    """How many bytes of a page this JSON takes."""
+    """Return how many bytes of a page a value takes as JSON."""
     return len(dumps(value).encode())
 
 
@@ -276,7 +280,7 @@ def nbytes(value: Any) -> int:
 
 
 def channel_groups(call: Call) -> list[dict[str, Any]]:
-    """Of each group its input channels, with the filter depth each of them uses, and its output channels."""
+    """Return each group's input channels, with the filter depths that they use, and its output channels."""
     g = call.geometry
     depth, outs = g.filters_shape[2], g.out_channels // g.groups
     return [
@@ -289,14 +293,14 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
 
 
 def filter_names(call: Call) -> list[list[int]] | None:
-    """The last two indices of a depthwise filter as the caller numbers it, by output channel."""
+    """Return the last two indices of a depthwise filter in the caller's numbering, by output channel."""
     if not isinstance(call.names, DepthwiseCells):
         return None
     return [list(call.names.name("filters", (0, 0, 0, o))[2:]) for o in range(call.geometry.out_channels)]
 
 
 def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The call as Python text, arrays by their shapes, what is the default left out."""
+    """Return the call as Python text, with shapes in place of arrays and without default arguments."""
     signature = inspect.signature(op)
     parts = []
     for name, value in signature.bind(*args, **kwargs).arguments.items():
@@ -316,7 +320,7 @@ def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def stages(traced: Trace) -> list[dict[str, Any]]:
-    """The stages of a trace, each with the lines of source around it."""
+    """Return the stages of a trace, each with the lines of source around it."""
     rows = []
     for stage in traced.stages:
         first = max(1, stage.line - 3)

@@ -1,16 +1,16 @@
 // The conv explorer: draws one call of teachconv from the JSON that teachconv/explorer/document.py makes.
 //
-// No index is derived here. Which taps a cell has, what stands behind each, what is padding: all of that
-// is in the tables (doc.axes), as Python's taps.py made them. What this file adds is arithmetic on the
-// numbers it shows: products, and their exact sum rounded once, as tc.explain has it.
+// This file derives no indices. A tap is one position of the filter; which taps a cell has, which input each
+// of them reads and what is padding is all in the tables (doc.axes) that Python's taps.py made. This file only
+// computes with the numbers it shows: products, and their exact sum rounded once, like tc.explain.
 //
-// In order: numbers, one call as data (View), elements, grids, the panels, the app.
+// Contents, in order: numbers, one call as data (View), elements, grids, the panels, the app.
 
 // ---------------------------------------------------------------------------------------------
 // Numbers
 // ---------------------------------------------------------------------------------------------
 
-/** A number of the JSON as the call has it: integers as BigInt, floats as the double that they are. */
+/** A number of the JSON in the call's type: integers as BigInt, floats as doubles. */
 function parse(raw, doc) {
   if (!doc.format) return BigInt(raw);
   const value = Number(raw); // "NaN" and "Infinity" are strings in JSON
@@ -34,7 +34,7 @@ class ExactSum {
     this.doc = doc;
     this.integer = 0n;
     this.exponent = 0;
-    this.special = null; // a NaN or infinity, once there is one: from then on IEEE decides
+    this.special = null; // the first NaN or infinity; from there on, IEEE arithmetic is used
   }
 
   add(a, b) {
@@ -80,7 +80,7 @@ class ExactSum {
   }
 }
 
-/** A number in up to seven digits. */
+/** A number with up to seven digits. */
 export function full(value) {
   if (typeof value === "bigint") return String(value);
   if (Number.isNaN(value)) return "NaN";
@@ -88,7 +88,7 @@ export function full(value) {
   return String(Number(value.toPrecision(7))).replace("e+", "e");
 }
 
-/** A number in about five characters, for a cell; the whole of it is in the cell's label. */
+/** A number in about five characters, for a cell; the cell's label has all its digits. */
 export function short(value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return full(number);
@@ -98,7 +98,7 @@ export function short(value) {
   return number.toExponential(0).replace("e+", "e");
 }
 
-/** A number in up to four digits. */
+/** A number with up to four digits. */
 const brief = (value) => (typeof value === "bigint" || !Number.isFinite(value) ? full(value) : full(Number(value.toPrecision(4))));
 
 const same = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));
@@ -120,7 +120,7 @@ class Held {
     for (let axis = 0; axis < 4; axis++) {
       const [start, stop] = this.axes[axis];
       if (!(cell[axis] >= start && cell[axis] < stop)) return undefined;
-      position = position * (stop - start) + cell[axis] - start; // where the number is stored
+      position = position * (stop - start) + cell[axis] - start; // the number's index in storage
     }
     return this.values[position];
   }
@@ -153,7 +153,7 @@ class View {
     this.known = new Map();
   }
 
-  /** The two lists of what is drawn of one side: [index, what it is] for rows and for columns. */
+  /** What is drawn of one side: for rows and for columns, a list of [index, kind of cell]. */
   drawn(side) {
     if (side !== "filter") return [this.rows[side], this.cols[side]];
     const held = this.arrays.filter;
@@ -168,7 +168,7 @@ class View {
     return this.groupOfIn.get(c)?.in.find(([channel]) => channel === c)?.[1] ?? 0;
   }
 
-  /** The cell of a side's plane at (row, col) for the image and channels chosen. */
+  /** The cell at (row, col) of a side's plane, for the chosen image and channels. */
   cell(side, row, col, { n, c, o }) {
     if (side === "filter") return [row, col, this.depth(c), o];
     return [n, row, col, side === "in" ? c : o];
@@ -238,7 +238,7 @@ class View {
     return { outside: Boolean(outside), source, operand, value, weight, product };
   }
 
-  /** What one cell of the source is added to: the taps, read from the other end. */
+  /** The products that one cell of the source is part of: the inverse of the taps. */
   feeds(cell) {
     const [n, row, col, channel] = cell;
     const found = [];
@@ -267,7 +267,7 @@ class View {
     return { ...this.tap(false, source, operand), result };
   }
 
-  /** The value of one cell of the result: what the backend computed, else the sum of its taps. */
+  /** The value of one cell of the result: the backend's, or else the sum of its taps. */
   value(cell) {
     const result = this.arrays[this.doc.result];
     if (result) return result.get(cell);
@@ -278,12 +278,12 @@ class View {
 
   get computedBy() {
     const { backend, algorithm } = this.doc;
-    if (!this.arrays[this.doc.result]) return "summed up in this page from Python's tap tables";
+    if (!this.arrays[this.doc.result]) return "summed on this page from Python's tap tables";
     return `computed by ${backend}${algorithm ? `, ${algorithm}` : ""}`;
   }
 }
 
-const parsedArrays = new WeakMap(); // an array is parsed once, whichever variants share it
+const parsedArrays = new WeakMap(); // an array is parsed once, however many variants share it
 function heldArray(doc, number) {
   const raw = typeof number === "number" ? doc.arrays[number] : number;
   if (!parsedArrays.has(raw)) parsedArrays.set(raw, new Held(raw, doc));
@@ -297,7 +297,7 @@ function heldArray(doc, number) {
 let serial = 0;
 const unique = (name) => `tcx-${name}-${(serial += 1)}`;
 
-/** An element: attributes, on… handlers, and children, of which strings are text and never markup. */
+/** An element with attributes, on… handlers and children; strings are inserted as text, never as markup. */
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -311,7 +311,7 @@ function h(tag, attributes = {}, ...children) {
 
 const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-/** A table; columns whose name begins with "<" hold text, the others numbers. */
+/** A table. Columns whose name begins with "<" hold text, the others hold numbers. */
 function table(caption, columns, rows, each = () => ({})) {
   const heads = columns.map((name) =>
     h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, name.replace("<", "")),
@@ -329,21 +329,21 @@ function table(caption, columns, rows, each = () => ({})) {
 
 const KINDS = {
   padding: "padding",
-  crop: "cut off by negative padding",
-  unread: "met by no tap",
-  outside: "beyond the ends",
+  crop: "cropped by negative padding",
+  unread: "read by no tap",
+  outside: "outside the input",
   gap: "an inserted zero",
 };
 const MARKS = {
   window: "in the window",
   current: "this cell",
-  fed: "fed by it",
+  fed: "uses it",
   tap: "this product",
   other: "in the other call's window",
   differs: "differs",
 };
 
-/** A plane of cells with row and column numbers, to be pointed at and walked with the arrow keys. */
+/** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
 class Grid {
   constructor({ title, note = "", rows, cols, content, onPoint = null, most = 44 }) {
     Object.assign(this, { rows, cols, content, onPoint, most });
@@ -396,7 +396,7 @@ class Grid {
       const size = Math.abs(Number(cell.shown.value ?? 0));
       if (Number.isFinite(size)) largest = Math.max(largest, size);
     }
-    this.box.classList.toggle("bright", least === 0 && this.cells.size > 300); // a photograph: more is lighter
+    this.box.classList.toggle("bright", least === 0 && this.cells.size > 300); // a photograph: larger values are lighter
     for (const cell of this.cells.values()) {
       const { value, text } = cell.shown;
       const number = Number(value ?? 0);
@@ -421,7 +421,7 @@ class Grid {
     cell.element.title = words.join(", ");
   }
 
-  /** Mark cells: [[row, col, mark], …]; what was marked before no longer is. */
+  /** Mark cells, given as [[row, col, mark], …], and remove all earlier marks. */
   mark(list) {
     for (const cell of this.marked) {
       cell.element.classList.remove(...Object.keys(MARKS));
@@ -452,7 +452,7 @@ class Grid {
     event.stopPropagation();
   }
 
-  /** Set the size of a cell in pixels; small cells show colours only. */
+  /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
     const size = Math.max(7, Math.min(this.most, Math.floor(pixels)));
     this.box.style.setProperty("--cell", `${size}px`);
@@ -470,7 +470,7 @@ class Grid {
 // Panels: the sum of one cell
 // ---------------------------------------------------------------------------------------------
 
-const ROWS = 120; // of a table of products, before "show all"
+const ROWS = 120; // rows of a table of products before it is expanded
 
 /** "[0, 1, 2, 0]" with the name of its side. */
 const named = (view, side, cell) => `${view.doc.names[side]}[${index(view.name(side, cell))}]`;
@@ -484,8 +484,8 @@ function sumPanel(view, cell, app) {
   const value = view.value(cell);
   const parts = [h("h2", { class: "headline" }, `${named(view, doc.result, cell)} = `, h("output", {}, value === undefined ? "?" : full(value)))];
   let words = `The sum of ${plural(inside.length, "product")}`;
-  if (outside) words += `; ${plural(outside, "tap falls", "taps fall")} into the padding, where nothing is multiplied`;
-  if (taps.missing) words += `; ${plural(taps.missing, "product")} of it ${taps.missing === 1 ? "is" : "are"} not in this page`;
+  if (outside) words += `; ${plural(outside, "tap falls", "taps fall")} into the padding and contribute${outside === 1 ? "s" : ""} nothing`;
+  if (taps.missing) words += `; ${plural(taps.missing, "product")} of it ${taps.missing === 1 ? "is" : "are"} not on this page`;
   words += `. The value is ${view.computedBy}.`;
   if (taps.total !== undefined && value !== undefined && !same(taps.total, value)) {
     words += ` The exact sum, rounded once, is ${full(taps.total)}: the difference is the backend's rounding.`;
@@ -496,7 +496,7 @@ function sumPanel(view, cell, app) {
   return parts;
 }
 
-/** The sum unfolded: one grid of products for each channel (or image) that is summed over. */
+/** The terms of the sum: one grid of products for each channel (or image) that is summed over. */
 function productGrids(view, taps, app) {
   const { doc } = view;
   const filterGradient = doc.kind === "conv2d_backprop_filter";
@@ -566,7 +566,7 @@ function tapTable(view, taps, app) {
   return h("div", { class: "taps" }, table("Every tap, with the running sum", columns, rows, each), more);
 }
 
-/** What one cell of the source feeds. */
+/** The cells of the result that one cell of the source contributes to. */
 function feedPanel(view, cell) {
   const { doc } = view;
   const found = view.feeds(cell);
@@ -583,9 +583,9 @@ function feedPanel(view, cell) {
   return [
     h("h2", { class: "headline" }, `${named(view, doc.source, cell)} = `, h("output", {}, number(value))),
     h("p", {}, found.length
-      ? `Read backwards: this cell is in ${plural(found.length, "product")}, and feeds ${plural(places, "cell")} of the ${doc.names[doc.result]}.`
-      : `Read backwards: no window meets this cell; it feeds nothing.`),
-    found.length ? table("What this cell feeds", [doc.names[doc.result], factor, `${factor} value`, "product"], rows) : null,
+      ? `The inverse: this cell is in ${plural(found.length, "product")} and contributes to ${plural(places, "cell")} of the ${doc.names[doc.result]}.`
+      : `The inverse: this cell is in no window and contributes to nothing.`),
+    found.length ? table("What this cell contributes to", [doc.names[doc.result], factor, `${factor} value`, "product"], rows) : null,
     found.length > rows.length ? h("p", {}, `… and ${found.length - rows.length} more`) : null,
   ];
 }
@@ -594,9 +594,9 @@ function feedPanel(view, cell) {
 // Panels: the transposed convolution, four ways; the matrix; the overlap
 // ---------------------------------------------------------------------------------------------
 
-const WORK = 60_000; // products that a panel adds up at once
+const WORK = 60_000; // the most products that a panel sums
 
-/** Indices of one axis that have values: no padding. */
+/** The indices of one axis that are not padding. */
 const inside = (list) => list.filter(([, kind]) => kind !== "padding" && kind !== "outside").map(([i]) => i);
 
 /** Sum maps: "row,col" -> ExactSum. */
@@ -622,7 +622,7 @@ class Sums {
 
 /** Each way makes the whole plane [n, :, :, c] of the result. x is the source, w the filter. */
 const WAYS = {
-  /** Every input cell stamps the filter, times its value, into the output. */
+  /** Every input cell adds the filter, times its value, to the output. */
   scatter(view, { n, c }) {
     const sums = new Sums(view, c);
     for (const o of view.groupOfIn.get(c).out) {
@@ -640,7 +640,7 @@ const WAYS = {
     return sums;
   },
 
-  /** An ordinary convolution at stride 1, of the input with zeros inserted and the filter flipped. */
+  /** An ordinary convolution at stride 1 of the zero-inserted input with the flipped filter. */
   insertion(view, { n, c }) {
     const sums = new Sums(view, c);
     const rowAt = new Map(view.rows.inserted);
@@ -651,7 +651,7 @@ const WAYS = {
           for (const [placeRow, tapRow] of rows) {
             for (const [placeCol, tapCol] of cols) {
               const [m, k] = [rowAt.get(placeRow), colAt.get(placeCol)];
-              if (!m || !k || m[1] || k[1]) continue; // an inserted zero, or padding: nothing to multiply
+              if (!m || !k || m[1] || k[1]) continue; // an inserted zero or padding contributes nothing
               sums.add(row, col, view.number("out", [n, m[0], k[0], o]), view.number("filter", [tapRow, tapCol, view.depth(c), o]));
             }
           }
@@ -661,7 +661,7 @@ const WAYS = {
     return sums;
   },
 
-  /** The forward op is linear: its gradient in a cell is its response to a 1 there, weighted by x. */
+  /** The forward op is linear: its gradient with respect to a cell is its response to a 1 there, weighted by x. */
   gradient(view, { n, c }) {
     const sums = new Sums(view, c);
     for (const o of view.groupOfIn.get(c).out) {
@@ -687,7 +687,7 @@ const WAYS = {
   },
 };
 
-/** The forward op applied to a plane of zeros with a 1 at (row, col): [out_row, out_col, response]. */
+/** The forward op's response to a plane of zeros with a 1 at (row, col): [out_row, out_col, response]. */
 function response(view, row, col, c, o) {
   const found = [];
   for (const [m, rows] of Object.entries(view.rows.gather)) {
@@ -701,7 +701,7 @@ function response(view, row, col, c, o) {
   return found;
 }
 
-/** The entries of C that are not zero by position, of one pair of channels: row `out`, column `into`. */
+/** The stored entries of C for one pair of channels, at row `out` and column `into`. */
 function entries(view, c, o) {
   const found = [];
   for (const [m, rows] of Object.entries(view.rows.gather)) {
@@ -718,7 +718,7 @@ function entries(view, c, o) {
   return found;
 }
 
-/** How many products the planes of one panel take. */
+/** The number of products in the planes of one panel. */
 function work(view, { c }) {
   const pairs = (axis) => Object.values(axis.gather).reduce((sum, taps) => sum + taps.length, 0);
   return pairs(view.rows) * pairs(view.cols) * view.groupOfIn.get(c).out.length;
@@ -727,7 +727,7 @@ function work(view, { c }) {
 function fourWays(view, app) {
   const { state } = app;
   if (work(view, state) > WORK) {
-    return [h("p", {}, `${plural(work(view, state), "product")} are too many to add up four times here: make the call smaller.`)];
+    return [h("p", {}, `${plural(work(view, state), "product")} are too many to sum four times here: make the call smaller.`)];
   }
   const cell = app.cell();
   const [, row, col, c] = cell;
@@ -750,19 +750,19 @@ function fourWays(view, app) {
   const zero = view.doc.format ? 0 : 0n;
   const way = (title, words, grids, name) => h("article", { class: "way" }, h("h3", {}, title), h("p", {}, words), h("div", { class: "strip" }, grids), verdict(name));
   return [
-    h("p", { class: "intro" }, want === undefined ? "" : `Cell [${index(cell)}] is `, h("output", {}, want === undefined ? "" : full(want)), ` each way. Point at a cell of any result.`),
+    h("p", { class: "intro" }, want === undefined ? "" : `Cell [${index(cell)}] is `, h("output", {}, want === undefined ? "" : full(want)), ` in each way. Point at a cell of any result.`),
     h("div", { class: "ways" },
-      way("1. Scatter", "Each input cell adds the filter, times its value, to the output: the windows of the forward op, written to instead of read.",
+      way("1. Scatter", "Each input cell adds the filter, times its value, to the output. The windows are those of the forward op, but they are written instead of read.",
         [source(x, window, "input"), result("scatter", [...app.fedMarks(), [row, col, "current"]])], "scatter"),
       way("2. Zeros inserted, filter flipped", "An ordinary convolution at stride 1 over the input with stride − 1 zeros after each cell.",
         [insertedGrid(view, app), flippedGrid(view, app)], "insertion"),
-      way("3. Gradient of the forward op", "Put a 1 into this cell of the forward op's input: that is how much each of its outputs moves. Weighted by the input above, the sum is the gradient.",
+      way("3. Gradient of the forward op", "Put a 1 into this cell of the forward op's input: the response shows how much each output changes. Its sum, weighted by the input above, is the gradient.",
         [source((m, k) => impulse.get(`${m},${k}`) ?? zero, [...impulse.keys()].map((key) => [...key.split(",").map(Number), "window"]), "response"), result("gradient", [[row, col, "current"]])], "gradient"),
       way("4. The matrix C, transposed", "The forward op is y = C x. Its transpose is Cᵀ: this cell is one row of it.", matrices(view, app), "matrix")),
   ];
 }
 
-/** The input with zeros inserted, and the window of the current cell on it. */
+/** The zero-inserted input, with the window of the current cell. */
 function insertedGrid(view, app) {
   const { n, o } = app.state;
   const kind = (list) => list.map(([place, what]) => [place, what === null ? "gap" : what[1] ? "outside" : ""]);
@@ -787,7 +787,7 @@ function flippedGrid(view, app) {
   return app.small("filter, flipped", lists, (r, q) => view.number("filter", [r, q, view.depth(c), o]), []);
 }
 
-/** C and its transpose; the entry that is pointed at is lit in both. */
+/** C and its transpose; the entry under the pointer is highlighted in both. */
 function matrices(view, app) {
   const { c, o } = app.state;
   const places = (side) => {
@@ -795,7 +795,7 @@ function matrices(view, app) {
     return inside(rows).flatMap((r) => inside(cols).map((q) => `${r},${q}`));
   };
   const [outs, ins] = [places("out"), places("in")];
-  const known = new Set(ins); // of a big call, only the part that is shown
+  const known = new Set(ins); // only the part that is shown of a large call
   const list = entries(view, c, o).filter(({ into }) => known.has(into.join()));
   if (list.length > 2500 || Math.max(outs.length, ins.length) > 260) {
     return [h("p", {}, `One pair of channels has ${outs.length} × ${ins.length} entries: too many to draw. tc.conv_matrix gives the matrix.`)];
@@ -813,7 +813,7 @@ function matrices(view, app) {
   drawings.push(new Matrix("C", list, at, "out", "into", light), new Matrix("Cᵀ", list, at, "into", "out", light));
   const line = view.kind === "conv2d" ? drawings[0] : drawings[1];
   line.band(`${cell[1]},${cell[2]}`);
-  const part = app.doc.shown ? h("p", { class: "readout" }, "The part of the matrix that belongs to what is shown.") : null;
+  const part = app.doc.shown ? h("p", { class: "readout" }, "The part of the matrix for the cells that are shown.") : null;
   return [...drawings.map((drawing) => drawing.element), part, readout].filter(Boolean);
 }
 
@@ -861,7 +861,7 @@ class Matrix {
   }
 }
 
-/** How many products each cell of the "in" side takes part in: uneven counts are the checkerboard. */
+/** The number of products that each cell of the "in" side is in; uneven counts cause the checkerboard. */
 function overlapPanel(view, app) {
   const count = (axis, i) => (axis.scatter[i] ?? []).filter(([, , out]) => !out).length;
   const counts = (r, q) => count(view.rows, r) * count(view.cols, q);
@@ -870,7 +870,7 @@ function overlapPanel(view, app) {
   const [least, most] = [Math.min(...all), Math.max(...all)];
   const words = view.kind === "conv2d"
     ? "How many windows read each input cell."
-    : "How many products land on each cell of the result, of one pair of channels. Where neighbours differ, an even input gives an uneven output: the checkerboard of transposed convolutions. It is even inside where the stride divides the filter's size.";
+    : "How many products each cell of the result is the sum of, for one pair of channels. Where neighbours differ, a constant input gives an uneven output: the checkerboard of transposed convolutions. Away from the borders the counts are equal if the stride divides the filter's size.";
   const content = (r, q) => (inside([[r, rows.find(([i]) => i === r)[1]], [q, cols.find(([i]) => i === q)[1]]]).length === 2 ? counts(r, q) : undefined);
   return [h("p", {}, words), all.length ? h("p", { class: "range" }, `From ${least} to ${most}.`) : null,
     app.small("overlap", [rows, cols], content, [])];
@@ -892,7 +892,7 @@ function geometryPanel(view) {
 
 function tracePanel(doc) {
   return [
-    h("p", {}, "What this call went through, from the Python call to the loops that ran. Open a stage for its source."),
+    h("p", {}, "The stages of this call, from the Python function to the loops that ran. Open a stage to see its source."),
     h("ol", { class: "trace" }, doc.trace.map((stage) => {
       const lines = stage.source.map((text, i) => {
         const number = stage.first_line + i;
@@ -909,14 +909,14 @@ function tracePanel(doc) {
   ];
 }
 
-/** Another result: its plane, and the difference. */
+/** Another result's plane, and the difference from this one. */
 function besidePanel(view, app) {
   const { beside } = app.data;
   const { doc } = view;
   const theirs = heldArray(doc, beside.array);
   const flags = beside.differs === undefined ? null : heldArray(doc, beside.differs);
   const ours = view.arrays[doc.result];
-  if (!ours) return [h("p", {}, "The comparison is with the call as it was made: choose its own arguments again.")];
+  if (!ours) return [h("p", {}, "The comparison is with the original call: choose its arguments again to see it.")];
   const plane = (array, r, q) => array.get(view.cell(doc.result, r, q, app.state));
   const other = doc.result === "filter" ? [theirs.indices(0), theirs.indices(1)] : [theirs.indices(1), theirs.indices(2)];
   const drawn = view.drawn(doc.result).map((list, axis) => [...new Set([...inside(list), ...other[axis]])].sort((a, b) => a - b).map((i) => [i, ""]));
@@ -932,7 +932,7 @@ function besidePanel(view, app) {
   const bad = drawn[0].flatMap(([r]) => drawn[1].map(([q]) => [r, q])).filter(([r, q]) => differs(r, q)).map(([r, q]) => [r, q, "differs"]);
   const current = [app.state.row, app.state.col, "current"];
   const point = (r, q) => app.select(r, q);
-  const verdict = beside.passed ? "Equal within the error bound, in every cell of the whole result." : `Different in ${plural(bad.length, "cell")} of this plane.`;
+  const verdict = beside.passed ? "Equal within the error bound in every cell of the whole result." : `Different in ${plural(bad.length, "cell")} of this plane.`;
   return [
     h("p", { class: beside.passed ? "equal" : "differs" }, `${beside.passed ? "✓" : "✗"} ${verdict}`),
     beside.diagnosis ? h("p", { class: "diagnosis" }, beside.diagnosis) : null,
@@ -967,7 +967,7 @@ class App {
     new ResizeObserver(() => this.fit()).observe(root);
   }
 
-  /** The first cell: where Python says. */
+  /** The first cell, chosen by Python. */
   start() {
     const at = this.doc.at;
     const filter = this.doc.result === "filter";
@@ -985,7 +985,7 @@ class App {
     }
   }
 
-  /** Channels that meet in no product cannot be shown together: the other one follows. */
+  /** Channels that share no product cannot be shown together: change the other one as well. */
   pairUp(changed) {
     const { state, view } = this;
     if (changed === "o") {
@@ -1021,13 +1021,13 @@ class App {
       doc.shown ? h("div", { class: "shown" }, this.overview(), h("p", {}, doc.shown)) : "",
       settings, this.message, this.channels, this.stage, this.legend, this.transport, this.live, this.sum,
       ...this.sections.map((section) => section.element),
-      h("footer", {}, h("p", {}, "Arrow keys move the cell, space plays. ", this.leftOut())),
+      h("footer", {}, h("p", {}, "The arrow keys move the cell; the space bar plays. ", this.leftOut())),
     );
     const target = this.data.live ? this.root : this.root.ownerDocument;
     target.addEventListener("keydown", (event) => this.key_(event));
   }
 
-  /** The whole source, small, with a frame around the part that is shown. */
+  /** A small image of the whole source, with a frame around the part that is shown. */
   overview() {
     if (!this.doc.overview) return null;
     const { image, part } = this.doc.overview;
@@ -1038,7 +1038,7 @@ class App {
 
   leftOut() {
     const { left_out: count } = this.data.variants;
-    if (this.data.live) return "Every choice is computed by the running Python.";
+    if (this.data.live) return "Every choice is computed by the running Python process.";
     const held = Object.keys(this.variants).length;
     return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments, or use .live()` : ""}.`;
   }
@@ -1084,7 +1084,7 @@ class App {
     const { doc } = this;
     const small = doc.kind === "conv2d_backprop_input" && !doc.empty && work(this.view, this.state) < 600;
     const list = [];
-    // `depends` says when a section is drawn anew: with each cell, each variant, or never
+    // `depends` says when a section is redrawn: for each cell, for each variant, or never
     const add = (name, title, depends, content, open = false) => {
       const body = h("div", { class: "body" });
       const element = h("details", { open, "data-section": name, ontoggle: () => this.refresh() }, h("summary", {}, title), body);
@@ -1112,14 +1112,14 @@ class App {
     const key = this.key.join();
     let variant = key === this.base ? this.doc.base : this.variants[key];
     if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
-    if (key !== this.key.join()) return; // another choice was made meanwhile
+    if (key !== this.key.join()) return; // another choice was made in the meantime
     this.message.hidden = Boolean(variant && !variant.error);
     this.stage.classList.toggle("stale", !this.message.hidden);
     this.labelControls();
     if (!variant) {
-      this.message.textContent = "This combination is not in this page: call tc.explore with these arguments, or use .live().";
+      this.message.textContent = "This combination is not on this page: call tc.explore with these arguments, or use .live().";
     } else if (variant.error) {
-      this.message.textContent = `The op refuses this: ${variant.error}`;
+      this.message.textContent = `The op refuses these arguments: ${variant.error}`;
     } else {
       this.view = new View(this.doc, variant);
       this.state.focus = null;
@@ -1130,7 +1130,7 @@ class App {
     }
   }
 
-  /** Say of each choice, the others staying as they are, whether it can be made. */
+  /** Label each choice by whether it is possible with the other choices as they are. */
   labelControls() {
     for (const [number, control] of this.data.variants.controls.entries()) {
       for (const [i, label] of this.inputs[number].entries()) {
@@ -1140,7 +1140,7 @@ class App {
         const [input, words] = label.children;
         input.disabled = absent;
         label.className = absent ? "absent" : variant?.error ? "refused" : "";
-        label.title = absent ? "not in this page" : variant?.error ?? "";
+        label.title = absent ? "not on this page" : variant?.error ?? "";
         const size = variant?.shapes?.[this.doc.result];
         words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : control.labels[i];
       }
@@ -1219,9 +1219,9 @@ class App {
   drawLegend() {
     const kinds = new Set([...Object.values(this.grids)].flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
     const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
-    const result = this.doc.result === "in" ? "beyond the result: cut away" : KINDS.padding;
+    const result = this.doc.result === "in" ? "outside the result: cropped" : KINDS.padding;
     const words = { ...KINDS, padding: result };
-    if (this.doc.result === "in") words.crop = "beyond what is scattered: zero";
+    if (this.doc.result === "in") words.crop = "outside the full result: zero";
     this.legend.replaceChildren(entry("window", MARKS.window), entry("current", "the cell"),
       ...["padding", "outside", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
       this.other ? entry("other", MARKS.other) : "");
@@ -1234,12 +1234,12 @@ class App {
     const width = this.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     const { source, operand, result } = this.grids;
     const most = 2.9 * em;
-    // a filter stays readable beside large planes; each grid has row numbers, each cell a gap of a pixel
+    // keep a filter readable beside large planes; each grid has row numbers, each cell a gap of a pixel
     const apart = operand.columns <= 7;
     const room = width - 8.5 * em - (apart ? operand.columns * 2.1 * em : 0) - 60;
     const beside = room / (source.columns + result.columns + (apart ? 0 : operand.columns)) - 1;
     const alone = (width - 20) / Math.max(source.columns, result.columns, operand.columns) - 1;
-    const wide = beside >= (width > 44 * em ? 9 : 26); // a narrow host, such as a docs page: only if legible
+    const wide = beside >= (width > 44 * em ? 9 : 26); // in a narrow host, such as a docs page, only if legible
     this.stage.classList.toggle("stacked", !wide);
     for (const grid of Object.values(this.grids)) {
       grid.most = most;
@@ -1248,7 +1248,7 @@ class App {
     if (apart) operand.fit(wide ? Math.max(Math.min(beside, most), 2.1 * em) : Math.min(most, (width - 20) / operand.columns - 1));
   }
 
-  /** A grid of a panel. `content` gives a number, or undefined. */
+  /** A grid of a panel; `content` returns a number or undefined. */
   small(title, [rows, cols], content, marks, onPoint = null) {
     const grid = new Grid({ title, rows, cols, onPoint, most: 34, content: (r, q, kind) => {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
@@ -1260,7 +1260,7 @@ class App {
     return grid.element;
   }
 
-  // ---- what is looked at ----
+  // ---- the selected cell ----
 
   select(row, col) {
     const { state } = this;
@@ -1271,7 +1271,7 @@ class App {
     this.update();
   }
 
-  /** Look at one cell of the source: what does it feed? */
+  /** Select one cell of the source, to show what it contributes to. */
   follow(row, col) {
     const known = this.view.drawn(this.doc.source).map(inside);
     if (!known[0].includes(row) || !known[1].includes(col)) return;
@@ -1315,7 +1315,7 @@ class App {
     this.update();
   }
 
-  // ---- drawing what is looked at ----
+  // ---- drawing the selected cell ----
 
   fedMarks() {
     const { focus } = this.state;
@@ -1364,7 +1364,7 @@ class App {
     this.refresh();
   }
 
-  /** The window that the other call has for the same cell. */
+  /** The other call's window for the same cell. */
   otherWindow() {
     const cell = this.cell();
     if (this.other.kind !== this.view.kind) return [];
@@ -1375,7 +1375,7 @@ class App {
     }
   }
 
-  /** Light one product everywhere, or none. */
+  /** Highlight one product everywhere, or none. */
   light(tap) {
     if (this.state.focus || !this.windowMarks) return;
     const place = (side, cell) => (side === "filter" ? [cell[0], cell[1]] : [cell[1], cell[2]]);
@@ -1385,7 +1385,7 @@ class App {
     }
   }
 
-  /** Light one entry of the matrix C: the two cells it connects, and its place in the filter. */
+  /** Highlight one entry of the matrix C: the two cells it connects, and its place in the filter. */
   lightEntry({ out, into, tap }) {
     const places = { in: into, out, filter: [tap[0], tap[1]] };
     for (const name of ["source", "operand", "result"]) {
@@ -1393,7 +1393,7 @@ class App {
     }
   }
 
-  /** Draw the open sections anew; the keyboard stays where it was. */
+  /** Redraw the open sections; the keyboard focus stays where it was. */
   refresh() {
     const { activeElement } = this.root.ownerDocument;
     const focused = activeElement?.getAttribute?.("aria-label");
@@ -1409,12 +1409,12 @@ class App {
   }
 }
 
-/** Draw the explorer into an element. `host.request(key)`, where there is one, makes a variant. */
+/** Draw the explorer in an element; `host.request(key)`, if present, computes a variant. */
 export function mount(root, data, host = null) {
   return new App(root, data, host);
 }
 
-/** anywidget's entry: the same picture, with Python at the other end of the line. */
+/** anywidget's entry point: the same picture, connected to a running Python process. */
 function render({ model, el }) {
   const data = model.get("data");
   const waiting = new Map();

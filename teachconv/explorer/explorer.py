@@ -1,4 +1,4 @@
-"""`tc.explore`: one call as a picture to play with, in a notebook, on a docs page or as one file."""
+"""`tc.explore`: one call as an interactive picture, in a notebook, on a docs page or as one file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
-BUDGET = 900_000  # bytes of one page
+BUDGET = 900_000  # the default size of a page in bytes
 
 
 class Explorer:
-    """The picture of one call, as `explore` returns it; a notebook displays it.
+    """The picture of one call, which `explore` returns and a notebook displays.
 
-    ``save(path)`` writes it as one file that opens from disk, ``beside(...)`` puts a second call next to
-    it, ``live()`` connects it to the running Python. ``result`` is the call's result.
+    ``save(path)`` writes it as one file that opens from disk, ``beside(...)`` puts a second result next to
+    it, and ``live()`` connects it to the running Python process.
     """
 
     def __init__(
@@ -49,16 +49,23 @@ class Explorer:
 
     @property
     def result(self) -> np.ndarray:
-        """What the call returned."""
+        """The call's result."""
         return self._document.trace.result
 
     def beside(self, other: Any = None, /, *, name: str = "", **changes: Any) -> Explorer:
-        """Return this picture with another result beside it, the differences marked.
+        """Return this picture with another result beside it and the differences marked.
 
-        Give the arguments that differ (``beside(padding=1)``), another `Explorer` (its result is brought
-        into this op's layout), or an array from elsewhere, in the layout that the op returns
-        (``beside(theirs, name="my port")``). Sizes may differ. Raises ``ValueError`` or ``TypeError``
-        where that is no legal call, or not an array of four axes.
+        Args:
+            other: another `Explorer`, whose result is converted to this op's layout, or an array of any
+                origin in the layout that the op returns. Its size may differ.
+            name: a title for the other result.
+            **changes: instead of ``other``, the arguments of the call that differ, such as ``padding=1``.
+
+        Returns:
+            A new `Explorer`.
+
+        Raises:
+            ValueError, TypeError: if the changed call is not legal, or ``other`` is not an array of 4 axes.
 
         >>> import numpy as np, teachconv as tc
         >>> x, w = np.ones((1, 4, 4, 1), "float32"), np.ones((3, 3, 1, 1), "float32")
@@ -66,7 +73,9 @@ class Explorer:
         Explorer(tc.conv2d(input [1, 4, 4, 1], filters [3, 3, 1, 1], strides=2), beside padding=1)
         """
         if (other is None) == (not changes):
-            raise ArgumentTypeError("give what differs, such as beside(padding=1), or one explorer or array")
+            raise ArgumentTypeError(
+                "beside needs either changed arguments, such as beside(padding=1), or one explorer or array"
+            )
         if changes:
             bound = inspect.signature(self.op).bind(*self.args, **self.kwargs)
             arguments = {**bound.arguments, **changes}
@@ -78,7 +87,7 @@ class Explorer:
             label, other = name or "other array", np.asarray(to_host(other))
             if other.ndim != 4 or other.dtype.kind not in "iufV":
                 raise ArgumentError(
-                    "the array beside must have 4 axes, of numbers; "
+                    "other must be an array of numbers with 4 axes; "
                     f"got shape {list(other.shape)}, dtype {other.dtype}"
                 )
         both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget)
@@ -91,17 +100,28 @@ class Explorer:
     # ---------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as one self-contained file: it needs no server and no network."""
+        """Write the picture as one self-contained file, which needs no server and no network.
+
+        Args:
+            path: where to write it.
+
+        Returns:
+            The path.
+        """
         path = Path(path)
         path.write_text(self.html(), encoding="utf-8")
         return path
 
     def html(self) -> str:
-        """The picture as the text of one page."""
+        """Return the picture as the HTML text of one page."""
         return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
 
     def live(self) -> Any:
-        """Return it as a widget (needs the package anywidget): every choice is computed by the backend."""
+        """Return the picture as a widget, for which the backend computes every choice.
+
+        Raises:
+            ImportError: if the package anywidget is not installed.
+        """
         from .live import widget
 
         return widget(self)
@@ -110,7 +130,7 @@ class Explorer:
         return frame(self.html(), self._repr_svg_() or "", repr(self))
 
     def _repr_svg_(self) -> str | None:
-        """The still picture, where nothing can run: the first cell explained; None if there is no cell."""
+        """Return a static picture, which explains the first cell, or None if there is no cell."""
         if self._document.empty:
             return None
         at = self.at
@@ -123,11 +143,11 @@ class Explorer:
         return f"Explorer({code(self.op, self.args, self.kwargs)}{beside})"
 
     # ---------------------------------------------------------------------------------------------
-    # What the page is made from
+    # The data of the page
     # ---------------------------------------------------------------------------------------------
 
     def data(self, *, live: bool = False) -> dict[str, Any]:
-        """The JSON document of the page; with ``live`` it holds no variants, Python makes them."""
+        """Return the JSON document of the page; with ``live`` it has no variants, which Python computes."""
         document = self._document
         made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
@@ -138,7 +158,7 @@ class Explorer:
         return made
 
     def _beside(self) -> dict[str, Any]:
-        """The other result, and how it differs."""
+        """Return the other result, and where it differs."""
         assert self._other is not None
         label, other = self._other
         document = self._document
@@ -163,7 +183,7 @@ class Explorer:
         return made
 
     def _brought_here(self, other: Explorer) -> np.ndarray:
-        """The result of another explorer's call, in the layout of ours."""
+        """Return the result of another explorer's call, in the layout of this one's."""
         ours, theirs = self._document.call, other._document.call
         result = theirs.from_caller(np.asarray(other.result))
         if result.shape == ours.backend_shape:
@@ -171,7 +191,7 @@ class Explorer:
         return result.transpose(axis_order(ours.layout))
 
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
-        """Which cells of another result, as a backend has it, lie outside the bound."""
+        """Return which cells of another result, in a backend's layout, exceed the error bound."""
         call = self._document.call
         want = dispatch.run_canonical(call, "reference")
         if is_integer(want.dtype) or self._document.empty:
@@ -187,18 +207,25 @@ def explore(
     budget: int = BUDGET,
     **kwargs: Any,
 ) -> Explorer:
-    """Return the interactive picture of ``op(*args, **kwargs)``: every window, product and sum of it.
+    """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
 
     Args:
-        op: any op of teachconv, or a dialect's function; the other arguments are its own. The page draws
-            in NHWC whatever the dialect; its variants keep the call's padding as numbers.
-        at: the cell to begin with, as in `explain`; of a big array its surroundings are shown.
-        budget: about how many bytes the page may have. What the call itself leaves goes to its variants
-            (other strides, paddings, ...), the nearest first; the page says how many it left out.
+        op: an op of teachconv, or a dialect's function. The page draws in NHWC for every dialect, and its
+            variants keep the call's padding as numbers.
+        *args: the op's arguments.
+        at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
+            only the surroundings of this cell are shown.
+        budget: the approximate size of the page in bytes. Variants of the call (other strides, paddings, ...)
+            are included as long as they fit, those with the fewest changes first; the page says how many are
+            left out.
+        **kwargs: the op's arguments by name.
 
-    The object displays itself in a notebook; ``.save("page.html")`` writes one file. Cells are named in
-    NHWC order whatever the data_format. Raises what the op itself raises for its arguments, and
-    ``IndexError`` where ``at`` is outside.
+    Returns:
+        An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
+
+    Raises:
+        ValueError, TypeError: if the op itself raises it.
+        IndexError: if ``at`` is outside the result.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)

@@ -1,4 +1,4 @@
-"""The explorer connected to the running Python by anywidget: each choice is computed by the backend."""
+"""The explorer connected to the running Python process by anywidget: the backend computes each choice."""
 
 from __future__ import annotations
 
@@ -15,17 +15,27 @@ __all__ = ["widget"]
 
 
 def widget(explorer: Explorer) -> Any:
-    """Return the widget of one explorer; raise ``ImportError``, saying what to install, without anywidget."""
+    """Return the widget of one explorer.
+
+    Args:
+        explorer: the explorer.
+
+    Returns:
+        An anywidget.
+
+    Raises:
+        ImportError: if anywidget is not installed; the message says what to install.
+    """
     made = _widget_class()(data=explorer.data(live=True))
     variants = Variants(explorer._document, live=True)
 
     def answer(_: Any, message: dict[str, Any], buffers: Any) -> None:
-        """Make the variant that the page asks for, and send it with the tables it uses."""
+        """Compute the variant that the page requests, and send it with the tables it uses."""
         key = tuple(int(index) for index in message["variant"])
         tables = explorer._document.tables
         try:
             found = variants.make(key, run=True)
-        except Exception as error:  # whatever it was, the page is waiting for an answer
+        except Exception as error:  # the page waits for an answer, whatever the error is
             found = {"error": f"{type(error).__name__}: {error}"}
         made.send({"key": list(key), "variant": found, "axes": tables.axes, "arrays": tables.arrays})
 
@@ -35,6 +45,7 @@ def widget(explorer: Explorer) -> Any:
 
 @lru_cache(maxsize=1)
 def _widget_class() -> Any:
+    """Return the widget class; raise ``ImportError`` without anywidget."""
     try:
         import anywidget
         import traitlets

@@ -1,4 +1,4 @@
-"""The page around the picture: one file without network, and the frame in which a notebook shows it."""
+"""The page around the picture, one self-contained file, and the frame in which a notebook shows it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.resources import files
 
 __all__ = ["asset", "frame", "page"]
 
-# nothing may be loaded, from anywhere: what the page needs is in it
+# the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 _BODY = "body { margin: 0; padding: 1em; background: light-dark(#fdfdfc, #16181c) }"
 
-# a framed page says how high it is, and its frame takes that height; without scripts outside it scrolls
+# a framed page reports its height and the frame takes it; if the host runs no scripts, the frame scrolls
 _TELL_HEIGHT = """
 const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
 if (parent !== window) addEventListener("load", () => {
@@ -30,12 +30,28 @@ _TAKE_HEIGHT = (
 
 @lru_cache(maxsize=4)
 def asset(name: str) -> str:
-    """The text of one of the front-end's two files, explorer.js and explorer.css."""
+    """Return the text of one of the front-end's two files.
+
+    Args:
+        name: "explorer.js" or "explorer.css".
+
+    Returns:
+        The text.
+    """
     return (files("teachconv.explorer") / name).read_text(encoding="utf-8")
 
 
 def page(title: str, data: str, still: str) -> str:
-    """The whole page: ``data`` is JSON that is safe in a script, ``still`` what is seen without scripts."""
+    """Return the whole page.
+
+    Args:
+        title: the page's title.
+        data: the call as JSON, escaped for a script element.
+        still: HTML that is shown if scripts are disabled.
+
+    Returns:
+        HTML text.
+    """
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
@@ -53,7 +69,16 @@ def page(title: str, data: str, still: str) -> str:
 
 
 def frame(html: str, still: str, label: str) -> str:
-    """A page in a sandboxed frame: it runs scripts, and sees nothing of the document around it."""
+    """Return a page in a sandboxed frame, which runs scripts but has no access to the document around it.
+
+    Args:
+        html: the page.
+        still: HTML that is shown if scripts are disabled.
+        label: the frame's title.
+
+    Returns:
+        HTML text.
+    """
     return (
         f'<iframe sandbox="allow-scripts" title="{escape(label)}" srcdoc="{escape(html)}" '
         'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical;color-scheme:light dark" '

@@ -1,7 +1,7 @@
-"""What the call could have been: other strides, dilations, padding, filter sizes and output sizes.
+"""Variants of a call: other strides, dilations, padding, filter sizes and output sizes.
 
-Each variant is resolved by the op itself, so that what is legal, and the message where it is not, are
-the library's own. A page holds as many as its budget allows, those nearest to the call first.
+The op itself resolves each variant, so that the library decides what is legal. A page contains as many
+variants as its budget allows, those with the fewest changes first.
 """
 
 from __future__ import annotations
@@ -23,13 +23,20 @@ from .document import SIDES, Document, nbytes, variant
 __all__ = ["Choices", "Variants"]
 
 _OPTIONS = ("name", "backend", "algorithm", "precision", "out")
-_MOST = 400  # variants of one page
-_MISSES = 30  # variants too big for what is left, after which no more are tried
+_MOST = 400  # the most variants of a page
+_MISSES = 30  # after so many variants that do not fit, no more are tried
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One control of the picture: its name, the labels of its choices, and which of them the call is."""
+    """One control of the picture.
+
+    Attributes:
+        name: its name.
+        labels: the labels of its choices.
+        values: their values.
+        base: the index of the call's own choice.
+    """
 
     name: str
     labels: tuple[str, ...]
@@ -62,7 +69,7 @@ class Variants:
             self.controls.append(self._outputs())
 
     def table(self, budget: int) -> dict[str, Any]:
-        """The controls, and the variants that fit into ``budget`` bytes of JSON, by the choices made."""
+        """Return the controls, and the variants that fit into ``budget`` bytes of JSON, by their choices."""
         tables, left, misses = self.document.tables, 0, 0
         found: dict[str, Any] = {}
         for key in self.combinations():
@@ -72,7 +79,7 @@ class Variants:
             before = tables.size()
             made = self.make(key)
             cost = nbytes(made) + tables.size()[2] - before[2]
-            if cost > budget:  # a later one may share its arrays with what is there, and fit
+            if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1
                 continue
@@ -85,7 +92,7 @@ class Variants:
         }
 
     def combinations(self) -> Iterator[tuple[int, ...]]:
-        """Every combination of choices but the call's own, those with the fewest changes first."""
+        """Return all combinations of choices except the call's own, those with the fewest changes first."""
         base = tuple(c.base for c in self.controls)
         every = product(*(range(len(c.labels)) for c in self.controls))
 
@@ -95,9 +102,9 @@ class Variants:
         return (key for key in sorted(every, key=changes) if key != base)
 
     def make(self, key: tuple[int, ...], *, run: bool = False) -> dict[str, Any]:
-        """One variant: a geometry and its arrays, or the error that the op raises.
+        """Return one variant: a geometry and its arrays, or the error that the op raises.
 
-        With ``run`` the chosen backend computes the result; without it the page adds up the taps.
+        With ``run`` the chosen backend computes the result; without it the page sums the taps.
         """
         try:
             call, numbers, part, note = self._resolve(key)
@@ -112,7 +119,7 @@ class Variants:
         return made
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str]:
-        """The call of one variant, the numbers of its arrays, and how its arrays were made to fit."""
+        """Return a variant's call, the numbers of its arrays, its part, and which arrays were resized."""
         document, chosen = self.document, {}
         for control, index in zip(self.controls, key, strict=True):
             chosen[control.name] = control.values[index]
@@ -142,14 +149,14 @@ class Variants:
             operand: document.tables.array(operand, call.second, part),
         }
         changed = [
-            f"{name} is cut or extended with zeros"
+            f"{name} is cropped or zero-padded"
             for name in ("filters", "out_backprop")
             if name in arguments and np.shape(arguments[name]) != np.shape(self.arguments[name])
         ]
         return call, numbers, part, " and ".join(changed)
 
     def _output_arguments(self, arguments: dict[str, Any], more: Any) -> dict[str, Any]:
-        """The output_shape of a transposed variant: None for the default, else so many cells more."""
+        """Return the output_shape of a transposed variant: the default, or ``more`` cells than that."""
         g = self.document.call.geometry
         if more is None and g.groups == 1:
             return {"output_shape": None, "output_padding": None}
@@ -161,13 +168,13 @@ class Variants:
         return {"output_shape": shape, "output_padding": None}
 
     def _default_size(self, arguments: dict[str, Any]) -> tuple[int, int]:
-        """(rows, cols) of a transposed result whose size nobody asked for."""
+        """Return the default (rows, cols) of a transposed result."""
         plain = {"output_shape": None, "output_padding": None, "bias": None}
         rows, cols = nn_ops.RESOLVERS[self.op](**arguments | plain).backend_shape[1:3]
         return rows, cols
 
     def _fitting(self, arguments: dict[str, Any]) -> np.ndarray:
-        """out_backprop, cut or extended with zeros to the size that this variant's output has."""
+        """Return out_backprop, cropped or zero-padded to the output size of a variant."""
         forward = nn_ops.FORWARD_OF[self.op]
         dy = as_array(arguments["out_backprop"], "out_backprop")
         x_shape = arguments["input_sizes"] if "input_sizes" in arguments else np.shape(arguments["input"])
@@ -179,6 +186,7 @@ class Variants:
         return _resized(dy, axes, to_nhwc(tuple(call.result_shape), self.layout)[1:3])
 
     def _paddings(self) -> Choices:
+        """Return the padding words, and 1 or the call's own explicit padding."""
         given = self.arguments["padding"]
         values = ["SAME", "VALID", "SAME_LOWER", 1]
         if not isinstance(given, str) and given != 1:
@@ -190,14 +198,14 @@ class Variants:
         return Choices("padding", labels, tuple(values), base)
 
     def _outputs(self) -> Choices:
-        """The default output size of conv2d_transpose, and some cells less or more."""
+        """Return the default output size of conv2d_transpose, and sizes a few cells smaller or larger."""
         call = self.document.call
         steps: list[Any] = [None, (-2, -2), (-1, -1), (1, 1), (2, 2)]
         labels = ["default", "-2", "-1", "+1", "+2"]
         given = call.backend_shape[1:3]
         try:
             rows, cols = self._default_size(self.arguments)
-        except ValueError:  # only the size asked for is legal
+        except ValueError:  # only the requested size is legal
             rows, cols = given
         more = (given[0] - rows, given[1] - cols)
         if more == (0, 0):
@@ -209,7 +217,7 @@ class Variants:
 
 
 def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
-    """A dialect's call as one of `nn_ops`, on its canonical arrays and with explicit padding."""
+    """Return a dialect's call as one of `nn_ops`, on its canonical arrays and with explicit padding."""
     g = call.geometry
     pads = tuple((axis.pad_before, axis.pad_after) for axis in (g.rows, g.cols))
     words: dict[str, Any] = {"strides": g.strides, "padding": pads, "dilations": g.dilations}
@@ -224,14 +232,14 @@ def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
 
 
 def _choices(name: str, given: tuple[int, ...], usual: range) -> Choices:
-    """A control for (rows, cols): the usual squares, and what was given where it is none of them."""
+    """Return a control for (rows, cols): the usual squares, and the call's own pair."""
     values = sorted({(v, v) for v in usual} | {(given[0], given[1])})
     labels = tuple(f"{a}" if a == b and name != "filter size" else f"{a} × {b}" for a, b in values)
     return Choices(name, labels, tuple(values), values.index((given[0], given[1])))
 
 
 def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: bool = False) -> np.ndarray:
-    """An array cut, or extended with zeros, to other sizes along two axes."""
+    """Return an array cropped or zero-padded to other sizes along two axes."""
     for axis, size in zip(axes, sizes, strict=True):
         spare = array.shape[axis] - size
         if spare > 0:
@@ -246,8 +254,10 @@ def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: b
 
 
 def _inside(cell: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """Return the nearest cell that is inside a shape."""
     return tuple(max(0, min(index, size - 1)) for index, size in zip(cell, shape, strict=True))
 
 
 def _key(key: tuple[int, ...]) -> str:
+    """Return a combination of choices as the page's key."""
     return ",".join(map(str, key))

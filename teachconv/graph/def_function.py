@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .. import tables
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops, tensor_shape
@@ -87,8 +88,8 @@ class TraceRecord:
 
     def __str__(self) -> str:
         return (
-            f"trace {self.number}: {self.reason}; signature {self.signature}; {self.nodes} nodes in "
-            f"{self.seconds * 1e3:.2f} ms"
+            f"trace {self.number}: {self.reason}; signature {self.signature}; "
+            f"{tables.count(self.nodes, 'node')} in {tables.duration(self.seconds)}"
         )
 
 
@@ -186,7 +187,7 @@ class Function:
 
     def __repr__(self) -> str:
         name = getattr(self._python_function, "__qualname__", repr(self._python_function))
-        return f"<function {name}, traced {len(self.trace_log)} times>"
+        return f"<function {name}, traced {tables.count(len(self.trace_log), 'time')}>"
 
     # --- signatures and traces -------------------------------------------------------------------
 

@@ -12,12 +12,11 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import backends
+from .. import backends, tables
 from ..errors import ArgumentError
 from . import array_ops, gen_nn_ops, kernels, math_ops, nn_ops  # noqa: F401  (kernels fills the registry)
 from .op_def import REGISTRY
@@ -39,30 +38,21 @@ class SourceStep:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class SourceChain:
+@dataclass(frozen=True, repr=False)
+class SourceChain(tables.Report):
     """The way of one op, from the function that one calls to the functions that compute."""
 
     query: str
     steps: tuple[SourceStep, ...]
 
-    def __str__(self) -> str:
-        widths = [max(len(getattr(step, part)) for step in self.steps) for part in ("what", "name", "where")]
-        lines = [f"where is {self.query} executed?"]
-        for step in self.steps:
-            cells = (step.what.ljust(widths[0]), step.name.ljust(widths[1]), step.where.ljust(widths[2]))
-            lines.append("  ".join((*cells, step.note)).rstrip())
-        return "\n".join(lines)
+    def _headline(self) -> str:
+        return f"where is {self.query} executed?"
 
-    __repr__ = __str__
+    def _table(self) -> tables.Table:
+        rows = [(step.what, step.name, step.where, step.note) for step in self.steps]
+        return tables.Table(tables.left(*[""] * 4), rows, self._headline())
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(step.what)}</td><td><code>{escape(step.name)}</code></td>"
-            f"<td><code>{escape(step.where)}</code></td><td>{escape(step.note)}</td></tr>"
-            for step in self.steps
-        )
-        return f"<table><caption>where is {escape(self.query)} executed?</caption>{rows}</table>"
+    __repr__ = tables.Report.__str__
 
 
 def find_source(name: str) -> SourceChain:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from .. import tables
 from . import tensor_shape
 from .node_def import NodeDef, from_operation
 
@@ -49,7 +50,7 @@ class PictureNode:
     mark: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphPicture:
     """A graph to be looked at; ``roots`` are the nodes that nobody reads, or that were fetched."""
 
@@ -64,7 +65,7 @@ class GraphPicture:
         while stack:
             name, depth, prefix = stack.pop()
             if len(lines) > _LINES:
-                lines.append(f"... and more: {len(self.nodes)} nodes in all")
+                lines.append(f"... and more: {tables.count(len(self.nodes), 'node')} in all")
                 break
             indent = "  " * min(depth, _INDENT) + prefix
             node = self.nodes.get(name)
@@ -122,6 +123,9 @@ class GraphPicture:
 
     def __str__(self) -> str:
         return self.tree()
+
+    def __repr__(self) -> str:
+        return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"
 
     def _repr_html_(self) -> str:
         svg = self.to_svg()

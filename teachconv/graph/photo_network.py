@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,8 @@ class PhotoResult:
     """Edges and blurred photograph, [rows, cols] float32, and the log of the run."""
 
     backend: str
-    edges: np.ndarray
-    blurred: np.ndarray
+    edges: np.ndarray = field(repr=False)
+    blurred: np.ndarray = field(repr=False)
     metadata: RunMetadata
 
     def save_html(self, path: str | Path) -> None:

@@ -12,13 +12,12 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import backends, record
+from .. import backends, record, tables
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
 
@@ -146,8 +145,8 @@ def place(file: str, line: int) -> str:
     return f"{path}:{line}"
 
 
-@dataclass
-class RunMetadata:
+@dataclass(repr=False)
+class RunMetadata(tables.Report):
     """What one run did. Pass an empty one to ``session.run(..., run_metadata=metadata)``.
 
     ``pruned`` are the nodes that the run did not need, ``rewrites`` what each optimiser did,
@@ -203,64 +202,28 @@ class RunMetadata:
         lines += [f"copied: {copy.inputs[0][0]} to {copy.device} by {copy.name}" for copy in self.copies]
         return lines
 
-    _HEAD = ("node", "op", "device", "kernel", "backend", "output", "bytes", "start µs", "µs", "made at")
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                node.name,
-                node.op,
-                node.device.removeprefix("/device:"),
-                f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-                f"{node.backend} {node.algorithm} {node.backend_at}".strip(),
-                ", ".join(
-                    f"{list(shape)} {dtype}" for shape, dtype in zip(node.shapes, node.dtypes, strict=True)
-                ),
-                f"{node.nbytes:,}",
-                f"{node.start * 1e6:,.0f}",
-                f"{(node.end - node.start) * 1e6:,.0f}",
-                node.made_at,
-            )
-            for node in self.nodes
-        ]
-
     def _headline(self) -> str:
-        return (
-            f"{len(self.nodes)} nodes ran in {self.seconds * 1e6:,.0f} µs, {self.peak_bytes:,} bytes held at "
-            "most"
-        )
-
-    def __str__(self) -> str:
         if not self.nodes and self.before is None:
             return "RunMetadata of no run yet: session.run(..., run_metadata=this)"
-        table = [self._HEAD, *self._rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
-        right = {6, 7, 8}
-        lines = [self._headline(), *self._events()]
-        for row in table:
-            cells = [
-                cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(row)
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        ran = tables.count(len(self.nodes), "node")
+        return f"{ran} ran in {tables.duration(self.seconds)}, {tables.size(self.peak_bytes)} held at most"
 
-    __repr__ = __str__
+    def _table(self) -> tables.Table:
+        if not self.nodes and self.before is None:
+            return tables.Table((), [], self._headline())
+        columns = (
+            *tables.left("node", "op", "device", "kernel", "backend", "output"),
+            *tables.right("size", "start", "time"),
+            *tables.left("made at"),
+        )
+        return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
 
     def _repr_html_(self) -> str:
+        table = self._table().html()
         if self.before is None or self.after is None:
-            return f"<p>{escape(str(self))}</p>"
-        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in self._HEAD)
-        body = ""
-        for row in self._rows():
-            cells = "".join(
-                f"<td style='text-align:{'right' if i in (6, 7, 8) else 'left'}'>{escape(cell)}</td>"
-                for i, cell in enumerate(row)
-            )
-            body += f"<tr>{cells}</tr>"
-        events = "".join(f"<li>{escape(event)}</li>" for event in self._events())
+            return table
         return (
-            f"<div><b>{escape(self._headline())}</b><ul>{events}</ul>"
-            f"<div style='overflow-x:auto'><table><tr>{head}</tr>{body}</table></div>"
+            f"<div><div style='overflow-x:auto'>{table}</div>"
             f"<details><summary>the graph before</summary>{self.before._repr_html_()}</details>"
             f"<details open><summary>what ran</summary>{self.after._repr_html_()}</details></div>"
         )
@@ -284,7 +247,24 @@ class RunMetadata:
         Path(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
+def _cells(node: NodeStats) -> tuple[str, ...]:
+    """The row of a node in the table of a run."""
+    outputs = zip(node.shapes, node.dtypes, strict=True)
+    return (
+        node.name,
+        node.op,
+        node.device.removeprefix("/device:"),
+        f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
+        f"{node.backend} {node.algorithm} {node.backend_at}".strip(),
+        ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
+        tables.size(node.nbytes),
+        tables.duration(node.start),
+        tables.duration(node.end - node.start),
+        node.made_at,
+    )
+
+
 def _some(names: list[str]) -> str:
     if not names:
         return "nothing"
-    return f"{len(names)} nodes: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+    return f"{tables.count(len(names), 'node')}: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"

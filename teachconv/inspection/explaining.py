@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from itertools import islice
 from operator import mul
 from typing import Any, overload
 
-from .. import nn_ops
+from .. import nn_ops, tables
 from ..arguments import integer
 from ..backends.reference import exact_product, round_sum
 from ..devices import call_on_host
@@ -82,8 +81,8 @@ class Taps(Sequence[Tap]):
         return self._made[position]
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(tables.Report):
     """One cell of one call.
 
     ``cell`` is the cell asked for, ``value`` its value, ``taps`` what it is the sum of (``inverse``
@@ -115,16 +114,15 @@ class Explanation:
 
     def _headline(self) -> str:
         if self.inverse:
-            return (
-                f"{self.op}: input{list(self.cell)} = {self.value} is in {_count(len(self.taps), 'product')}"
-            )
+            products = tables.count(len(self.taps), "product")
+            return f"{self.op}: input{list(self.cell)} = {self.value} is in {products}"
         inside = sum(not tap.in_padding for tap in self.taps)
         outside = len(self.taps) - inside
         name = self.call.kind.words[2]
-        padding = f"; {outside} of {_count(len(self.taps), 'tap')} in the padding" if outside else ""
+        padding = f"; {outside} of {tables.count(len(self.taps), 'tap')} in the padding" if outside else ""
         return (
             f"{self.op}: {name}{list(self.cell)} = {self.value}, "
-            f"the sum of {_count(inside, 'product')}{padding}"
+            f"the sum of {tables.count(inside, 'product')}{padding}"
         )
 
     def _columns(self) -> list[str]:
@@ -147,21 +145,15 @@ class Explanation:
             ]
         return row if self.inverse else [*row, _number(tap.running_sum)]
 
-    def _shown(self, limit: int) -> tuple[list[list[str]], int]:
-        count = len(self.taps) if len(self.taps) <= limit else limit - 10
-        return [self._row(tap) for tap in self.taps[:count]], len(self.taps) - count
-
-    def __str__(self) -> str:
-        rows, hidden = self._shown(200)
-        table = [self._columns(), *rows]
-        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-        lines = [self._headline()]
-        lines += ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
-        if hidden:
-            lines.append(f"... and {hidden:,} more in .taps")
+    def _table(self, limit: int = 200) -> tables.Table:
+        """The taps, at most ``limit`` of them."""
+        shown = len(self.taps) if len(self.taps) <= limit else limit - 10
+        hidden = len(self.taps) - shown
+        notes = [f"... and {hidden:,} more in .taps"] if hidden else []
         if self.bias is not None:
-            lines.append(f"+ bias {_number(self.bias)} = {self.value}")
-        return "\n".join(lines)
+            notes.append(f"+ bias {_number(self.bias)} = {self.value}")
+        rows = [self._row(tap) for tap in self.taps[:shown]]
+        return tables.Table(tables.right(*self._columns()), rows, self._headline(), notes=notes)
 
     def picture(self) -> str:
         """Draw the cell as SVG text: input with its padding, the window of its taps, the output cell.
@@ -175,18 +167,7 @@ class Explanation:
         return self.picture()
 
     def _repr_html_(self) -> str:
-        rows, hidden = self._shown(60)
-        head = "".join(f"<th>{name}</th>" for name in self._columns())
-        body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        more = f"<p>… and {hidden:,} more in <code>.taps</code></p>" if hidden else ""
-        bias = "" if self.bias is None else f"<p>+ bias {_number(self.bias)} = {self.value}</p>"
-        return (
-            f"<div><p><b>{escape(self._headline())}</b></p>{self.picture()}"
-            f"<table><tr>{head}</tr>{body}</table>{more}{bias}</div>"
-        )
+        return f"<div>{self.picture()}{self._table(60).html()}</div>"
 
 
 def explain(
@@ -372,9 +353,5 @@ def _index(cell: Cell | None) -> str:
     return ",".join(map(str, cell)) if cell is not None else ""
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def _number(value: Any) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
+    return tables.number(value, 7) if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import dispatch, nn_ops, taps
+from .. import dispatch, nn_ops, tables, taps
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -141,7 +141,8 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     for row, col in np.argwhere(bad)[:2000]:
         ax.plot(col, row, marker="x", color=_CELL, ms=5, mew=1.5)
     _whole_ticks(ax)
-    title = f"{call.op} against the reference: {int(bad.sum())} of {bad.size} cells outside the bound"
+    cells = tables.count(bad.size, "cell")
+    title = f"{call.op} against the reference: {int(bad.sum()):,} of {cells} outside the bound"
     ax.set_title(title, fontsize=10)
     return ax
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from .. import taps
+from .. import tables, taps
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
 
@@ -38,8 +38,8 @@ class Field:
         return self.stop - self.start
 
 
-@dataclass(frozen=True, slots=True)
-class ReceptiveField:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReceptiveField(tables.Report):
     """The receptive field of a stack of layers; ``print`` it for the growth layer by layer."""
 
     geometries: tuple[Geometry, ...]
@@ -105,19 +105,25 @@ class ReceptiveField:
         )
         return max((self._field(axis, i).size for i in range(min(size, period))), default=0)
 
-    def __str__(self) -> str:
-        lines = []
-        for count, g in enumerate(self.geometries, 1):
-            so_far = ReceptiveField(self.geometries[:count])
-            (rows, cols), strides = so_far.size, so_far.stride
+    def _headline(self) -> str:
+        (rows, cols), layers = self.size, tables.count(len(self.geometries), "layer")
+        return f"{layers}, each output cell sees {rows} x {cols}"
+
+    def _table(self) -> tables.Table:
+        rows = []
+        for number, g in enumerate(self.geometries, 1):
+            so_far = ReceptiveField(self.geometries[:number])
+            (height, width), (down, across) = so_far.size, so_far.stride
             layer = f"{g._name} {g.filters_shape[0]} x {g.filters_shape[1]}"
             layer += f", stride {g.strides[0]} x {g.strides[1]}"
             if g.dilations != (1, 1):
                 layer += f", dilation {g.dilations[0]} x {g.dilations[1]}"
-            lines.append(
-                f"{count}. {layer:<40} sees {rows} x {cols}, in steps of {strides[0]:g} x {strides[1]:g}"
-            )
-        return "\n".join(lines)
+            sees = f"sees {height} x {width}, in steps of {down:g} x {across:g}"
+            rows.append((f"{number}. {layer}", sees))
+        return tables.Table(tables.left("", ""), rows)
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self._repr_svg_()}{self._table().html()}</div>"
 
     def _repr_svg_(self) -> str:
         """The field of the middle output cell, darker where more ways lead there."""

@@ -10,13 +10,12 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .. import nn_ops, record
+from .. import nn_ops, record, tables
 from ..dtypes import to_dtype
 
 __all__ = ["Trace", "arrays_of", "place_of", "trace"]
@@ -24,8 +23,8 @@ __all__ = ["Trace", "arrays_of", "place_of", "trace"]
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(tables.Report):
     """What one call did.
 
     ``result`` is the call's result; ``stages`` are its steps in order of their start, each with
@@ -40,47 +39,19 @@ class Trace:
     algorithm: str
     seconds: float
 
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+    def _headline(self) -> str:
+        return (
+            f"{self.op} on backend {self.backend}, algorithm {self.algorithm}: "
+            f"{tables.duration(self.seconds)} in {tables.count(len(self.stages), 'stage')}"
+        )
+
+    def _table(self) -> tables.Table:
+        columns = (*tables.left("stage"), *tables.right("time"), *tables.left("where, arrays, note"))
         rows = []
         for stage in self.stages:
-            name = "  " * stage.depth + stage.name
-            arrays = ", ".join(arrays_of(stage))
-            rows.append((name, f"{stage.seconds * 1e6:,.0f}", place_of(stage), arrays, stage.note))
-        return rows
-
-    def __str__(self) -> str:
-        rows = self._rows()
-        lines = [
-            f"{self.op} on backend {self.backend}, algorithm {self.algorithm}: "
-            f"{self.seconds * 1e6:,.0f} µs in {len(rows)} stages"
-        ]
-        names = max(len(row[0]) for row in rows)
-        times = max(len(row[1]) for row in rows)
-        for name, microseconds, place, arrays, note in rows:
-            lines.append(f"{name:<{names}}  {microseconds:>{times}} µs  {place}")
-            for text in [*([arrays] if arrays else []), *(note.splitlines())]:
-                lines.append(" " * (names + times + 7) + text)
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th style='text-align:left'>{name}</th>" for name in ("stage", "µs", "where", "arrays, note")
-        )
-        body = ""
-        for stage, (_, microseconds, place, arrays, note) in zip(self.stages, self._rows(), strict=True):
-            details = escape(arrays) + ("<br>" if arrays and note else "")
-            if "\n" in note:
-                details += f"<pre style='margin:0'>{escape(note)}</pre>"
-            else:
-                details += escape(note)
-            indent = f"text-align:left;padding-left:{stage.depth + 0.3}em"
-            body += (
-                f"<tr><td style='{indent}'>{escape(stage.name)}</td><td>{microseconds}</td>"
-                f"<td style='text-align:left'><code>{escape(place)}</code></td>"
-                f"<td style='text-align:left'>{details}</td></tr>"
-            )
-        title = f"{escape(self.op)} on {escape(self.backend)}, algorithm {escape(self.algorithm)}"
-        return f"<table><caption>{title}: {self.seconds * 1e6:,.0f} µs</caption><tr>{head}</tr>{body}</table>"
+            details = filter(None, [place_of(stage), ", ".join(arrays_of(stage)), stage.note])
+            rows.append(("  " * stage.depth + stage.name, tables.duration(stage.seconds), "\n".join(details)))
+        return tables.Table(columns, rows, self._headline())
 
 
 def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
@@ -113,8 +84,8 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
 def arrays_of(stage: record.Stage) -> list[str]:
     """Name, shape, dtype and size of each array that a stage made, as text."""
     return [
-        f"{name} {list(shape)} {stage.dtypes[name]} {_size(shape, stage.dtypes[name])}"
-        for name, shape in stage.shapes.items()
+        f"{name} {list(shape)} {dtype} {tables.size(prod(shape) * to_dtype(dtype).itemsize)}"
+        for (name, shape), dtype in zip(stage.shapes.items(), stage.dtypes.values(), strict=True)
     ]
 
 
@@ -124,12 +95,3 @@ def place_of(stage: record.Stage) -> str:
     if path.startswith(_PACKAGE + os.sep):
         path = os.path.relpath(path, os.path.dirname(_PACKAGE))
     return f"{path}:{stage.line}"
-
-
-def _size(shape: tuple[int, ...], dtype: str) -> str:
-    size: float = prod(shape) * to_dtype(dtype).itemsize
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} GiB"

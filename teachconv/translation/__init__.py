@@ -1,1 +1,1 @@
-"""Turns one framework's call into another's; the map of dialects; the convolutions of ONNX files."""
+"""Translates one framework's call into another's, tabulates the dialects, and reads ONNX files."""

@@ -1,7 +1,7 @@
-"""The map of dialects: what each option resolves to, and how each framework says what another says.
+"""The map of dialects: what each option resolves to, and how each framework expresses it.
 
-Both tables are made by running the code: `option_rows` resolves a call, or is refused; `target_rows`
-translates one. Nothing in them is typed.
+Both tables are generated: `option_rows` resolves each call or records why it is refused, `target_rows`
+translates it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,23 @@ from typing import Any
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS
+from ..tables import Table, left
 from .targets import TARGETS
 from .translating import resolve, translate
 
-__all__ = ["OPTIONS", "Probe", "markdown", "option_rows", "plain", "target_rows"]
+__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "plain", "target_rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One call whose option is to be shown: a function, shapes, and its own arguments."""
+    """One call that shows an option.
+
+    Attributes:
+        option: the option in words.
+        function: the function of a dialect.
+        shapes: the shapes of its arrays.
+        arguments: its other arguments.
+    """
 
     option: str
     function: Callable[..., Any]
@@ -30,12 +38,12 @@ class Probe:
 
     @property
     def dialect(self) -> str:
-        """The framework whose words these are."""
+        """The framework whose function it is."""
         return FUNCTIONS[self.function].name.partition(".")[0]
 
     @property
     def text(self) -> str:
-        """The arguments as they would be written."""
+        """The call as it would be written."""
         words = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{FUNCTIONS[self.function].name.partition('.')[2]}({words})"
 
@@ -52,6 +60,7 @@ _JAX, _JAX_T = (_NCHW, _OIHW), (_NHWC, _HWIO)
 def _probes(
     option: str, *entries: tuple[Callable[..., Any], tuple[tuple[int, ...], ...], dict[str, Any]]
 ) -> list[Probe]:
+    """Return the calls that show one option, one or more for each framework."""
     return [Probe(option, function, shapes, arguments) for function, shapes, arguments in entries]
 
 
@@ -197,7 +206,11 @@ OPTIONS: tuple[Probe, ...] = tuple(
 
 
 def option_rows() -> list[tuple[str, str, str, str]]:
-    """Return (option, dialect, call, what it resolves to or why it is refused) for every probe."""
+    """Return the rows of the first table, one for each probe.
+
+    Returns:
+        (option, dialect, call, what it resolves to or why it is refused).
+    """
     rows = []
     for probe in OPTIONS:
         try:
@@ -214,14 +227,18 @@ def option_rows() -> list[tuple[str, str, str, str]]:
         else:
             kept = f"top {top} bottom {bottom} left {left} right {right}"
         groups = f", {g.groups} groups" if g.groups > 1 else ""
-        stuffed = ", zeros stuffed in first" if call.has_gaps else ""
+        stuffed = ", zeros inserted first" if call.has_gaps else ""
         size = "x".join(map(str, call.output_shape))
         rows.append((probe.option, probe.dialect, probe.text, f"{kept}{groups}{stuffed} -> {size}"))
     return rows
 
 
 def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return (option, the call in its own words, how each target says it) for every legal probe."""
+    """Return the rows of the second table, one for each probe that is not refused.
+
+    Returns:
+        (option, the call, how each target expresses it).
+    """
     rows = []
     for probe in OPTIONS:
         try:
@@ -235,6 +252,7 @@ def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def _way(way: Any) -> str:
+    """Return in a few words what a translation does besides the call itself."""
     if not way.possible:
         return "impossible"
     target = way._target
@@ -244,9 +262,9 @@ def _way(way: Any) -> str:
     if target.split > 1:
         steps.append("group by group")
     if way.source.has_gaps and not target.stuffs:
-        steps.append("stuff zeros first")
+        steps.append("insert zeros first")
     if way.source.batch_groups > 1:
-        steps.append("parts of the batch to channels first")
+        steps.append("move parts of the batch to channels first")
     if target.flip != way.source.flip:
         steps.append("filter flipped")
     if any(map(any, target.pad_output)):
@@ -259,29 +277,26 @@ def _way(way: Any) -> str:
 # ---------------------------------------------------------------------------------------------
 
 _OWN = (
-    "tensorflow: teachconv's own ops, which take TensorFlow's words and, beyond them, SAME_LOWER, negative "
+    "tensorflow: teachconv's own ops, which take TensorFlow's arguments and also SAME_LOWER, negative "
     "padding and output_padding."
 )
 _OPTION_HEAD = ("dialect", "call", "resolves to")
 
 
-def plain() -> str:
-    """Return both tables as text, for the terminal."""
-    lines, rows = [], option_rows()
-    widths = [max(len(row[i]) for row in rows) for i in (1, 2)]
-    lines += [_OWN]
+def both_tables() -> tuple[Table, Table]:
+    """Return what each option resolves to, and how each framework says it, as tables."""
+    rows, resolved = option_rows(), []
     for option in dict.fromkeys(row[0] for row in rows):
-        lines += ["", option]
-        for _, dialect, text, result in (row for row in rows if row[0] == option):
-            lines.append(f"  {dialect:<{widths[0]}}  {text:<{widths[1]}}  {result}")
-    lines += ["", "How each framework says the legal ones (python -m teachconv translate writes the code):"]
-    table = [("call", *TARGETS), *((text, *ways) for _, text, ways in target_rows())]
-    sizes = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines += [
-        "  " + "  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip()
-        for row in table
-    ]
-    return "\n".join(lines).lstrip("\n")
+        resolved.append((f"\n{option}", "", ""))
+        resolved += [(f"  {dialect}", text, what) for name, dialect, text, what in rows if name == option]
+    says = "How each framework expresses the legal ones (python -m teachconv translate gives the code):"
+    ways = [(text, *ways) for _, text, ways in target_rows()]
+    return Table(left("", "", ""), resolved, _OWN), Table(left("call", *TARGETS), ways, says)
+
+
+def plain() -> str:
+    """Return both tables as text."""
+    return "\n\n".join(table.text() for table in both_tables())
 
 
 def markdown() -> str:
@@ -293,7 +308,7 @@ def markdown() -> str:
             lines.append(_line((dialect, f"`{text}`", result)))
         lines.append("")
     lines += [
-        "## How each framework says it",
+        "## How each framework expresses it",
         "",
         _line(("call", *TARGETS)),
         _line(["---"] * (len(TARGETS) + 1)),
@@ -303,4 +318,5 @@ def markdown() -> str:
 
 
 def _line(cells: Any) -> str:
+    """Return one row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

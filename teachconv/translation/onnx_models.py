@@ -1,20 +1,19 @@
-"""Reads the convolutions out of an ONNX file: every 2-D Conv and ConvTranspose with its geometry.
+"""Lists the convolutions of an ONNX file: every 2-D Conv and ConvTranspose with its geometry.
 
-Not a runtime: nodes are listed, and one by one compared with what onnxruntime computed for them. Needs
-the package onnx; the comparison, and models whose shapes cannot be inferred, need onnxruntime too.
+It is not a runtime: nodes are listed, and each can be compared with what onnxruntime computes for it. The
+package onnx is needed. The comparison, and models whose shapes cannot be inferred, also need onnxruntime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
+from .. import dispatch, nn_ops, tables
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
@@ -25,7 +24,7 @@ from .translating import resolve
 
 __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
 
-_UNKNOWN = 64  # what a dynamic size other than the batch is taken for, unless `inputs` says otherwise
+_UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
 
 Progress = Callable[[int, int, str], None]
@@ -33,11 +32,18 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, eq=False)
 class OnnxNode:
-    """One Conv or ConvTranspose: its attributes, and what they come to.
+    """One Conv or ConvTranspose, with its attributes and what they resolve to.
 
-    ``call`` is None where the shapes are not known or the node is refused; ``note`` says why. After a
-    check ``bound_fraction`` and ``runtime_fraction`` are the largest errors of teachconv and of
-    onnxruntime as fractions of the bound of float32 summation, and ``passed`` whether both are within.
+    Attributes:
+        name: the node's name, or that of its output.
+        op_type: "Conv" or "ConvTranspose".
+        attributes: the node's attributes.
+        call: the resolved call; None if the shapes are unknown or the node is refused.
+        note: why ``call`` is None, or "".
+        passed: after a check, whether both results are within the bound; else None.
+        bound_fraction: after a check, teachconv's largest error, as a fraction of the proven bound on the
+            error of float32 summation.
+        runtime_fraction: likewise, onnxruntime's largest error.
     """
 
     name: str
@@ -50,9 +56,16 @@ class OnnxNode:
     runtime_fraction: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class OnnxModel:
-    """The convolutions of a model, in the file's order; ``inputs`` are the shapes they were resolved for."""
+@dataclass(frozen=True, eq=False, repr=False)
+class OnnxModel(tables.Report):
+    """The convolutions of a model.
+
+    Attributes:
+        path: the file.
+        inputs: the input shapes that the nodes were resolved for, by name.
+        nodes: the convolutions, in the file's order.
+        skipped: how many convolutions are left out because they are not 2-D.
+    """
 
     path: Path
     inputs: Mapping[str, tuple[int, ...]]
@@ -61,22 +74,22 @@ class OnnxModel:
 
     @property
     def passed(self) -> bool:
-        """Whether no node failed its check."""
+        """Whether no node failed its check; True if there was none."""
         return all(node.passed is not False for node in self.nodes)
 
     _HEAD = ("node", "op", "input", "filter", "strides", "dilations", "groups", "padding", "output", "check")
 
     def _cells(self, node: OnnxNode) -> tuple[str, ...]:
+        """Return one row of the table."""
         if node.call is None:
             return (node.name, node.op_type, *[""] * 7, node.note)
         g = node.call.geometry
         (top, bottom), (left, right) = g.padding
         check = node.note
-        if node.passed is not None:
+        if node.bound_fraction is not None and node.runtime_fraction is not None:
             verdict = "pass" if node.passed else "FAIL"
-            check = (
-                f"{verdict} {node.bound_fraction:.1g}, onnxruntime {node.runtime_fraction:.1g} of the bound"
-            )
+            ours, theirs = map(tables.number, (node.bound_fraction, node.runtime_fraction))
+            check = f"{verdict} {ours}, onnxruntime {theirs} of the bound"
         return (
             node.name,
             node.op_type,
@@ -91,32 +104,23 @@ class OnnxModel:
         )
 
     def _headline(self) -> str:
+        """Return the title of the table."""
         inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
         skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
-            f"{self.path.name}: {len(self.nodes)} convolutions for {inputs}, {macs:,} multiply-adds; padding "
-            f"top,bottom left,right{skipped}"
+            f"{self.path.name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
+            f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
         )
 
-    def __str__(self) -> str:
-        table = [self._HEAD, *(self._cells(node) for node in self.nodes)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return "\n".join([self._headline(), *lines])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
-        body = ""
-        for node in self.nodes:
-            body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(node)) + "</tr>"
-        return f"<table><caption>{escape(self._headline())}</caption><tr>{head}</tr>{body}</table>"
+    def _table(self) -> tables.Table:
+        failed = [i for i, node in enumerate(self.nodes) if node.passed is False]
+        rows = [self._cells(node) for node in self.nodes]
+        return tables.Table(tables.left(*self._HEAD), rows, self._headline(), marked=failed)
 
 
 def _times(sizes: Sequence[int]) -> str:
+    """Return sizes as text such as "3x3"."""
     return "x".join(map(str, sizes))
 
 
@@ -131,19 +135,19 @@ def onnx_model(
 
     Args:
         path: the file.
-        inputs: shapes of the model's inputs by name. Without them a dynamic batch is 1 and every other
-            dynamic size 64.
-        check: run each node on its real weights and on the activations that onnxruntime computes for
-            it, from seeded input, and judge both results by the error bound of float32 summation
-            around the result in float64.
-        progress: called with (nodes done, nodes, name of the node) after each node.
+        inputs: shapes of the model's inputs, by name. For an input that is left out, a dynamic batch is
+            taken as 1, and every other dynamic size as 64.
+        check: whether to run each node on its real weights, and on the activations that onnxruntime computes
+            from seeded input. Both results are then compared with the result in float64, and judged by the
+            error bound of float32 summation.
+        progress: a function that is called after each node with (nodes done, nodes, name of the node).
 
     Returns:
-        An `OnnxModel`; ``.nodes`` and, after a check, ``.passed``. It prints as a table.
+        An `OnnxModel` with ``.nodes`` and, after a check, ``.passed``. It prints as a table.
 
     Raises:
-        BackendUnavailable: without the package onnx, or onnxruntime where it is needed.
-        ValueError: for an input that the model does not have.
+        BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
+        ValueError: if ``inputs`` names an input that the model does not have.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
@@ -171,13 +175,24 @@ def onnx_model(
 
 
 def input_names(path: Any) -> list[str]:
-    """Return the names of the inputs that an ONNX model is fed, weights left out."""
+    """Return the names of an ONNX model's inputs, without its weights.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The names, in the file's order.
+
+    Raises:
+        BackendUnavailable: if the package onnx is missing.
+    """
     graph = _import("onnx").load(str(path), load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     return [info.name for info in graph.input if info.name not in weights]
 
 
 def _import(name: str) -> Any:
+    """Return an optional package; raise ``BackendUnavailable`` if it is missing."""
     try:
         return __import__(name)
     except ImportError as error:
@@ -185,7 +200,7 @@ def _import(name: str) -> Any:
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
-    """Initializers, and the values of Constant nodes, by name."""
+    """Return the initializers, and the values of Constant nodes, by name."""
     found = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
@@ -219,7 +234,7 @@ def _fix_inputs(
 
 
 def _shapes(onnx: Any, model: Any) -> dict[str, tuple[int, ...]]:
-    """The static shapes that ONNX's own inference finds."""
+    """Return the static shapes that ONNX's own shape inference finds."""
     graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
     found = {}
     for info in (*graph.value_info, *graph.input, *graph.output):
@@ -232,7 +247,7 @@ def _shapes(onnx: Any, model: Any) -> dict[str, tuple[int, ...]]:
 def _activations(
     onnx: Any, model: Any, nodes: Sequence[Any], fed: Mapping[str, tuple[int, ...]]
 ) -> dict[str, np.ndarray]:
-    """What onnxruntime computes for the inputs and outputs of the nodes, from seeded input."""
+    """Return what onnxruntime computes for the nodes' inputs and outputs, from seeded input."""
     runtime = _import("onnxruntime")
     known = {info.name for info in model.graph.output}
     wanted = dict.fromkeys(name for node in nodes for name in (*node.input[:2], node.output[0]))
@@ -243,7 +258,7 @@ def _activations(
         if name not in known | constant | set(fed):
             copy.graph.output.append(onnx.ValueInfoProto(name=name))
     options = runtime.SessionOptions()
-    # every node by itself: a fused one has no output of its own
+    # without fusion, because a fused node has no output of its own
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -253,6 +268,7 @@ def _activations(
 
 
 def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNode:
+    """Return one node, resolved if its shapes are known."""
     attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
     attributes = {
         name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
@@ -271,7 +287,7 @@ def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNo
 
 
 def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> OnnxNode:
-    """Judge teachconv's float32 result and onnxruntime's by the float64 result."""
+    """Return the node with teachconv's and onnxruntime's float32 results compared with the float64 result."""
     arrays = [values[part] if part else None for part in node.input]
     function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
     call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
@@ -280,7 +296,7 @@ def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> On
     )
     want = dispatch.run_canonical(wide).astype(call.first.dtype)
     sums = abs_sum(call)
-    # the truth here is a float64 sum, with an error of its own beside that of the float32 sums
+    # the float64 result has an error too, which is added to the bound of the float32 sums
     allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
     verdicts = [
         bounds.judge(call.from_caller(result), want, allowed, sums)

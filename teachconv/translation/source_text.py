@@ -1,8 +1,8 @@
-"""Writes a translated call down as a runnable Python function over NumPy arrays.
+"""Writes a translated call as the source text of a Python function over NumPy arrays.
 
-The text has three parts: the arrays are brought from the source's layouts into the target's, the
-framework is called, the result is brought back. `here` makes the same function with teachconv's own
-dialect in the place of the framework, so that both can be compared.
+The function converts the arrays from the source's layouts to the target's, calls the framework, and converts
+the result back. `here` returns the same function with teachconv's own dialect in place of the framework, so
+that the two can be compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ _IMPORTS = {
 
 
 def write(conv: ConvCall, target: TargetCall) -> str:
-    """Return the source text of ``convolve(x, w)``, or ``convolve(x, w, b)`` where the call has a bias."""
+    """Return the source text of ``convolve(x, w)``, or of ``convolve(x, w, b)`` if the call has a bias.
+
+    Args:
+        conv: the call to translate.
+        target: the call that it is translated to.
+
+    Returns:
+        Python source text, with its imports.
+    """
     section = [*_pad_lines("x", target, target.pad_input), *_SECTIONS[target.target](conv, target)]
     section += _pad_lines("y", target, target.pad_output)
     if conv.bias and not _bias_in_call(target):
@@ -43,7 +51,15 @@ def write(conv: ConvCall, target: TargetCall) -> str:
 
 
 def here(conv: ConvCall, target: TargetCall) -> Callable[..., np.ndarray]:
-    """Return ``convolve`` with teachconv's function of the target's signature in the middle."""
+    """Return ``convolve`` with teachconv's function of the target's signature in place of the framework's.
+
+    Args:
+        conv: the call to translate.
+        target: the call that it is translated to.
+
+    Returns:
+        A function of NumPy arrays.
+    """
     assert target.function is not None
     function, axis = target.function, target.layout.index("C")
     in_axis = target.filter_layout.index("I")
@@ -64,6 +80,7 @@ def here(conv: ConvCall, target: TargetCall) -> Callable[..., np.ndarray]:
 
 
 def _padded(array: np.ndarray, layout: str, pads: Pads) -> np.ndarray:
+    """Return an array padded with zeros, or cropped where the pads are negative."""
     sides = {"H": pads[0], "W": pads[1]}
     both = [sides.get(letter, (0, 0)) for letter in layout]
     inside = tuple(
@@ -74,19 +91,28 @@ def _padded(array: np.ndarray, layout: str, pads: Pads) -> np.ndarray:
 
 
 def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
-    """``filters.transpose(this)`` is in the target's order; a flip and regrouping come beside it."""
+    """Return the permutation of a filter from the source's order to the target's, without flip or regrouping.
+
+    Args:
+        conv: the call to translate.
+        target: the call that it is translated to.
+
+    Returns:
+        The argument of ``filters.transpose``.
+    """
     letters = filter_letters(conv).replace("M", "O")
     return tuple(letters.index(letter) for letter in target.filter_layout)
 
 
 # ---------------------------------------------------------------------------------------------
-# Into the target's layouts, and back
+# To the target's layouts, and back
 # ---------------------------------------------------------------------------------------------
 
 
 def _function(conv: ConvCall, target: TargetCall, section: list[str]) -> list[str]:
+    """Return the lines of ``convolve`` around the lines that call the framework."""
     arguments = "x, w, b" if conv.bias else "x, w"
-    what = "the gradient in the output" if is_input_gradient(conv) else "the input"
+    what = "the gradient of the output" if is_input_gradient(conv) else "the input"
     lines = [
         f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them"
     ]
@@ -101,6 +127,7 @@ def _function(conv: ConvCall, target: TargetCall, section: list[str]) -> list[st
 
 
 def _transpose(name: str, have: str, want: str) -> list[str]:
+    """Return the line that changes an array's layout, or none if it has the layout already."""
     if have == want:
         return []
     order = tuple(have.index(letter) for letter in want)
@@ -108,6 +135,7 @@ def _transpose(name: str, have: str, want: str) -> list[str]:
 
 
 def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that convert the input."""
     layout, lines = conv.layout(conv.kind.first), []
     if "N" not in layout:
         lines.append("x = x[None]  # a batch of one")
@@ -134,6 +162,7 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that convert the filter."""
     letters, lines, g = filter_letters(conv), [], conv.geometry
     rows, cols, depth, outs = g.filters_shape
     if letters == "HWIM":
@@ -145,7 +174,7 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
         lines += _transpose("w", letters, "HWOI")
         letters = "HWOI"
         one = outs // g.groups
-        if conv.regroup:  # [rows, cols, groups * out, in / groups] to the law's
+        if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
             lines.append(
                 f"w = w.reshape({rows}, {cols}, {g.groups}, {depth}, {one}).transpose(0, 1, 3, 2, 4)"
             )
@@ -162,11 +191,12 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     lines += _transpose("w", letters, target.filter_layout)
     if conv.flip != target.flip:
         index = ", ".join("::-1" if letter in "HW" else ":" for letter in target.filter_layout)
-        lines.append(f"w = w[{index}]  # rows and columns backwards")
+        lines.append(f"w = w[{index}]  # flip rows and columns")
     return lines
 
 
 def _output_lines(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that convert the result back and return it."""
     layout = conv.layout(conv.kind.result)
     if "N" in layout:
         return [*_transpose("y", target.out_layout, layout), "return y"]
@@ -174,7 +204,7 @@ def _output_lines(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _pad_lines(name: str, target: TargetCall, pads: Pads) -> list[str]:
-    """Pad with zeros and crop, in NumPy; PyTorch's F.pad does both itself."""
+    """Return the lines that pad with zeros and crop in NumPy; for PyTorch, F.pad does both."""
     if pads == _NONE or target.target == "torch":
         return []
     layout = target.layout if name == "x" else target.out_layout
@@ -193,35 +223,41 @@ def _pad_lines(name: str, target: TargetCall, pads: Pads) -> list[str]:
 
 
 def _slice(before: int, after: int) -> str:
+    """Return the slice that crops an axis by the negative ones of its pads."""
     return f"{-before if before < 0 else ''}:{after if after < 0 else ''}"
 
 
 def _bias_in_call(target: TargetCall) -> bool:
+    """Return whether the framework's call takes the bias, so that no line has to add it."""
     return target.target in ("torch", "onnx") and target.pad_output == _NONE
 
 
 def _bias_line(target: TargetCall) -> str:
+    """Return the line that adds the bias."""
     shape = tuple(-1 if letter == "C" else 1 for letter in target.out_layout)
     return f"y = y + b.reshape{shape}" if target.out_layout[-1] != "C" else "y = y + b"
 
 
 # ---------------------------------------------------------------------------------------------
-# The call, in each framework's words
+# The call of each framework
 # ---------------------------------------------------------------------------------------------
 
 
 def _call(target: TargetCall, arrays: str) -> str:
+    """Return the call as text."""
     words = [f"{name}={value!r}" for name, value in target.arguments.items()]
     return f"{target.name}({', '.join([arrays, *words])})"
 
 
 def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call TensorFlow."""
     if target.split == 1:
         return [f"y = {_call(target, 'x, w')}.numpy()"]
     return _split_lines(target, f"{_call(target, 'part, filters')}.numpy()")
 
 
 def _split_lines(target: TargetCall, call: str) -> list[str]:
+    """Return the lines that make one call for each group."""
     parts = f"np.split(x, {target.split}, {target.layout.index('C')})"
     filters = f"np.split(w, {target.split}, {target.filter_layout.index('I')})"
     return [
@@ -232,6 +268,7 @@ def _split_lines(target: TargetCall, call: str) -> list[str]:
 
 
 def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call PyTorch."""
     lines = ["x = torch.from_numpy(x.copy())", "w = torch.from_numpy(w.copy())"]
     if target.pad_input != _NONE:
         lines.append(_torch_pad("x", target.pad_input))
@@ -243,15 +280,19 @@ def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _torch_pad(name: str, pads: Pads) -> str:
+    """Return the line that pads or crops with F.pad."""
     (top, bottom), (left, right) = pads
     return f"{name} = F.pad({name}, {(left, right, top, bottom)})  # left, right, top, bottom"
 
 
 def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call JAX."""
     return [f"y = {_call(target, 'x, w')}", "y = np.asarray(y)"]
 
 
 def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call Keras."""
+
     def converted(arrays: str) -> str:
         return f"keras.ops.convert_to_numpy({_call(target, arrays)})"
 
@@ -261,6 +302,7 @@ def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call onnxruntime."""
     with_bias = conv.bias and _bias_in_call(target)
     feeds = '{"X": x, "W": w, "B": b}' if with_bias else '{"X": x, "W": w}'
     words = "".join(f", {name}={value!r}" for name, value in target.arguments.items())
@@ -280,6 +322,7 @@ def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call SciPy."""
     g = conv.geometry
     rows, cols, depth, outs = g.filters_shape
     (s_rows, s_cols), (d_rows, d_cols) = g.strides, g.dilations

@@ -1,8 +1,8 @@
-"""From a geometry back to a call: how each framework says a convolution, and what it cannot say.
+"""From a geometry back to a call: how each framework expresses a convolution, and what it cannot express.
 
-`target_call` chooses the framework's own words: a string where one fits, numbers where numbers do, and
-for the rest a pad or crop before or after the call. Nothing here computes padding of its own: every
-choice is checked against `geometry`.
+`target_call` uses the framework's padding strings where they fit, explicit numbers where those do, and
+otherwise pads or crops before or after the call. It has no padding arithmetic of its own: it checks every
+choice against `geometry`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import nn_ops
 from ..arguments import Pads, Pair
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import AxisGeometry, forward_axis
+from ..geometry import AxisGeometry, forward_axis, split_padding
 
 __all__ = ["TARGETS", "TargetCall", "filter_letters", "is_input_gradient", "is_transposed", "target_call"]
 
@@ -25,15 +25,24 @@ _NONE: Pads = ((0, 0), (0, 0))
 
 @dataclass(frozen=True, slots=True)
 class TargetCall:
-    """One call in a framework's words, and what has to happen around it.
+    """One call of a framework's function, and what has to be done before and after it.
 
-    ``function`` is teachconv's function of the same signature (None for SciPy, which has none),
-    ``name`` how the framework calls it, ``arguments`` everything but the arrays. The arrays are to be
-    in ``layout`` and ``filter_layout``. ``pad_input`` and ``pad_output`` are zeros to add before and
-    after the call, ((top, bottom), (left, right)), negative to crop; ``split`` is the number of groups
-    that are computed one by one; ``stuffs`` says that the call itself puts zeros between the input's
-    cells; ``notes`` say in words what the framework cannot say directly. ``why_not`` is "" or why
-    there is no such call.
+    Attributes:
+        target: the framework.
+        function: teachconv's function of the same signature, or None for SciPy, which has none here.
+        name: the function's name in the framework.
+        arguments: all arguments but the arrays.
+        layout: the layout of the input.
+        out_layout: the layout of the output.
+        filter_layout: the layout of the filter.
+        regroup: whether the filter's groups lie along its output channels.
+        flip: whether the framework's filter is flipped, compared with teachconv's.
+        stuffs: whether the call itself inserts zeros between the input's cells.
+        pad_input: zeros to add before the call, ((top, bottom), (left, right)); negative numbers crop.
+        pad_output: zeros to add after the call, likewise.
+        split: the number of groups to compute in separate calls.
+        notes: sentences on what the framework cannot express directly.
+        why_not: why there is no such call, or "".
     """
 
     target: str
@@ -54,24 +63,32 @@ class TargetCall:
 
 
 def is_transposed(conv: ConvCall) -> bool:
-    """Whether the call scatters: a transposed convolution, or the gradient in the input."""
+    """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
     return conv.kind.scatters
 
 
 def is_input_gradient(conv: ConvCall) -> bool:
-    """Whether the call is the gradient in the input, named for the convolution that it is the gradient of."""
+    """Return whether the call is a gradient with respect to the input of a forward convolution."""
     return conv.kind.scatters and not conv.op.transposed
 
 
 def filter_letters(conv: ConvCall) -> str:
-    """The filter's layout with I and O the channels of what goes in and comes out of *this* call."""
-    if is_input_gradient(conv):  # whose filter is named for the forward convolution
+    """Return the filter's layout, with I and O for the input and output channels of *this* call."""
+    if is_input_gradient(conv):  # its filter is named for the forward convolution
         return conv.filter_layout.translate(str.maketrans("IO", "OI"))
     return conv.filter_layout
 
 
 def target_call(conv: ConvCall, target: str) -> TargetCall:
-    """Return how ``target`` says the convolution that ``conv`` is."""
+    """Return the call of a framework that computes a convolution.
+
+    Args:
+        conv: the convolution.
+        target: one of `TARGETS`.
+
+    Returns:
+        A `TargetCall`; its ``why_not`` is set if the framework has no such call.
+    """
     problem = _impossible(conv, target)
     if problem:
         return TargetCall(target, why_not=problem)
@@ -83,12 +100,13 @@ _GRADIENT = {
     "torch": "torch.nn.grad.conv2d_weight",
     "jax": "jax.vjp of conv_general_dilated",
     "onnx": "no operator",
-    "keras": "no function; differentiate with the backend's own means",
-    "scipy": "no function of its own",
+    "keras": "no function; use the automatic differentiation of its backend",
+    "scipy": "no function",
 }
 
 
 def _impossible(conv: ConvCall, target: str) -> str:
+    """Return why a framework has no call for a convolution, or ""."""
     g = conv.geometry
     if conv.kind.sums_images:
         return (
@@ -99,7 +117,7 @@ def _impossible(conv: ConvCall, target: str) -> str:
     if 0 in sizes and target != "jax":
         return (
             f"the result or an input is empty ({list(conv.input_shape)} -> {list(conv.output_shape)}): "
-            f"{target} refuses that, or answers with something else"
+            f"{target} refuses that, or returns something else"
         )
     return ""
 
@@ -110,16 +128,18 @@ def _impossible(conv: ConvCall, target: str) -> str:
 
 
 def _axes(conv: ConvCall) -> tuple[AxisGeometry, AxisGeometry]:
+    """Return rows and columns."""
     return conv.geometry.rows, conv.geometry.cols
 
 
 def _pads(conv: ConvCall) -> Pads:
+    """Return the forward convolution's pads."""
     rows, cols = _axes(conv)
     return (rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)
 
 
 def _is_same(conv: ConvCall) -> bool:
-    """Whether SAME gives these sizes and this alignment."""
+    """Return whether SAME gives these sizes and this alignment."""
     for axis in _axes(conv):
         same = forward_axis(
             "rows",
@@ -137,7 +157,7 @@ def _is_same(conv: ConvCall) -> bool:
 
 
 def _cropped(pads: Pads) -> tuple[Pads, Pads]:
-    """Explicit pads as what is to be cropped first, and what is left to pad."""
+    """Split explicit pads into what is cropped first and what remains to be padded."""
     crop = tuple((min(0, before), min(0, after)) for before, after in pads)
     rest = tuple((max(0, before), max(0, after)) for before, after in pads)
     return crop, rest  # type: ignore[return-value]
@@ -147,6 +167,7 @@ _CROP_FIRST = "{} has no negative padding: the input is cropped first"
 
 
 def _tensorflow(conv: ConvCall) -> TargetCall:
+    """Return the call of tf.nn.conv2d."""
     arguments: dict[str, Any] = {"strides": conv.geometry.strides}
     crop, pads = _cropped(_pads(conv))
     if _is_same(conv):
@@ -162,6 +183,7 @@ def _tensorflow(conv: ConvCall) -> TargetCall:
 
 
 def _torch(conv: ConvCall) -> TargetCall:
+    """Return the call of torch.nn.functional.conv2d."""
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     before = [axis.pad_before for axis in _axes(conv)]
     pad, notes = _NONE, []
@@ -191,7 +213,7 @@ def _torch(conv: ConvCall) -> TargetCall:
 
 
 def _is_symmetric(axis: AxisGeometry) -> bool:
-    """Whether pad_before on both sides gives the same result: rows that no tap reaches don't count."""
+    """Return whether pad_before on both sides gives the same result; rows that no tap reads do not matter."""
     if axis.pad_before < 0:
         return False
     pads = (axis.pad_before, axis.pad_before)
@@ -209,6 +231,7 @@ def _is_symmetric(axis: AxisGeometry) -> bool:
 
 
 def _jax(conv: ConvCall) -> TargetCall:
+    """Return the call of jax.lax.conv_general_dilated."""
     arguments: dict[str, Any] = {"window_strides": conv.geometry.strides}
     arguments["padding"] = "SAME" if _is_same(conv) and not conv.has_gaps else _pads(conv)
     if conv.geometry.dilations != (1, 1):
@@ -224,12 +247,13 @@ def _jax(conv: ConvCall) -> TargetCall:
 
 
 def _jax_layouts(conv: ConvCall) -> tuple[str, str]:
-    """JAX reads and writes any layout, so the source's own."""
+    """Return the source's own layouts, since JAX reads and writes any layout."""
     first, result = conv.layout(conv.kind.first), conv.layout(conv.kind.result)
     return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
 
 
 def _onnx(conv: ConvCall) -> TargetCall:
+    """Return the node of ONNX's Conv."""
     crop, pads = _cropped(_pads(conv))
     arguments = _onnx_arguments(conv, pads)
     notes = (_CROP_FIRST.format("ONNX"),) if crop != _NONE else ()
@@ -239,6 +263,7 @@ def _onnx(conv: ConvCall) -> TargetCall:
 
 
 def _onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
+    """Return the attributes that Conv and ConvTranspose have in common."""
     arguments: dict[str, Any] = {"strides": list(conv.geometry.strides)}
     if pads != _NONE:
         (top, bottom), (left, right) = pads
@@ -251,6 +276,7 @@ def _onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
 
 
 def _keras(conv: ConvCall) -> TargetCall:
+    """Return the call of keras.ops.conv."""
     arguments: dict[str, Any] = {"strides": conv.geometry.strides}
     pad, notes = _NONE, []
     if _is_same(conv):
@@ -268,33 +294,34 @@ def _keras(conv: ConvCall) -> TargetCall:
 
 
 def _scipy(conv: ConvCall) -> TargetCall:
-    notes = ("SciPy has neither channels nor strides: one correlation for each output channel, thinned out",)
+    """Return the use of scipy.signal.correlate."""
+    notes = ("SciPy has neither channels nor strides: one correlation for each output channel, subsampled",)
     return TargetCall("scipy", None, "signal.correlate", pad_input=_pads(conv), notes=notes)
 
 
 # ---------------------------------------------------------------------------------------------
-# Transposed: full[a : a + o], or as near to it as the target can, and a crop or pad after it
+# Transposed: full[a : a + o], or the full result and a crop or pad after the call
 # ---------------------------------------------------------------------------------------------
 
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
-    """For each axis (a, o, F, stride, the output_padding that a symmetric padding of a would need)."""
+    """Return (a, o, F, stride, dilation) of each axis."""
     return [
         (axis.pad_before, axis.in_size, axis.full_size, axis.stride, axis.dilation) for axis in _axes(conv)
     ]
 
 
 def _crop_of_full(conv: ConvCall) -> Pads:
-    """What makes full[a : a + o] of the full result: zeros to add, negative to crop."""
+    """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
     rows, cols = ((-a, a + o - full) for a, o, full, _, _ in _wanted(conv))
     return rows, cols
 
 
-_CROP_AFTER = "{} cannot say this alignment: the full result is computed, and cropped or padded"
+_CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
 
 
 def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
-    """Pads and output_padding (below the stride) that give (a, o), if any do."""
+    """Return pads, and an output_padding below the stride, that give (a, o), or None if there are none."""
     pads, extra = [], []
     for a, o, full, s, _ in _wanted(conv):
         after = max(0, full - a - o)
@@ -307,13 +334,14 @@ def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
 
 
 def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of tf.nn.conv2d_transpose."""
     g = conv.geometry
     outs = g.in_channels // conv.groups
     arguments: dict[str, Any] = {"output_shape": (g.batch, g.rows.in_size, g.cols.in_size, outs)}
     arguments["strides"] = g.strides
     wanted, crop, notes = _wanted(conv), _NONE, []
     ends = _end_pads(conv)
-    if all(full - _ek(axis) < o <= axis.out_size * s and a == max(0, full - o) // 2
+    if all(full - _ek(axis) < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
            for (a, o, full, s, _), axis in zip(wanted, _axes(conv), strict=True)):  # fmt: skip
         arguments["padding"] = "SAME"
     elif all(a == 0 and full <= o < full + s for a, o, full, s, _ in wanted):
@@ -328,7 +356,7 @@ def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
         arguments["dilations"] = g.dilations
         notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
     if conv.groups > 1:
-        notes.append("groups one by one: not every build of TensorFlow has them here")
+        notes.append("one call for each group: not every build of TensorFlow has groups here")
     name = "tf.nn.conv2d_transpose"
     return TargetCall(
         "tensorflow",
@@ -343,10 +371,12 @@ def _tensorflow_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _ek(axis: AxisGeometry) -> int:
+    """Return the effective filter, including dilation gaps."""
     return axis.effective_filter
 
 
 def _torch_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of torch.nn.functional.conv_transpose2d."""
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     wanted = _wanted(conv)
     extra = [o - (full - 2 * a) for a, o, full, _, _ in wanted]
@@ -360,7 +390,7 @@ def _torch_transpose(conv: ConvCall) -> TargetCall:
         crop = _crop_of_full(conv)
         (top, bottom), (left, right) = crop
         notes.append(
-            "torch crops both sides alike: the full result is computed, then "
+            "torch crops both sides equally: the full result is computed, then "
             f"F.pad(y, ({left}, {right}, {top}, {bottom})); negative numbers crop"
         )
     if conv.groups > 1:
@@ -381,6 +411,7 @@ def _torch_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _jax_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of jax.lax.conv_transpose, or with groups of conv_general_dilated."""
     g, layouts = conv.geometry, _jax_layouts(conv)
     pads = []
     for (a, o, full, _, _), axis in zip(_wanted(conv), _axes(conv), strict=True):
@@ -392,7 +423,7 @@ def _jax_transpose(conv: ConvCall) -> TargetCall:
     if conv.groups == 1:
         arguments = {"strides": g.strides} | arguments
         arguments["dimension_numbers"] = (layouts[0], "HWIO", layouts[1])
-        if not conv.flip:  # a filter that comes from JAX is flipped already
+        if not conv.flip:  # JAX's own filter is flipped already
             arguments["transpose_kernel"] = True
         name = "jax.lax.conv_transpose"
         letters = "HWIO" if conv.flip else "HWOI"
@@ -421,6 +452,7 @@ def _jax_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _onnx_transpose(conv: ConvCall) -> TargetCall:
+    """Return the node of ONNX's ConvTranspose."""
     ends, crop, notes = _end_pads(conv), _NONE, []
     if ends is None:
         crop = _crop_of_full(conv)
@@ -442,6 +474,7 @@ def _onnx_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _keras_transpose(conv: ConvCall) -> TargetCall:
+    """Return the call of keras.ops.conv_transpose."""
     g = conv.geometry
     facts = list(zip(_wanted(conv), _axes(conv), strict=True))
     arguments: dict[str, Any] = {"strides": g.strides}
@@ -450,7 +483,7 @@ def _keras_transpose(conv: ConvCall) -> TargetCall:
     same = [o - (full - axis.effective_filter) - parity
             for ((_, o, full, _, _), axis), parity in zip(facts, odd, strict=True)]  # fmt: skip
     if all(
-        a == max(0, full - o) // 2 and 1 - parity <= more <= s - parity
+        a == split_padding(max(0, full - o))[0] and 1 - parity <= more <= s - parity
         for ((a, o, full, s, _), _), parity, more in zip(facts, odd, same, strict=True)
     ):
         arguments["padding"] = "same"
@@ -482,8 +515,9 @@ def _keras_transpose(conv: ConvCall) -> TargetCall:
 
 
 def _scipy_transpose(conv: ConvCall) -> TargetCall:
+    """Return the use of scipy.signal.convolve."""
     notes = (
-        "SciPy has neither channels nor strides: zeros are put between the cells, then full convolutions",
+        "SciPy has neither channels nor strides: zeros inserted between the cells, then full convolutions",
     )
     return TargetCall(
         "scipy",

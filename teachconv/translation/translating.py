@@ -1,7 +1,7 @@
-"""Resolves a call in any framework's words, and translates it into any other's.
+"""Resolves a call of any framework, and translates it to any other.
 
-`resolve` shows what a call comes to, with the derivation; `translate` writes the same convolution for
-another framework as source text that runs; `convert_filters` permutes a filter for it.
+`resolve` returns the geometry of a call with its derivation; `translate` writes the same convolution for
+another framework as source text that runs; `convert_filters` converts a filter for it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ __all__ = ["Translation", "convert_filters", "resolve", "translate"]
 
 
 def resolve(function: Callable[..., Any], *args: Any, **arguments: Any) -> ConvCall:
-    """Return what a call comes to: geometry, layouts, the filter's permutation, and every step to it.
+    """Return what a call resolves to: geometry, layouts, the filter's permutation, and the derivation.
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's).
-        args, arguments: the function's own; in the place of an array its shape will do.
+        *args: the function's arguments; a shape can stand in for an array.
+        **arguments: likewise, by name.
 
     Returns:
         A `teachconv.dialects.calls.ConvCall`, which prints as the derivation.
 
     Raises:
-        ValueError, TypeError: what the function itself would raise.
+        ValueError, TypeError: if the function itself would raise it.
 
     >>> import teachconv as tc
     >>> call = tc.resolve(
@@ -69,7 +70,7 @@ def resolve(function: Callable[..., Any], *args: Any, **arguments: Any) -> ConvC
 def _bind(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[ConvCall, dict[str, Any]]:
-    """The resolved call, and the function's arguments by name, shapes in the place of arrays."""
+    """Return the resolved call, and the function's arguments by name with shapes in place of arrays."""
     entry = FUNCTIONS.get(function)
     if entry is None:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
@@ -86,7 +87,7 @@ def _bind(
 
 
 def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> tuple[int, ...] | None:
-    """The shape of an array, or a shape given as it is."""
+    """Return the shape of an array, or the shape that was given instead."""
     if value is None and ranks == (1,):
         return None
     plain = isinstance(value, (list, tuple)) and all(not isinstance(size, (list, tuple)) for size in value)
@@ -111,13 +112,20 @@ def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> tuple[in
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """One call, and the same convolution in another framework's words.
+    """One call, and the same convolution as a call of another framework.
 
-    ``code`` is Python text that defines ``convolve(x, w)`` (with a bias, ``convolve(x, w, b)``) over
-    NumPy arrays in the *source's* layouts; for the gradient in an input, x is the gradient in the
-    output. ``filter_permutation`` takes the source's filter to the target's, where ``flip`` says that
-    its rows and columns are read backwards too. ``notes`` say what the target cannot say directly.
-    Where there is no such call ``possible`` is False, ``why`` says why, and ``code`` is "".
+    Attributes:
+        source: the call that was translated, resolved.
+        to: the target framework.
+        possible: whether the target has such a call.
+        why: why it has none, or "".
+        code: Python source text that defines ``convolve(x, w)``, or ``convolve(x, w, b)`` with a bias, over
+            NumPy arrays in the *source's* layouts. For a gradient with respect to the input, x is the
+            gradient of the output. "" if there is no such call.
+        filter_permutation: the argument of ``transpose`` that converts the source's filter to the target's.
+        flip: whether the filter's rows and columns are flipped too.
+        notes: sentences on what the target cannot express directly.
+        source_text: the source call as text.
     """
 
     source: ConvCall
@@ -134,15 +142,23 @@ class Translation:
     _target: TargetCall = field(repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
-        """Run source and target on arrays, here and in the real framework if it is installed.
+        """Compare source and target on arrays: in teachconv, and in the framework if it is installed.
 
-        ``x``, ``w`` and ``b`` are arrays of the shapes that were translated, in the source's layouts;
-        those left out are seeded small integers in float32, which every framework sums exactly. The
-        source is the reference of the report; its rows are the target as teachconv computes it and as
-        the framework does.
+        Args:
+            x: the input, in the source's layout and of the shape that was translated; None means seeded small
+                integers in float32, which every framework sums exactly.
+            w: the filter, likewise.
+            b: the bias, likewise.
+
+        Returns:
+            A `DiffReport` with the source as its reference, and a row for the target as computed by teachconv
+            and by the framework.
+
+        Raises:
+            ArgumentError: if there is no such call, or a shape is not the one that was translated.
         """
         if not self.possible:
-            raise ArgumentError(f"there is nothing to check: {self.why}")
+            raise ArgumentError(f"there is no translation to check: {self.why}")
         entry = FUNCTIONS[self._function]
         arrays, given = self._arrays(entry, x, w, b), dict(self._arguments)
         given |= arrays
@@ -159,7 +175,7 @@ class Translation:
         for name, made in runs:
             try:
                 against[name] = np.asarray(made()(*inputs))
-            except Exception as error:  # a framework may raise anything; the report says what
+            except Exception as error:  # a framework may raise anything; the report shows it
                 note = f"raised {type(error).__name__}: {str(error)[:200]}"
                 failed.append(DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note))
         report = diff(self._function, **given, backends=[], against=against)
@@ -169,12 +185,13 @@ class Translation:
         )
 
     def function(self) -> Callable[..., Any]:
-        """Return ``convolve`` itself: ``code``, executed. Needs the target framework."""
+        """Return the function ``convolve`` that ``code`` defines; this needs the target framework."""
         names: dict[str, Any] = {}
         exec(compile(self.code, f"<{self.source.function} in {self.to}>", "exec"), names)
         return names["convolve"]
 
     def _arrays(self, entry: DialectFunction, *given: Any) -> dict[str, np.ndarray]:
+        """Return the arrays of the source call by name, seeded ones in place of None."""
         by_role = dict(zip(("input", "filters", "bias"), given, strict=True))
         by_role["out_backprop"] = by_role["input"]
         arrays = {}
@@ -186,7 +203,7 @@ class Translation:
                 value = make_array(shape, "float32", "integers", f"translate {operand.role}")
             if np.shape(value) != shape:
                 raise ArgumentError(
-                    f"{operand.name} must have shape {list(shape)}, which was translated; "
+                    f"{operand.name} must have the translated shape {list(shape)}; "
                     f"got {list(np.shape(value))}"
                 )
             arrays[operand.name] = np.asarray(value)
@@ -196,6 +213,10 @@ class Translation:
         if not self.possible:
             return f"{self.source_text}\n  to {self.to}: impossible: {self.why}"
         return self.code.rstrip("\n")
+
+    def __repr__(self) -> str:
+        how = "possible" if self.possible else "impossible"
+        return f"<Translation: {self.source.function} to {self.to}, {how}>"
 
     def _repr_html_(self) -> str:
         right = (
@@ -215,18 +236,19 @@ class Translation:
 
 
 def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: Any) -> Translation:
-    """Write a call for another framework, as source text that runs.
+    """Translate a call to another framework, as source text that runs.
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's).
-        args, arguments: the function's own; in the place of an array its shape will do.
+        *args: the function's arguments; a shape can stand in for an array.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy".
+        **arguments: the function's arguments by name.
 
     Returns:
         A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``.
 
     Raises:
-        ValueError, TypeError: what the function itself would raise, and for an unknown target.
+        ValueError, TypeError: if the target is unknown, or the function itself would raise it.
 
     >>> import teachconv as tc
     >>> t = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
@@ -273,7 +295,7 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
 
 
 def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
-    """The call as the reader would write it, without what is at its default."""
+    """Return the call as it would be written, without arguments that have their default."""
     entry = FUNCTIONS[function]
     arrays = [operand.name for operand in entry.operands]
     defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
@@ -297,17 +319,18 @@ _PACKAGES = {
 
 
 def installed(target: str) -> bool:
-    """Return whether the framework that a translation needs can be imported."""
+    """Return whether the packages that a target needs are installed."""
     return all(util.find_spec(name) is not None for name in _PACKAGES[target])
 
 
 def _version(target: str) -> str:
-    from importlib import metadata  # which imports half of the standard library
+    """Return the name and version of the target's package."""
+    from importlib import metadata  # imported late, because it is slow
 
     name = _PACKAGES[target][-1]
     try:
         return f"{name} {metadata.version(name)}"
-    except metadata.PackageNotFoundError:  # tensorflow-cpu and the like go by another name
+    except metadata.PackageNotFoundError:  # a package such as tensorflow-cpu has another name
         return f"{name} {getattr(import_module(name), '__version__', '')}".rstrip()
 
 
@@ -315,7 +338,7 @@ def _version(target: str) -> str:
 # Filters
 # ---------------------------------------------------------------------------------------------
 
-# letters of the filter; whether it is flipped; whether its groups lie along O instead of I
+# the filter's layout in a forward convolution, and in a transposed one
 _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),
     "keras": ("HWIO", "HWOI"),
@@ -328,17 +351,24 @@ _FILTERS = {
 
 
 def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, groups: int = 1) -> np.ndarray:
-    """Return a filter of one framework in the order of another's.
+    """Return a filter of one framework in the layout of another.
 
     Args:
-        w: a filter: [rows, cols, in/groups, out] for tensorflow, keras and scipy, [out, in/groups,
-            rows, cols] for torch, onnx and jax. Of a transposed convolution: [rows, cols, out/groups,
-            in], [in, out/groups, rows, cols], and for jax what jax.lax.conv_transpose takes,
-            [rows, cols, in, out] read backwards. "tensorflow_depthwise" is
-            [rows, cols, channels, multiplier], whose groups are its channels.
-        from_, to: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
+        w: a filter: [rows, cols, in/groups, out] for tensorflow, keras and scipy, [out, in/groups, rows,
+            cols] for torch, onnx and jax. That of a transposed convolution is [rows, cols, out/groups, in]
+            for tensorflow, keras and scipy, [in, out/groups, rows, cols] for torch and onnx, and for jax what
+            jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
+            [rows, cols, channels, multiplier] with one group for each channel.
+        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
+        to: one of the same names.
         transposed: whether the filter is that of a transposed convolution.
-        groups: needed for jax's transposed filter only, whose groups lie along its out channels.
+        groups: needed only for jax's transposed filter, whose groups lie along its output channels.
+
+    Returns:
+        The filter in C order; a view of ``w`` if nothing changes.
+
+    Raises:
+        ValueError, TypeError: if a name is unknown, or the groups do not divide the channels.
 
     >>> import numpy as np, teachconv as tc
     >>> tc.convert_filters(np.zeros((3, 5, 8, 16), "float32"), "tensorflow", "torch").shape
@@ -350,7 +380,7 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
         if value not in _FILTERS:
             raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}")
         if value == "tensorflow_depthwise" and transposed:
-            raise ArgumentError(f"{name} tensorflow_depthwise has no transposed filter")
+            raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
     groups = count(groups, "groups")
     filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
     law = "HWOI" if transposed else "HWIO"
@@ -367,7 +397,7 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
     letters = _FILTERS[to][transposed]
     if letters == "HWIM":
         if third != 1:
-            raise ArgumentError(f"a depthwise filter has one input channel in each group; got {third}")
+            raise ArgumentError(f"w must have one input channel in each group to be depthwise; got {third}")
         channels = groups if groups > 1 else fourth
         return contiguous(filters.reshape(rows, cols, channels, fourth // channels))
     if transposed and to == "jax":
@@ -378,11 +408,16 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
 
 
 def _check_divides(groups: int, channels: int) -> None:
+    """Raise unless the groups divide the channels."""
     if channels % groups:
         raise ArgumentError(f"groups must divide the filter's {channels} channels; got {groups}")
 
 
 def functions() -> Iterable[tuple[str, Callable[..., Any]]]:
-    """Yield every function that can be resolved, by its short name ("torch.conv2d")."""
+    """Yield the functions that can be resolved.
+
+    Yields:
+        A short name such as "torch.conv2d", and the function.
+    """
     for function, entry in FUNCTIONS.items():
         yield entry.name, function

@@ -1,1 +1,1 @@
-"""What is right: bounds on the error of every algorithm, and the exact result."""
+"""How results are judged: bounds on the error of every algorithm, and sums in float64."""

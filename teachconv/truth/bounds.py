@@ -1,13 +1,16 @@
-"""A-priori error bounds: how far a floating-point result may lie from the exact sum, and no further.
+"""A-priori error bounds: how far a floating-point result may lie from the exact sum.
 
-Every comparison in teachconv is judged by these, never by a tolerance that happens to pass. The
-reference is the exact sum rounded once; a backend sums K terms in some order in its accumulator type
-of unit roundoff u, so each of its cells obeys
+A *bound* is a proven limit of the error of an algorithm, computed from the data. teachconv judges every
+comparison by a bound, never by a tolerance. The reference result is the exact sum rounded once. A backend
+sums K terms in some order in its accumulator type with unit roundoff u, so each of its cells obeys
 
     |error| <= gamma_K * sum |x||w| + K * eta,        gamma_K = K u / (1 - K u)
 
-(N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1; eta, the smallest
-subnormal, for products that underflow). Fused multiply-adds and any order of summation are covered.
+(N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1). eta is the smallest
+subnormal and accounts for products that underflow. The bound holds for fused multiply-adds and for any order
+of summation.
+
+An *ulp*, a unit in the last place, is the distance between a number and the next one of its type.
 """
 
 from __future__ import annotations
@@ -37,16 +40,31 @@ __all__ = [
 
 
 def gamma(terms: int, unit_roundoff: float) -> float:
-    """Return gamma_K = K u / (1 - K u), the relative error of a sum of K products; inf if K u >= 1."""
+    """Return gamma_K = K u / (1 - K u), which bounds the relative error of a sum of K products.
+
+    Args:
+        terms: K, the number of products.
+        unit_roundoff: u, half the distance from 1 to the next larger number of the type.
+
+    Returns:
+        gamma_K, or infinity if K u >= 1.
+    """
     ku = terms * unit_roundoff
     return ku / (1 - ku) if ku < 1 else inf
 
 
 def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
-    """Bound the error of direct summation, cell by cell, before any last rounding.
+    """Bound the error of direct summation for each cell, without the last rounding.
 
-    ``abs_sum`` holds sum |x||w| of each cell, ``terms`` is the number K of its terms (bias counted),
-    ``dtype`` the data's type. Holds for every algorithm that multiplies each x by its w once and adds.
+    It holds for every algorithm that multiplies each x by its w once and adds the products.
+
+    Args:
+        abs_sum: sum |x||w| of each cell.
+        terms: K, the number of terms of a cell, the bias included.
+        dtype: the data's type.
+
+    Returns:
+        The bound of each cell.
 
     >>> bool(direct(np.array(1.0), 9, "float32") < 9.1 * 2.0**-24)
     True
@@ -58,14 +76,24 @@ def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
 def fft(
     kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
-    """Bound the error of a convolution by FFT: one number per image and result channel.
+    """Bound the error of a convolution by FFT: one number for each image and result channel.
 
-    Normwise: with transforms of N points, each of relative 2-norm error e = L h / (1 - L h), L =
-    log2 N, h = u + gamma_4 (sqrt 2 + u) (Higham, theorem 24.2; doubled here, for the radices up to 11
-    that the transform uses: sqrt(r) gamma_{r+2} <= 2 h log2 r), the product of two spectra has error
-    2e + e^2 + sqrt(2) gamma_4 in the 1-norm relative to N ||x||_2 ||w||_2, and the inverse transform
-    adds e ||x * w||_2 <= e sqrt(K) ||x||_2 ||w||_2, K the length of the shorter operand. Planes are
-    transformed one by one and their results summed, which adds gamma of their number.
+    The bound is normwise. A transform of N points has a relative 2-norm error of e = L h / (1 - L h) with
+    L = log2 N and h = u + gamma_4 (sqrt 2 + u) (Higham, theorem 24.2). It is doubled here, because the
+    transform uses radices r up to 11, for which sqrt(r) gamma_{r+2} <= 2 h log2 r. The product of two spectra
+    has an error of 2e + e^2 + sqrt(2) gamma_4 in the 1-norm, relative to N ||x||_2 ||w||_2. The inverse
+    transform adds e ||x * w||_2 <= e sqrt(K) ||x||_2 ||w||_2, where K is the length of the shorter operand.
+    Planes are transformed one by one and their results summed, which adds gamma of their number.
+
+    Args:
+        kind: the kind of call.
+        first: the call's first array.
+        second: its second array.
+        geometry: its geometry.
+        dtype: the data's type.
+
+    Returns:
+        The bound, in a shape that broadcasts to the result.
     """
     form = float_format(accumulator(dtype))
     u, gamma4 = form.unit_roundoff, gamma(4, form.unit_roundoff)
@@ -88,14 +116,24 @@ def fft(
 def winograd2(
     kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
-    """Bound the error of Winograd's F(2x2, 3x3), cell by cell.
+    """Bound the error of Winograd's F(2x2, 3x3) for each cell.
 
-    An output tile is A' [sum over c of (G g G') * (B' d B)] A. Each of its numbers comes out of two
-    additions for B', four for G, C products and sums, four additions for A', so its error is at most
-    gamma_{C+12} times the same expression with every number and every matrix entry replaced by its
-    absolute value (Higham, section 3.1; B. Barabasz et al., Error Analysis and Improving the Accuracy of
-    Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020, does it normwise). For the input
-    gradient the same holds of the convolution of dy with the flipped, transposed filter.
+    An output tile is A' [sum over c of (G g G') * (B' d B)] A. Each of its numbers results from two
+    additions for B', four for G, C products and sums, and four additions for A'. Its error is therefore at
+    most gamma_{C+12} times the same expression with every number and every matrix entry replaced by its
+    absolute value (Higham, section 3.1; for a normwise analysis see B. Barabasz et al., Error Analysis and
+    Improving the Accuracy of Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020). The input
+    gradient is the convolution of dy with the flipped, transposed filter, so the same bound holds for it.
+
+    Args:
+        kind: the kind of call, FORWARD or INPUT_GRADIENT.
+        first: the call's first array.
+        second: its second array.
+        geometry: its geometry.
+        dtype: the data's type.
+
+    Returns:
+        The bound of each cell.
     """
     return _winograd(kind, first, second, geometry, dtype, 2, 12)
 
@@ -103,11 +141,12 @@ def winograd2(
 def winograd4(
     kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
-    """Bound the error of Winograd's F(4x4, 3x3), cell by cell: as `winograd2`, with larger transforms.
+    """Bound the error of Winograd's F(4x4, 3x3) for each cell, as `winograd2` does for the smaller tile.
 
-    A row of B' has at most four entries (a product with 5, three additions), one of G three that are
-    rounded themselves (entry, product, two additions), one of A' five (four additions); each is applied
-    twice. With the C products and sums that is gamma_{C+25} and less than gamma_{C+32}.
+    A row of B' has at most four entries (a product with 5, three additions); a row of G has three, which are
+    rounded themselves (entry, product, two additions); a row of A' has five (four additions). Each is applied
+    twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
+    and result are those of `winograd2`.
     """
     return _winograd(kind, first, second, geometry, dtype, 4, 32)
 
@@ -121,6 +160,7 @@ def _winograd(
     tile: int,
     roundings: int,
 ) -> np.ndarray:
+    """Evaluate the transforms on absolute values, and bound the error by gamma_{C + roundings} times that."""
     form = float_format(accumulator(dtype))
     rows, cols = geometry.rows, geometry.cols
     data, w = (np.where(np.isfinite(array), np.abs(array), 0).astype(np.float64) for array in (first, second))
@@ -129,10 +169,8 @@ def _winograd(
         w = w[::-1, ::-1].swapaxes(2, 3)
         pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
     scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
-    data, w = (
-        data * scales[0],
-        w * scales[1],
-    )  # squares of large numbers would overflow: zeros times that are NaN
+    # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
+    data, w = data * scales[0], w * scales[1]
     tiles = [-(-size // tile) for size in sizes]
     padded = np.zeros((len(data), tile * tiles[0] + 2, tile * tiles[1] + 2, data.shape[3]))
     inside, source = [], []
@@ -155,12 +193,12 @@ def _winograd(
 
 
 def _table(*rows: str) -> np.ndarray:
-    """Return a matrix written in rows, its entries as "5" or "1/6"."""
+    """Return a matrix given by its rows, with entries such as "5" or "1/6"."""
     parts = [[entry.partition("/") for entry in row.split()] for row in rows]
     return np.array([[float(top) / float(bottom or 1) for top, _, bottom in row] for row in parts])
 
 
-# the absolute values of the entries of B', G and A', by the size of the tile
+# the absolute values of the entries of B', G and A', by the size of the output tile
 _WINOGRAD = {
     2: (
         _table("1 0 1 0", "0 1 1 0", "0 1 1 0", "0 1 0 1"),
@@ -176,17 +214,25 @@ _WINOGRAD = {
 
 
 def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
-    """Bound the error of sums on tensor cores, cell by cell, before the last rounding.
+    """Bound the error of sums on tensor cores for each cell, without the last rounding.
 
-    Products of half types are exact in float32. One instruction adds n >= 4 of them to a running sum: all
-    are aligned to the largest and what hangs over is cut off, at worst one unit 2u of the largest for each
-    of the n + 1 numbers, and once more when the sum is normalised: (n + 2) 2u sum |x||w|, which is at most
-    3u a product. Sums are padded with zeros to whole instructions, of at most 16 products:
+    Products of half types are exact in float32. One instruction adds n >= 4 of them to a running sum. It
+    aligns all numbers to the largest and truncates the rest: at worst one unit 2u of the largest for each of
+    the n + 1 numbers, and once more when the sum is normalised. That is (n + 2) 2u sum |x||w|, or at most 3u
+    for each product. Sums are padded with zeros to whole instructions of at most 16 products, which gives
     gamma_{3 (K + 16)}.
 
     (M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer
-    Science 7:e330, 2021, sections 3 and 4: products exact, no rounding but truncation, subnormals kept. They
-    measured V100, T4 and A100; later cards keep more bits.)
+    Science 7:e330, 2021, sections 3 and 4: products are exact, sums are truncated and not rounded, subnormals
+    are kept. They measured V100, T4 and A100; later cards keep more bits.)
+
+    Args:
+        abs_sum: sum |x||w| of each cell.
+        terms: K, the number of terms of a cell.
+        dtype: the data's type.
+
+    Returns:
+        The bound of each cell.
 
     >>> bool(tensor(np.array(1.0), 9, "float16") < 76 * 2.0**-24)
     True
@@ -197,11 +243,19 @@ def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
 
 
 def tf32(abs_sum: np.ndarray, terms: int, largest: float) -> np.ndarray:
-    """Bound the error of float32 sums whose factors are rounded to TF32, cell by cell.
+    """Bound the error of float32 sums whose factors are rounded to TF32, for each cell.
 
-    Each factor keeps 11 bits of its significand, rounded to nearest: (1 + 2^-11)^2 - 1 a product. Below
-    2^-126 it may be lost altogether; ``largest`` is max |x| + max |w|, what it would have been multiplied
-    with. The sums are those of `tensor`.
+    Each factor is rounded to 11 bits of its significand, which costs (1 + 2^-11)^2 - 1 for each product. A
+    factor below 2^-126 may be flushed to zero; ``largest`` bounds what it would have been multiplied by. The
+    sums are those of `tensor`.
+
+    Args:
+        abs_sum: sum |x||w| of each cell.
+        terms: K, the number of terms of a cell.
+        largest: max |x| + max |w|.
+
+    Returns:
+        The bound of each cell.
 
     >>> bool(tf32(np.array(1.0), 9, 1.0) > 2.0**-10)
     True
@@ -212,20 +266,20 @@ def tf32(abs_sum: np.ndarray, terms: int, largest: float) -> np.ndarray:
 
 
 def _span(axis: AxisGeometry) -> int:
-    """At least the length of the padded transform along one axis."""
+    """Return a number that is at least the length of the padded transform along one axis."""
     return max(axis.in_size, axis.full_size) + 2 * axis.effective_filter + abs(axis.pad_before)
 
 
 def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """||x||_2 ||w||_2 over what one transform sees, in a shape that broadcasts to the result."""
+    """Return ||x||_2 ||w||_2 over the operands of one transform, in a shape that broadcasts to the result."""
     g = geometry.groups
 
     def norms(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        # plain squares would overflow or underflow for large and small data
+        # without the scale, squares of large or small numbers would overflow or underflow
         scale = np.abs(array).max(initial=0.0) or 1.0
         return np.asarray(scale * np.sqrt(((array / scale) ** 2).sum(axis=axes)))
 
-    # where a number is not finite the transform is not used, and the bound of direct summation holds
+    # data with NaN or infinity are not transformed, and the bound of direct summation holds
     a, b = (np.where(np.isfinite(array), array, 0).astype(np.float64) for array in (first, second))
     if kind.sums_images:
         x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
@@ -240,11 +294,15 @@ def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """What `judge` found, cell by cell: arrays of the result's shape, and the worst of each.
+    """What `judge` found: arrays of the result's shape, one value for each cell.
 
-    ``passed`` is the verdict, ``error`` the absolute error, ``fraction`` the error as a fraction of its
-    bound, ``ulps`` the error in units in the last place of the larger number; ``may_overflow`` marks cells
-    whose sum of absolute terms exceeds the type, where infinity or NaN is no failure.
+    Attributes:
+        ok: whether the cell is within its bound.
+        error: the absolute error.
+        fraction: the error as a fraction of the bound.
+        ulps: the error in units in the last place (see `judge`).
+        may_overflow: whether the sum of the absolute terms exceeds the type's range, so that infinity and NaN
+            are accepted.
     """
 
     ok: np.ndarray
@@ -264,13 +322,29 @@ def judge(
     want: np.ndarray,
     error_bound: np.ndarray | float = 0.0,
     abs_sum: np.ndarray | float = 0.0,
+    terms: int = 1,
 ) -> Verdict:
     """Compare a result with the reference's, cell by cell.
 
-    ``want`` is the exact result rounded once; ``error_bound`` bounds the error before the last
-    rounding (see `direct`), and the roundings of both sides are added here. Integers must be equal.
-    Where the reference is NaN or infinite, kind and sign must agree. ``abs_sum`` says where an
-    intermediate sum may overflow.
+    Integers must be equal. Where the reference is infinite or NaN, the result must be the same infinity or
+    NaN.
+
+    An error is counted in ulps of the larger of the two numbers. Where the terms cancel, both may be far
+    smaller than any term, and the error, which has the size of the terms' roundings, would be millions of
+    their ulps. So no ulp is taken to be smaller than that of the mean term, ``abs_sum / terms``, which is at
+    most the largest term of the sum.
+
+    Args:
+        got: the result to judge.
+        want: the exact result, rounded once.
+        error_bound: a bound on the error without the last rounding, such as `direct` gives. The roundings of
+            both results are added here.
+        abs_sum: sum |x||w| of each cell: it says where an intermediate sum may overflow, and what counts as
+            near zero.
+        terms: the number of terms of each sum.
+
+    Returns:
+        A `Verdict`.
 
     >>> verdict = judge(np.float32([1, 2]), np.float32([1, 2.5]), 0.1)
     >>> verdict.passed, verdict.ok.tolist()
@@ -285,7 +359,7 @@ def judge(
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         allowed = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
         last = _half_ulp(w, allowed, form)
-        # the reference rounds once; a sum held in a wider type is rounded once more
+        # the reference is rounded once; a sum in a wider type is rounded a second time
         allowed = allowed + (last if sums == form else 2 * last)
         finite = np.isfinite(w)
         error = np.where(finite, np.abs(g - w), 0.0)
@@ -297,14 +371,14 @@ def judge(
         error = np.where(ok & ~np.isfinite(g), 0.0, np.where(ok | finite, error, inf))
         error = np.where(np.isnan(error), inf, error)
         fraction = np.where(error == 0, 0.0, error / allowed)
-        # in ulps of the larger of the two: next to an exact zero every number is far away
         size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
+        size = np.maximum(size, np.asarray(abs_sum) / terms)
         ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
     return Verdict(ok, error, fraction, ulps, may_overflow)
 
 
 def _half_ulp(value: np.ndarray, error: Any, form: FloatFormat) -> np.ndarray:
-    """At most this much is lost where a number within ``error`` of ``value`` is rounded."""
+    """Return the largest error of rounding a number that lies within ``error`` of ``value``."""
     magnitude = np.minimum(np.abs(value) + error, form.largest)
     exponent = np.frexp(magnitude)[1] - form.precision
     exponent = np.where(magnitude == 0, form.smallest_exponent, exponent)

@@ -1,4 +1,4 @@
-"""The sums behind a result, in float64: what a bound is a multiple of, and what a guess is compared with."""
+"""Sums in float64: sum |x||w|, which the error bounds are multiples of, and a call's result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ __all__ = ["abs_sum", "float64_result"]
 
 
 def abs_sum(call: Call) -> np.ndarray:
-    """Return sum |x||w| of every cell, from finite values only, in float64, as a backend has it."""
+    """Return sum |x||w| for every cell of the result, in float64, counting finite values only.
+
+    Args:
+        call: the call.
+
+    Returns:
+        An array in NHWC order, or HWIO for a filter gradient. It is rounded up, so that it is no smaller than
+        the exact sum.
+    """
     sizes = replace(
         call,
         first=_magnitudes(call.first),
@@ -26,7 +34,14 @@ def abs_sum(call: Call) -> np.ndarray:
 
 
 def float64_result(call: Call) -> np.ndarray:
-    """Return the canonical result of a call computed in float64, or in the integers' own type."""
+    """Return the result of a call, computed in float64; integers are computed in their own type.
+
+    Args:
+        call: the call.
+
+    Returns:
+        The result in NHWC order, or HWIO for a filter gradient.
+    """
     first, second, bias = call.first, call.second, call.bias
     if not is_integer(first.dtype):
         first, second = first.astype(np.float64), second.astype(np.float64)
@@ -39,5 +54,6 @@ def float64_result(call: Call) -> np.ndarray:
 
 
 def _magnitudes(array: np.ndarray) -> np.ndarray:
+    """Return absolute values in float64, with 0 for NaN and infinity."""
     values = np.abs(array.astype(np.float64))
     return np.where(np.isfinite(values), values, 0.0)

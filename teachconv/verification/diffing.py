@@ -10,25 +10,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import backends as backend_table
-from .. import dispatch, nn_ops
+from .. import dispatch, nn_ops, tables
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .cases import CASES, Case
 from .mistakes import Diagnosis, diagnose, diagnose_shape
 
-__all__ = ["DiffReport", "DiffRow", "check_backend", "diff"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "check_cases", "diff"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -37,11 +36,13 @@ Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 class DiffRow:
     """One result beside the reference's.
 
-    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place;
-    ``bound_fraction`` is the largest error as a fraction of its bound, 1 or less where ``passed``.
-    ``first_bad`` and ``worst`` are cells (NHWC; a filter gradient's as the filter; of a dialect as its
-    arrays are indexed), None where there is none. ``diagnosis`` is None or the mistake that explains the
-    failure. ``seconds`` is the time of one run, ``note`` what else there is to say.
+    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place (ulps) of
+    the result, or of the mean |x||w| of its sum where the result is smaller than that: after cancellation
+    an error of one ulp of a term would be millions of ulps of the result. ``bound_fraction`` is the
+    largest error as a fraction of its bound, 1 or less where ``passed``. ``first_bad`` and ``worst`` are
+    cells (NHWC; a filter gradient's as the filter; of a dialect as its arrays are indexed), None where
+    there is none. ``diagnosis`` is None or the mistake that explains the failure. ``seconds`` is the time
+    of one run, ``note`` what else there is to say.
     """
 
     name: str
@@ -64,8 +65,8 @@ class DiffRow:
         return None if cell is None or self._explain is None else self._explain(cell)
 
 
-@dataclass(frozen=True, eq=False)
-class DiffReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class DiffReport(tables.Report):
     """Every backend and algorithm beside the reference; ``passed`` where all rows did."""
 
     title: str
@@ -77,47 +78,29 @@ class DiffReport:
         """Whether every row lies within its bound."""
         return all(row.passed for row in self.rows)
 
-    _HEAD = ("backend", "algorithm", "", "max abs", "max ulps", "of bound", "time", "worst cell", "")
-
-    def _cells(self, row: DiffRow) -> tuple[str, ...]:
-        cell = row.first_bad if not row.passed else row.worst
-        remark = "; ".join(filter(None, [str(row.diagnosis) if row.diagnosis else "", row.note]))
-        return (
-            row.name,
-            row.algorithm,
-            "pass" if row.passed else "FAIL",
-            f"{row.max_abs:.2g}",
-            f"{row.max_ulps:.3g}",
-            f"{row.bound_fraction:.2g}",
-            "" if row.seconds is None else _time(row.seconds),
-            "" if cell is None else ",".join(map(str, cell)),
-            remark,
-        )
-
-    def __str__(self) -> str:
-        table = [self._HEAD, *(self._cells(row) for row in self.rows)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._HEAD))]
-        lines = [self.summary]
-        for row in table:
-            cells = [row[i].ljust(widths[i]) if i < 3 else row[i].rjust(widths[i]) for i in range(8)]
-            lines.append("  ".join([*cells, row[8]]).rstrip())
-        return "\n".join(lines)
-
     @property
     def summary(self) -> str:
         """One line: what was compared, and whether it passed."""
         failed = sum(not row.passed for row in self.rows)
         verdict = "all pass" if not failed else f"{failed} of {len(self.rows)} FAIL"
-        base = "" if self.reference_seconds is None else f" (reference: {_time(self.reference_seconds)})"
+        base = (
+            ""
+            if self.reference_seconds is None
+            else f" (reference: {tables.duration(self.reference_seconds)})"
+        )
         return f"{self.title} against the reference{base}: {verdict}"
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in self._HEAD)
-        body = ""
-        for row in self.rows:
-            cells = "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row))
-            body += f"<tr>{cells}</tr>" if row.passed else f"<tr style='font-weight:bold'>{cells}</tr>"
-        return f"<table><caption>{escape(self.summary)}</caption><tr>{head}</tr>{body}</table>"
+    def _headline(self) -> str:
+        return self.summary
+
+    def _table(self) -> tables.Table:
+        columns = (
+            *tables.left("backend", "algorithm", ""),
+            *tables.right("max abs", "max ulps", "of bound", "time", "worst cell"),
+            *tables.left(""),
+        )
+        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        return tables.Table(columns, [_cells(row) for row in self.rows], self.summary, marked=failed)
 
 
 def diff(
@@ -157,32 +140,11 @@ def diff(
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = _Truth(call, want, explain_cell)
+    truth = Truth(call, want, explain_cell)
     rows = [row for name, module in _modules(backends) for row in _backend_rows(name, module, truth)]
     for name, array in dict(against or {}).items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
     return DiffReport(call.title or call.op.name, tuple(rows), seconds)
-
-
-def check_backend(module: ModuleType, dtypes: Iterable[str] = ("float32", "int32")) -> DiffReport:
-    """Run the common case table on any module that keeps the contract of `teachconv.backends`.
-
-    Every case, every algorithm, normal data and small integers, each judged by its bound: a backend of
-    one's own in one file can be tested before it stands in the table. ``dtypes`` that no algorithm of
-    the module lists are left out.
-
-    >>> import teachconv as tc
-    >>> from teachconv.backends import numpy_backend
-    >>> tc.check_backend(numpy_backend, ["float32"]).passed
-    True
-    """
-    dispatch.find_backend(module)  # raises, and says what is missing
-    rows = []
-    known = backend_table.dtypes_of(module.ALGORITHMS)
-    for dtype in (dtype for dtype in dtypes if dtype in known):
-        for data in ("normal", "integers"):
-            rows += check_cases([module], dtype, data)
-    return DiffReport(f"case table on {module.__name__}", tuple(rows))
 
 
 def check_cases(
@@ -201,10 +163,18 @@ def check_cases(
     return rows
 
 
-class _Truth:
-    """The reference's result of one call, and what it takes to judge another result by it."""
+class Truth:
+    """The reference's result of one call, and what it takes to judge another result by it.
 
-    def __init__(self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation]) -> None:
+    Args:
+        call: the call.
+        want: the reference's result, as a backend returns it.
+        explain_cell: explains one cell of the result, or None where nobody asks.
+    """
+
+    def __init__(
+        self, call: Call, want: np.ndarray, explain_cell: Callable[[Cell], Explanation] | None = None
+    ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
         self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
 
@@ -244,7 +214,7 @@ class _Truth:
             wrong = diagnose_shape(self.call, got, self.want, self.bound(error))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         got = self.call.from_caller(got)
-        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum)
+        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum, self.call.terms)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst = self._name(_first(verdict.fraction == verdict.fraction.max()))
@@ -269,7 +239,7 @@ class _Truth:
         )
 
 
-def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
+def _backend_rows(name: str, module: Any, truth: Truth) -> Iterable[DiffRow]:
     call, dtype = truth.call, truth.call.first.dtype.name
     fitting = [a for a in module.ALGORITHMS if a.fits(call.kind, dtype, call.geometry)]
     if not fitting:
@@ -284,6 +254,12 @@ def _backend_rows(name: str, module: Any, truth: _Truth) -> Iterable[DiffRow]:
                 dispatch.run_canonical(call, module, algorithm.name)
                 seconds = time.perf_counter() - start
             result = np.asarray(result)
+        except ContractError as error:  # of a result of another size the diagnosis says more
+            result = np.asarray(error.result)
+            if result.shape == call.backend_shape:
+                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=str(error))
+                continue
+            seconds = None
         except Exception as error:  # a backend under test may do anything; a diff reports it
             note = f"raised {type(error).__name__}: {error}"
             yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
@@ -323,5 +299,15 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:,.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+def _cells(row: DiffRow) -> tuple[str, ...]:
+    """The row of the table of a report."""
+    cell = row.worst if row.passed else row.first_bad
+    return (
+        row.name,
+        row.algorithm,
+        "pass" if row.passed else "FAIL",
+        *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
+        "" if row.seconds is None else tables.duration(row.seconds),
+        "" if cell is None else ",".join(map(str, cell)),
+        "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
+    )

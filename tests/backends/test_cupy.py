@@ -88,7 +88,7 @@ def test_trace_shows_compilation_once_launches_and_time(cupy, xw):
     assert "compile implicit_gemm.cu" not in names(again)
     cupy_backend._module.cache_clear()
     cupy_backend._function.cache_clear()  # as in a new process: the compiled source is found again
-    assert "compiled before" in notes(tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm"))
+    assert "compiled earlier" in notes(tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm"))
     assert "cupy.matmul" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
 
 
@@ -97,9 +97,9 @@ def test_the_choice_and_its_reason(cupy):
         ("float32", None, 32, "winograd2: 3x3 at stride 1"),
         ("float32", "fast", 32, "winograd4: "),
         ("float32", "strict", 32, "implicit_gemm: the general default"),
-        ("float32", "tf32", 32, "tensor_gemm_tf32: TF32 was asked for"),
+        ("float32", "tf32", 32, "tensor_gemm_tf32: TF32 was requested"),
         ("float16", None, 32, "tensor_gemm: tensor cores"),
-        ("int32", None, 2, "direct: the other rungs have no integers"),
+        ("int32", None, 2, "direct: the other algorithms take no integers"),
     ):
         x, w = map(cupy.asarray, arrays((1, 4, 4, channels), (3, 3, channels, channels), dtype=dtype))
         traced = tc.trace(tc.conv2d, x, w, padding="SAME", precision=precision)
@@ -114,7 +114,7 @@ def test_precision_tf32_belongs_to_cupy(xw):
 
 def test_cupy_tf32_in_the_environment_is_refused(cupy, xw, monkeypatch):
     monkeypatch.setenv("CUPY_TF32", "1")
-    with pytest.raises(ValueError, match="CUPY_TF32=1 lets CuPy round"):
+    with pytest.raises(ValueError, match="CUPY_TF32=1 makes CuPy round"):
         tc.conv2d(*xw, backend="cupy", algorithm="im2col")
     tc.conv2d(*xw, backend="cupy", algorithm="implicit_gemm")
 
@@ -124,7 +124,7 @@ def test_what_is_done_again_is_said(cupy, xw):
     x[1, 3, 3, 0] = np.inf
     traced = tc.trace(tc.conv2d, x, w, padding="SAME", backend="cupy", algorithm="winograd2")
     assert traced.algorithm == "winograd2, direct"
-    assert "1 of 2 done again by direct" in notes(traced)
+    assert "1 of 2 recomputed by direct" in notes(traced)
     assert np.array_equal(traced.result, tc.conv2d(x, w, padding="SAME", backend="reference"), equal_nan=True)
 
 
@@ -240,7 +240,7 @@ def test_memory_that_is_not_there(cupy):
     pool.set_limit(size=2_000_000)
     try:
         with pytest.raises(
-            MemoryError, match=r"'im2col' asked for 2\.\d MiB on the GPU, 2\.\d MiB of it scratch; .* free"
+            MemoryError, match=r"'im2col' needs 2\.\d+ MiB on the GPU, 2\.\d+ MiB of it scratch; .* free"
         ):
             tc.conv2d(x, w, padding="SAME", algorithm="im2col")
         got = tc.conv2d(x, w, padding="SAME", algorithm="direct")  # the pool is usable
@@ -296,7 +296,7 @@ def test_bfloat16(cupy):
             "no NVIDIA driver that is new enough",
         ),
         ("cudaErrorNoDevice: no CUDA-capable device is detected", "no NVIDIA GPU"),
-        ("cudaErrorUnknown: something", "CUDA cannot be started: cudaErrorUnknown"),
+        ("cudaErrorUnknown: something", "CUDA cannot be initialised: cudaErrorUnknown"),
         (None, "no NVIDIA GPU"),
     ],
 )

@@ -144,14 +144,6 @@ def test_errors_are_one_line_and_status_2(capsys, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_usage_errors(capsys):
-    for arguments in ([], ["nonsense"], ["explain", "nonsense"], ["explain", "conv2d", "--strides", "x"]):
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == 2
-    assert "expected ints separated by commas" in capsys.readouterr().err
-
-
 def test_demo(tmp_path):
     page = tmp_path / "demo.html"
     command = [sys.executable, "-W", "error", "-m", "teachconv", "demo", "-o", str(page)]

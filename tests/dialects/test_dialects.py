@@ -596,12 +596,12 @@ def test_defaults_of_the_two_jax_functions_differ():
     assert tc.resolve(jax.conv_transpose, (1, 5, 5, 2), (3, 3, 2, 3), (1, 1), "SAME").input_layout == "NHWC"
 
 
-def test_resolve_says_what_no_call_of_tensorflow_says():
+def test_resolve_notes_what_tensorflow_lacks():
     call = tc.resolve(
         jax.conv_general_dilated, (1, 1, 4, 4), (1, 1, 3, 3), (2, 2), ((1, 1), (1, 1)), lhs_dilation=(2, 2)
     )
     assert call.stuffing == (2, 2)
-    assert any("no call of TensorFlow" in step for step in call.steps)
+    assert any("TensorFlow has no such call" in step for step in call.steps)
     call = tc.resolve(
         jax.conv_general_dilated, (4, 1, 4, 4), (2, 1, 3, 3), (1, 1), "SAME", batch_group_count=2
     )

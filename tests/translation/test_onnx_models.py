@@ -1,13 +1,12 @@
 """The ONNX importer, on models made here: nodes, shapes, constants, and the check against onnxruntime."""
 
 import sys
-from argparse import ArgumentParser
 
 import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.cli import dialect_commands as commands
+from teachconv.cli.main import main
 
 
 @pytest.fixture
@@ -101,15 +100,11 @@ def test_a_wrong_weight_is_found(model_file, monkeypatch):
 
 
 def test_on_the_command_line(model_file, capsys):
-    parser = ArgumentParser()
-    commands.add_commands(parser.add_subparsers(required=True))
-    arguments = parser.parse_args(["onnx", str(model_file), "--input", "1,3,9,10"])
-    assert arguments.run(arguments) == 0
+    assert main(["onnx", str(model_file), "--input", "1,3,9,10"]) == 0
     out = capsys.readouterr().out
     assert "3 convolutions for x [1, 3, 9, 10]" in out
-    arguments = parser.parse_args(["onnx", str(model_file), "--input", "x=big"])
-    with pytest.raises(tc.ArgumentError, match="--input"):
-        arguments.run(arguments)
+    assert main(["onnx", str(model_file), "--input", "x=big"]) == 2
+    assert "--input must be a shape" in capsys.readouterr().err
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch):

@@ -1,5 +1,7 @@
 """diff passes what is right, fails what is wrong, and names the mistake: each one is planted here."""
 
+import importlib
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -210,6 +212,85 @@ def test_a_module_of_ones_own():
         "conv2d",
         "depthwise_conv2d",
     }
+
+
+def ignoring(what):
+    """The numpy backend, which ignores one of the arguments of the contract."""
+
+    def ignores(function):
+        return lambda first, second, geometry, **options: function(
+            first, second, geometry, **{name: value for name, value in options.items() if name != what}
+        )
+
+    return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})
+
+
+@pytest.mark.parametrize("what", ["out", "bias", "activation"])
+def test_a_backend_that_ignores_an_argument_fails(what):
+    report = tc.check_backend(ignoring(what), ["float32", "int32"])
+    assert not report.passed
+    assert {"float32", "int32"} <= {
+        part for row in report.rows if not row.passed for part in row.name.split(", ")
+    }
+
+
+def test_a_backend_that_leaves_part_of_out_unwritten_fails():
+    def forgets(x, w, geometry, *, out=None, **options):
+        result = numpy_backend.conv2d(x, w, geometry, **options)
+        if out is None:
+            return result
+        out[:, 1:] = result[:, 1:]
+        return out
+
+    failed = [row for row in tc.check_backend(broken(conv2d=forgets)).rows if not row.passed]
+    assert {row.name.split(", ")[1] for row in failed} == set(tc.backends.dtypes_of(numpy_backend.ALGORITHMS))
+    assert all(row.name.endswith("out=") for row in failed)
+
+
+def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
+    def reads_memory(x, w, geometry, **options):
+        return numpy_backend.conv2d(np.ndarray(x.shape, x.dtype, np.array(x.base)), w, geometry, **options)
+
+    def writes(x, w, geometry, **options):
+        x *= 1
+        return numpy_backend.conv2d(x, w, geometry, **options)
+
+    for wrong in (reads_memory, writes):
+        failed = [
+            row.name for row in tc.check_backend(broken(conv2d=wrong), ["float32"]).rows if not row.passed
+        ]
+        assert any(name.endswith("strided, read-only") for name in failed)
+
+
+def test_what_a_backend_returns_is_checked_at_every_call():
+    def other_dtype(x, w, geometry, **options):
+        return numpy_backend.conv2d(x, w, geometry, **options).astype("float64")
+
+    out = np.empty(tc.conv2d(X, W).shape, X.dtype)
+    with pytest.raises(tc.ContractError, match="my_backend.conv2d returned .* float64, not .* float32"):
+        tc.conv2d(X, W, backend=broken(conv2d=other_dtype))
+    with pytest.raises(tc.ContractError, match="ignored out="):
+        tc.conv2d(X, W, backend=ignoring("out"), out=out)
+    row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=other_dtype)]).rows[0]
+    assert not row.passed
+    assert "float64" in row.note
+
+
+def test_a_reloaded_backend_is_looked_at_again(tmp_path, monkeypatch):
+    source = "from teachconv.backends.numpy_backend import *\nfrom teachconv.backends.numpy_backend import ALGORITHMS"
+    path = tmp_path / "own_backend.py"
+    path.write_text(
+        source + "\nfrom teachconv.backends import Algorithm\nALGORITHMS = (Algorithm('old', 'one'),)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    own = importlib.import_module("own_backend")
+    assert tc.trace(tc.conv2d, X, W, backend=own, algorithm="old").backend == "own_backend"
+    path.write_text(path.read_text().replace("'old'", "'new'"))
+    importlib.reload(own)
+    with pytest.raises(ValueError, match="must be one of auto, new"):
+        tc.conv2d(X, W, backend=own, algorithm="old")
+    assert tc.conv2d(X, W, backend=own, algorithm="new").shape
 
 
 def test_a_module_that_raises_or_returns_nonsense_is_a_failed_row():

@@ -1,6 +1,6 @@
-"""The GPU's kernels and how they are launched: CUDA sources, and the Python that lays out launches.
+"""The GPU's kernels and how they are launched: CUDA sources, and the Python code that plans the launches.
 
-`launches` knows what a launch is and runs a list of them on a machine; `ladder` has the algorithms and
-turns a geometry into such a list; `sources` puts a source together for a compiler. None of the three
-imports CuPy: the tests run the same launches on the host.
+`launches` defines a launch and runs a list of them on a machine; `ladder` has the algorithms and turns a
+geometry into such a list; `sources` assembles a source for a compiler. None of the three imports CuPy, so the
+tests can run the same launches on the host.
 """

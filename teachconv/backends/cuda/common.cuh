@@ -1,9 +1,11 @@
-/* common.cuh: what every kernel here shares: number types, the problem as integers, the index law, the last step.
+/* common.cuh: what all kernels share: number types, the problem as integers, the index law, the last step.
 
-   The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is what lies in memory,
-   Sum what sums are held in. They include nothing but CUDA's headers for half types, and those only where
-   the dtype needs them. Every loop over cells steps by the whole grid, and offsets are 64 bits wide: any grid gives
-   the same result, and any size fits. Nothing is added atomically: the same call gives the same bits. */
+   The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is the type in memory, Sum the type
+   in which products are summed. The only includes are CUDA's headers for half types, and only if the dtype needs them.
+   Every loop over cells has a step of the whole grid, and offsets have 64 bits: any grid gives the same result, and any
+   size fits. There are no atomic additions: the same call gives the same bits.
+
+   A tap is one position of the filter. */
 
 #ifndef TEACHCONV_COMMON_CUH
 #define TEACHCONV_COMMON_CUH
@@ -51,10 +53,10 @@ DEVICE Number narrow(Sum sum) { return (Number)sum; }
 #if defined(NUMBER_IS_INTEGER)
 DEVICE bool is_negative(Sum sum) { return narrow(sum) < 0; }
 #else
-DEVICE bool is_negative(Sum sum) { return sum < 0; } /* a NaN is not: relu keeps it */
+DEVICE bool is_negative(Sum sum) { return sum < 0; } /* false for NaN, so relu keeps it */
 #endif
 
-/* The 16 integers of a geometry. Kernels take them one by one, which any launcher can pass. */
+/* The 16 integers of a geometry. Kernels take them as separate arguments, which any launcher can pass. */
 struct Problem {
     int batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
     int filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left;
@@ -64,16 +66,16 @@ struct Problem {
     DEVICE int taps() const { return filter_rows * filter_cols; }
     DEVICE Long places() const { return (Long)batch * out_rows * out_cols; } /* output cells of one channel */
 
-    /* in_index = out_index * stride - pad_before + tap * dilation: where a tap of an output looks */
+    /* in_index = out_index * stride - pad_before + tap * dilation: the input that a tap of an output reads */
     DEVICE int in_row(int out_row, int tap) const { return out_row * stride_rows - pad_top + tap * dilation_rows; }
     DEVICE int in_col(int out_col, int tap) const { return out_col * stride_cols - pad_left + tap * dilation_cols; }
 
-    /* the law read backwards: the output that sees this input through this tap, or -1 where none does */
+    /* the inverse of the index law: the output that reads this input through this tap, or -1 if there is none */
     DEVICE int out_row(int row, int tap) const { return backwards(row + pad_top - tap * dilation_rows, stride_rows, out_rows); }
     DEVICE int out_col(int col, int tap) const { return backwards(col + pad_left - tap * dilation_cols, stride_cols, out_cols); }
 
     DEVICE static int backwards(int distance, int stride, int size) {
-        if (distance < 0 || distance % stride) return -1; /* before the first output; between two outputs */
+        if (distance < 0 || distance % stride) return -1; /* before the first output, or between two outputs */
         return distance / stride < size ? distance / stride : -1;
     }
     DEVICE bool has_input(int row, int col) const { return row >= 0 && row < in_rows && col >= 0 && col < in_cols; }
@@ -102,9 +104,9 @@ DEVICE Number finish(Sum sum, const Number *bias, int channel, int relu) {
 DEVICE Long first_cell() { return (Long)blockIdx.x * blockDim.x + threadIdx.x; }
 DEVICE Long cell_step() { return (Long)gridDim.x * blockDim.x; }
 
-/* Images that a fast kernel cannot do (infinity, NaN, out of range) are done once more by direct.cu: redo[image] says which. */
+/* Images that a fast kernel cannot handle (infinity, NaN, out of range) are recomputed by direct.cu: those with redo[image]. */
 DEVICE bool nothing_to_redo(const int *redo, int images) {
-    if (!redo) return false; /* no list: all of them are wanted */
+    if (!redo) return false; /* without a list, all images are computed */
     for (int image = 0; image < images; image++)
         if (redo[image]) return false;
     return true;

@@ -1,18 +1,18 @@
-/* depthwise: groups = in_channels. Every output channel has one input channel: there is no matrix product in it.
+/* depthwise: groups = in_channels. Every output channel has one input channel, so there is no matrix product.
 
      out_cols  ->  [c0 c1 c2 c3][c4 c5 ...      one thread: STRIP neighbouring outputs of one channel
      channels      |  |  |  |                   one block: 256 neighbouring (strip, channel) pairs, channels fastest
                    v  v  v  v
      for each tap_row, tap_col
-       weight = w[tap_row, tap_col, channel]     read once, used STRIP times: the gain over direct
+       weight = w[tap_row, tap_col, channel]     read once, used STRIP times: faster than direct
        for each of the STRIP outputs
          sum[i] += x[in_row, in_col, in_channel] * weight
 
-   Input gradient: the same strips over cells of x, the law read backwards, summed over the channel's multiplier.
-   Filter gradient: a block of 256 = 32 channels x 8 rows of threads takes one tap and a share ("split") of the places;
-   the 8 sums of a channel are added in shared memory, in order, and the splits by add_splits of helpers.cu.
+   Input gradient: the same strips over cells of x, with the inverse index law, summed over the channel multiplier.
+   Filter gradient: a block of 256 = 32 channels x 8 rows of threads takes one tap and a share ("split") of the places.
+   The 8 sums of a channel are added in shared memory, in order, and the splits by add_splits of helpers.cu.
 
-   A tap in the padding is no term here: infinities and NaNs come out as IEEE says, nothing has to be done again. */
+   Taps in the padding are skipped, so infinities and NaNs give the right results and nothing has to be recomputed. */
 
 #include "common.cuh"
 
@@ -105,6 +105,6 @@ extern "C" __global__ void depthwise_filter_gradient(PROBLEM_PARAMETERS, const N
             for (int other = 1; other < ROWS; other++) sum += sums[other][lane];
             partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel] = sum;
         }
-        __syncthreads(); /* before the next job writes over the sums */
+        __syncthreads(); /* before the next job overwrites the sums */
     }
 }

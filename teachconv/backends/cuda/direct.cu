@@ -3,16 +3,16 @@
      thread = one cell of y                       a block: 256 neighbours in memory
                                                   (channels side by side: reads and writes coalesce)
      for each tap_row, tap_col                    in_index = out_index * stride - pad_before + tap * dilation
-       is there an input? if not: no term         (padding is a tap that is not there, not a zero that is multiplied)
+       if the input is in the padding: skip       (padding contributes nothing; it is skipped, not multiplied by zero)
        for each in_channel of the group
          sum += x[in_row, in_col, in_channel] * w[tap_row, tap_col, in_channel, out_channel]
 
-   The input gradient is the same law read backwards, one thread per cell of x: it asks which outputs saw this input.
-   So no two threads ever add to one cell. The filter gradient: one thread per cell of w, over all places.
+   The input gradient inverts the index law, with one thread per cell of x, which finds the outputs that read this input.
+   So no two threads add to the same cell. The filter gradient has one thread per cell of w, which sums over all places.
 
-   Each x is read filter_rows * filter_cols * out_channels times, from caches at best. The rungs above read it less often.
+   Each x is read filter_rows * filter_cols * out_channels times, at best from caches. Faster kernels read it less often.
 
-   Also the last resort: with a list `redo` it does only the images that a faster kernel had to leave. */
+   direct is also the fallback: with a list `redo` it computes only the images that a faster kernel could not handle. */
 
 #include "common.cuh"
 
@@ -73,7 +73,7 @@ extern "C" __global__ void direct_input_gradient(PROBLEM_PARAMETERS, const Numbe
 extern "C" __global__ void direct_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy, const int *redo,
                                                   Number *dw) {
     const Problem p = PROBLEM;
-    if (nothing_to_redo(redo, 1)) return; /* every cell sums over all images: all of it or nothing */
+    if (nothing_to_redo(redo, 1)) return; /* every cell sums over all images, so there is one flag for the whole call */
     const Long cells = (Long)p.taps() * p.in_depth() * p.out_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
         const int out_channel = (int)(cell % p.out_channels);

@@ -1,16 +1,16 @@
-/* helpers: small kernels that stand around the products: is the data fit for them, and adding up partial sums.
+/* helpers: small kernels around the products: they check that the data suit them, and add partial sums.
 
-   look marks what a tensor holds; three marks for each image (a filter counts as one image). Threads that find the same
-   thing write the same 1 to the same place, so that no order matters:
+   look sets three marks for each image of a tensor (a filter counts as one image). Several threads may write the same 1 to
+   the same place, so their order does not matter:
 
-       marks[0]  a number that is not finite, or above `largest`
-       marks[1]  a number that is not zero
-       marks[2]  a number of at least `smallest`
+       marks[0]  there is a number that is not finite, or whose magnitude is above `largest`
+       marks[1]  there is a number other than zero
+       marks[2]  there is a number whose magnitude is at least `smallest`
 
-   decide turns the marks of the data and of the filter into redo[image], which direct.cu reads: an image is done again
-   where mark 0 is set, or where there are numbers and all of them are tiny.
+   decide turns the marks of the data and of the filter into redo[image], which direct.cu reads. An image is recomputed if
+   mark 0 is set, or if it has numbers other than zero and all of them are tiny.
 
-   add_splits: the filter gradient's places are shared out among blocks; their sums are added here, in order. */
+   add_splits adds, in order, the partial sums of the blocks that share the places of a filter gradient. */
 
 #include "common.cuh"
 #include "marks.cuh"
@@ -21,7 +21,7 @@ extern "C" __global__ void look(const Number *data, Long numbers, int images, Su
         mark(widen(data[cell]), largest, smallest, marks + cell / numbers * 3);
 }
 
-/* data_marks or filter_marks may be absent; data_images is 1 where all images share one set of marks. */
+/* data_marks and filter_marks may be null; data_images is 1 if all images share one set of marks. */
 extern "C" __global__ void decide(const int *data_marks, int data_images, const int *filter_marks, int images, int *redo) {
     for (Long image = first_cell(); image < images; image += cell_step()) {
         const int *of_image = data_marks ? data_marks + (data_images > 1 ? image : 0) * 3 : data_marks;

@@ -1,24 +1,24 @@
-/* im2col: patches as a matrix, so that one large matrix product, cuBLAS's, does the multiplying.
+/* im2col: patches as a matrix, so that the convolution becomes one large matrix product, which cuBLAS computes.
 
                       taps x in_depth                                out_depth
-            place 0 [ what output 0 sees  ]                        [           ]
-            place 1 [ what output 1 sees  ]     times     taps x   [  filter   ]     =   y, place by place
+            place 0 [ patch of output 0   ]                        [           ]
+            place 1 [ patch of output 1   ]     times     taps x   [  filter   ]     =   y, place by place
               ...   [ ...                 ]               in_depth [           ]
 
-     to_patches   one thread per element of the left matrix, a block of places at a time so that memory stays bounded
-     cuBLAS       the product, one for each group
+     to_patches   one thread per element of the left matrix, one block of places at a time, to bound the memory
+     cuBLAS       one product for each group
      from_groups  bias, activation, rounding, back to [place, channel]
 
-   Input gradient: dy times the transposed filter gives the patches of dx; they overlap. Adding them back (col2im) is done
-   as a gather: one thread per cell of dx collects the taps that it was seen through. No two threads add to one cell.
-   Filter gradient: the transposed patches times dy, added up block by block.
+   Input gradient: dy times the transposed filter gives the patches of dx, which overlap. They are added back (col2im) as a
+   gather: one thread per cell of dx collects the taps that read it. No two threads add to the same cell.
+   Filter gradient: the transposed patches times dy, summed block by block.
 
-   Gained over direct: every number of x is fetched from memory once per tap and multiplied out_depth times from registers.
-   The price: the patches, filter_rows * filter_cols times as large as x, go through memory. */
+   Faster than direct, because every number of x is loaded from memory once per tap and multiplied out_depth times from
+   registers. The cost is the memory traffic of the patches, which are filter_rows * filter_cols times as large as x. */
 
 #include "common.cuh"
 
-/* patches is [groups, places, taps * in_depth], of the places first_place .. first_place + places - 1. */
+/* patches is [groups, places, taps * in_depth], for the places first_place .. first_place + places - 1. */
 extern "C" __global__ void to_patches(PROBLEM_PARAMETERS, const Number *x, Long first_place, Long places, Sum *patches) {
     const Problem p = PROBLEM;
     const Long depth = (Long)p.taps() * p.in_depth(), cells = p.groups * places * depth;
@@ -36,7 +36,7 @@ extern "C" __global__ void to_patches(PROBLEM_PARAMETERS, const Number *x, Long 
     }
 }
 
-/* [rows, groups * depth] from row first_row on  ->  [groups, rows, depth], widened. */
+/* From [rows, groups * depth], beginning at first_row, to [groups, rows, depth], widened. */
 extern "C" __global__ void to_groups(const Number *source, Long first_row, Long rows, int groups, int depth, Sum *matrices) {
     const Long cells = rows * groups * depth;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -45,7 +45,7 @@ extern "C" __global__ void to_groups(const Number *source, Long first_row, Long 
     }
 }
 
-/* The way back, with the last step of every cell. */
+/* The inverse of to_groups, with the last step of every cell. */
 extern "C" __global__ void from_groups(const Sum *matrices, Long first_row, Long rows, int groups, int depth, const Number *bias,
                                        int relu, Number *result) {
     const Long cells = rows * groups * depth;
@@ -57,8 +57,8 @@ extern "C" __global__ void from_groups(const Sum *matrices, Long first_row, Long
     }
 }
 
-/* columns is [groups, images, out_rows_here, out_cols, taps * in_depth], of the output rows from first_out_row on, which hold
-   every output that sees the input rows first_in_row .. first_in_row + in_rows_here - 1 of these images. */
+/* columns is [groups, images, out_rows_here, out_cols, taps * in_depth], for the output rows from first_out_row on. These
+   include every output that reads the input rows first_in_row .. first_in_row + in_rows_here - 1 of these images. */
 extern "C" __global__ void col2im(PROBLEM_PARAMETERS, const Sum *columns, int first_image, int images, int first_in_row,
                                   int in_rows_here, int first_out_row, int out_rows_here, const Number *bias, int relu,
                                   Number *dx) {

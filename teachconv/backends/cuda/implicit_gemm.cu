@@ -1,36 +1,37 @@
-/* implicit_gemm: the matrix product of im2col without the matrix: patches are fetched from x when they are needed.
+/* implicit_gemm: the matrix product of im2col without the matrix: patches are loaded from x when they are needed.
 
      one block of 256 threads = one tile of the result: 16 RM rows, 16 RN columns
 
         depth ->  8 at a time           columns
-                                    [ B          ]   shared memory, two buffers: one is multiplied
-      rows  [ A          ]          [ result     ]   while the other is being filled
+                                    [ B          ]   shared memory, double-buffered: one buffer is multiplied
+      rows  [ A          ]          [ result     ]   while the other is filled
                                       16 x 16 threads, RM x RN sums each, in registers
 
-     fetch chunk 0 into shared memory
+     load chunk 0 into shared memory
      for each chunk
-       fetch the next chunk into registers                 (memory works ...)
-       for k in chunk: RM numbers of A, RN of B, RM * RN fused multiply-adds     (... while the units multiply)
-       the registers into the other buffer; wait for all threads; exchange buffers
+       load the next chunk into registers                  (the loads overlap ...)
+       for k in chunk: RM numbers of A, RN of B, RM * RN fused multiply-adds     (... with the arithmetic)
+       store the registers to the other buffer; wait for all threads; swap the buffers
 
-   Gained over im2col: the patches never lie in memory. Each number fetched from shared memory is multiplied RM or RN times.
-   Order of each cell's sum: (tap_row, tap_col, channel), or places within a split: independent of the tile. Same bits always.
+   Faster than im2col, because the patches are never in memory. Each number loaded from shared memory is multiplied RM or RN
+   times. Each cell sums in the order (tap_row, tap_col, channel), or by places within a split. This does not depend on the
+   tile, so the bits are always the same.
 
-   A tap in the padding is multiplied as a zero here: where the filter (for the filter gradient: dy) holds an infinity or NaN,
-   direct.cu does the call again; helpers.cu finds out. */
+   Padding is multiplied as zeros here. If the filter (for the filter gradient: dy) holds an infinity or NaN, which
+   helpers.cu detects, direct.cu recomputes the call. */
 
 #include "common.cuh"
 #include "tiles.cuh"
 
 #ifndef RM
-#define RM 4 /* rows and columns of sums that a thread has: 4 or 8 */
+#define RM 4 /* rows and columns of sums in one thread: 4 or 8 */
 #define RN 4
 #endif
 #define TILE_ROWS (16 * RM)
 #define TILE_COLS (16 * RN)
 #define TILE_DEPTH 8
 
-struct __align__(16) Four { Sum value[4]; }; /* 4 neighbours in one access of shared memory */
+struct __align__(16) Four { Sum value[4]; }; /* 4 neighbours in one shared-memory access */
 
 template <class Product> DEVICE void multiply(Product &product) {
     __shared__ __align__(16) Sum a[2][TILE_DEPTH][TILE_ROWS + 4], b[2][TILE_DEPTH][TILE_COLS + 4]; /* + 4: threads write different banks */
@@ -79,7 +80,7 @@ template <class Product> DEVICE void multiply(Product &product) {
         for (int i = 0; i < RM; i++)
 #pragma unroll
             for (int j = 0; j < RN; j++) product.store(64 * (i / 4) + thread_row + i % 4, 64 * (j / 4) + thread_col + j % 4, sums[i][j]);
-        __syncthreads(); /* before the next tile writes over the buffers */
+        __syncthreads(); /* before the next tile overwrites the buffers */
     }
 }
 

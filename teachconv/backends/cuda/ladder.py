@@ -1,8 +1,12 @@
-"""The rungs of the GPU's ladder: what each can do, which one is chosen, and the launches that it is made of.
+"""The GPU's algorithms: what each can do, which one is chosen, and the launches that it consists of.
 
-Plain integers in, a `Schedule` out; the arithmetic is in the .cu files, each of which opens with a drawing.
-Choices look at shapes and dtype alone, never at the card, so that the same call gives the same bits on the
-same library versions. Sizes of tiles, splits and blocks of scratch were reasoned out and not tuned.
+The algorithms form a ladder from simple to fast; each of them is a rung. This module takes plain integers
+and returns a `Schedule`. The arithmetic is in the .cu files, each of which begins with a drawing. A choice
+depends on shapes and dtype, never on the card, so that the same call gives the same bits with the same
+library versions. The sizes of tiles, splits and scratch blocks were derived on paper and not tuned.
+
+A *tap* is one position of the filter. The input gradient sorts the input's cells into *phases*: cells whose
+indices have the same remainder by the stride, and which are therefore read through the same taps.
 """
 
 from __future__ import annotations
@@ -26,13 +30,14 @@ __all__ = ["ALGORITHMS", "choose", "schedule"]
 
 _SUFFIX = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
 _HALVES = ("float16", "bfloat16")
-_BLOCK_BYTES = 128 << 20  # of patches, or of Winograd's transformed tiles, made at once
-_SPLIT_BYTES = 64 << 20  # of a filter gradient's partial sums
+_BLOCK_BYTES = 128 << 20  # the most memory for a block of patches, or of Winograd's transformed tiles
+_SPLIT_BYTES = 64 << 20  # the most memory for a filter gradient's partial sums
 _ENOUGH_TILES = 2 * 132  # two tiles for each multiprocessor of a large card
-_REDO_BLOCKS = 4096  # a redo seldom has anything to do
+_REDO_BLOCKS = 4096  # images rarely have to be recomputed
 
 
 def _winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+    """Return what Winograd needs and a geometry lacks, or ""."""
     sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
     if sizes == ((3, 3), (1, 1), (1, 1), 1):
         return ""
@@ -43,6 +48,7 @@ def _winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
 
 
 def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+    """Return what depthwise needs and a geometry lacks, or ""."""
     if geometry.groups == geometry.in_channels:
         return ""
     return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels"
@@ -51,11 +57,11 @@ def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
 ALGORITHMS = (
     Algorithm("direct", "the definition, one thread per cell of the result"),
     Algorithm(
-        "im2col", "patches as a matrix, a block at a time, and one large product by cuBLAS", dtypes=FLOATS
+        "im2col", "patches as a matrix, one block at a time, and one large product by cuBLAS", dtypes=FLOATS
     ),
     Algorithm(
         "implicit_gemm",
-        "tiles in shared memory, fetched from the input itself: no patches in memory",
+        "tiles in shared memory, loaded directly from the input: no patches in memory",
         dtypes=FLOATS,
     ),
     Algorithm(
@@ -67,14 +73,14 @@ ALGORITHMS = (
     ),
     Algorithm(
         "tensor_gemm_tf32",
-        "float32 on tensor cores, factors rounded to 11 bits: only if asked for",
+        "float32 on tensor cores, factors rounded to 11 bits: only on request",
         dtypes=("float32",),
         precision="tf32",
         error="tf32",
     ),
     Algorithm(
         "winograd2",
-        "F(2x2, 3x3): 16 multiplications where there were 36, for some additions",
+        "F(2x2, 3x3): 16 multiplications instead of 36, and more additions",
         kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="default",
@@ -83,7 +89,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         "winograd4",
-        "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
+        "F(4x4, 3x3): 36 multiplications instead of 144, and a larger error",
         kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="fast",
@@ -100,28 +106,37 @@ ALGORITHMS = (
 
 
 def choose(kind: Kind, g: Conv2DGeometry, dtype: str, precision: str | None) -> tuple[str, str]:
-    """Return the name of the algorithm that fits best, and the reason in words.
+    """Return the algorithm that fits a call best, and why.
+
+    Args:
+        kind: the kind of call.
+        g: its geometry.
+        dtype: the dtype's name.
+        precision: None, "strict", "fast" or "tf32".
+
+    Returns:
+        The algorithm's name, and the reason in words.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> choose(FORWARD, conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
-    ('winograd2', '3x3 at stride 1 with channels enough to pay for its transforms')
+    ('winograd2', '3x3 at stride 1 with enough channels to pay for its transforms')
     """
     if dtype not in FLOATS:
-        return "direct", "the other rungs have no integers"
+        return "direct", "the other algorithms take no integers"
     if not _depthwise_needs(kind, g) and g.in_channels > 1:
         return "depthwise", "every channel is a group of its own"
     width = (g.in_channels if kind.scatters else g.out_channels) // g.groups
     if g.groups > 1 and width < 8:
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
     if dtype == "float32" and precision == "tf32":
-        return "tensor_gemm_tf32", "TF32 was asked for"
+        return "tensor_gemm_tf32", "TF32 was requested"
     if dtype in _HALVES and precision != "strict":
-        return "tensor_gemm", "tensor cores take half types, sums are float32"
+        return "tensor_gemm", "tensor cores take half types and sum in float32"
     small = min(g.in_channels, g.out_channels)
     if precision != "strict" and not kind.sums_images and not _winograd_needs(kind, g) and small >= 32:
         if precision == "fast":
-            return "winograd4", "3x3 at stride 1, and precision='fast' gives leave for the larger tile"
-        return "winograd2", "3x3 at stride 1 with channels enough to pay for its transforms"
+            return "winograd4", "3x3 at stride 1, and precision='fast' allows the larger tile"
+        return "winograd2", "3x3 at stride 1 with enough channels to pay for its transforms"
     return "implicit_gemm", "the general default"
 
 
@@ -135,9 +150,25 @@ def schedule(
     bias: bool,
     relu: bool,
 ) -> Schedule:
-    """Return the launches of one call. Raises ``ValueError`` where a size does not fit into the kernels."""
+    """Return the launches of one call.
+
+    Args:
+        kind: the kind of call.
+        geometry: its geometry.
+        dtype: the dtype's name.
+        algorithm: the requested algorithm, or None to choose one.
+        precision: None, "strict", "fast" or "tf32".
+        bias: whether there is a bias.
+        relu: whether the activation is relu.
+
+    Returns:
+        A `Schedule`.
+
+    Raises:
+        ArgumentError: if a size is too large for the kernels' 32-bit counters.
+    """
     _check_sizes(geometry)
-    chosen, why = (algorithm, "asked for") if algorithm else choose(kind, geometry, dtype, precision)
+    chosen, why = (algorithm, "requested") if algorithm else choose(kind, geometry, dtype, precision)
     job = _Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
     build = {
         "direct": _direct,
@@ -154,6 +185,7 @@ def schedule(
 
 
 def _check_sizes(g: Conv2DGeometry) -> None:
+    """Raise if a size is too large for the kernels' 32-bit counters."""
     for name, axis in (("rows", g.rows), ("cols", g.cols)):
         reach = max(axis.in_size, axis.full_size) + abs(axis.pad_before) + axis.effective_filter
         if reach >= 1 << 30:
@@ -170,7 +202,7 @@ def _check_sizes(g: Conv2DGeometry) -> None:
 
 @dataclass
 class _Job:
-    """A schedule in the making."""
+    """A schedule under construction."""
 
     kind: Kind
     g: Conv2DGeometry
@@ -182,50 +214,56 @@ class _Job:
 
     @property
     def sum_dtype(self) -> str:
+        """The type in which products are summed."""
         return str(accumulator(self.dtype).name)
 
     @property
     def places(self) -> int:
-        """Output cells of one channel, all images together."""
+        """The number of output cells of one channel, all images together."""
         return self.g.batch * self.g.rows.out_size * self.g.cols.out_size
 
     @property
     def depth(self) -> int:
-        """Numbers of one patch: taps times the channels of a group."""
+        """The number of values in a patch: taps times the channels of a group."""
         return prod(self.g.filters_shape[:3])
 
     @property
     def out_depth(self) -> int:
+        """The output channels of a group."""
         return self.g.out_channels // self.g.groups
 
     @property
     def last(self) -> tuple[Argument | int, ...]:
-        """The arguments of the last step of a cell: bias and relu, which a filter gradient has not."""
+        """The arguments of a cell's last step: bias and relu, which a filter gradient does not have."""
         return () if self.kind.sums_images else (self.bias, self.relu)
 
     def kernel(self, file: str, name: str, *defines: str) -> Kernel:
+        """Return a kernel for the dtype of the call."""
         return Kernel(file, name, self.dtype, defines)
 
     def buffer(self, name: str, size: int, dtype: str = "", zero: bool = False) -> str:
+        """Add a scratch buffer and return its name."""
         self.buffers[name] = Buffer(size, dtype or self.sum_dtype, zero)
         return name
 
     def launch(
         self, kernel: Kernel, threads: int, *arguments: Argument | int, most: int | None = None
     ) -> None:
+        """Add a launch."""
         self.steps.append(launch(kernel, threads, *arguments, most=most))
 
     def number(self, value: float) -> np.generic:
-        """A number in the type of sums."""
+        """Return a number in the type of sums."""
         return np.dtype(self.sum_dtype).type(value)
 
 
 # ---------------------------------------------------------------------------------------------
-# direct, and doing again what another rung had to leave
+# direct, and recomputing the images that another algorithm cannot handle
 # ---------------------------------------------------------------------------------------------
 
 
 def _direct(job: _Job, redo: str | None = None) -> None:
+    """Add a launch of direct, for all images or for those that the buffer ``redo`` flags."""
     kernel = job.kernel("direct.cu", f"direct_{_SUFFIX[job.kind]}")
     cells = prod(job.g.shape_of(job.kind.result))
     most = _REDO_BLOCKS if redo else None
@@ -233,10 +271,10 @@ def _direct(job: _Job, redo: str | None = None) -> None:
 
 
 def _redo_where_second_is_not_finite(job: _Job) -> None:
-    """Padding that is multiplied as zeros turns infinities and NaNs of the other factor into NaN.
+    """Recompute a call by direct if padding zeros would be multiplied by infinity or NaN, which gives NaN.
 
-    That factor is the filter, or dy for a filter gradient: the second array of either. An input gradient
-    has an edge on every side, whatever its padding.
+    The other factor of the padding is the second array: the filter, or dy for a filter gradient. An input
+    gradient has an edge on every side, whatever its padding.
     """
     if not job.kind.scatters and not job.g.has_padding:
         return
@@ -250,6 +288,7 @@ def _redo_where_second_is_not_finite(job: _Job) -> None:
 
 
 def _decide_and_redo(job: _Job, data_marks: str | None, other_marks: str) -> None:
+    """Flag the images to recompute by the marks of both arrays, and recompute them by direct."""
     images = 1 if job.kind.sums_images else job.g.batch
     redo = job.buffer("redo", images, "int32")
     decide = job.kernel("helpers.cu", "decide")
@@ -258,11 +297,12 @@ def _decide_and_redo(job: _Job, data_marks: str | None, other_marks: str) -> Non
 
 
 # ---------------------------------------------------------------------------------------------
-# Matrix products: im2col by cuBLAS, tiles by kernels of our own
+# Matrix products: im2col with cuBLAS, tiles with our own kernels
 # ---------------------------------------------------------------------------------------------
 
 
 def _im2col(job: _Job) -> None:
+    """Add the steps of im2col, one block of places at a time."""
     g, size = job.g, np.dtype(job.sum_dtype).itemsize
     if job.kind.scatters:
         _col2im(job)
@@ -299,14 +339,17 @@ def _im2col(job: _Job) -> None:
 
 
 def _split_filter(job: _Job, matrix: str) -> None:
-    """The filter as [groups, taps * in_channels / groups, out_channels / groups]."""
+    """Add the launch that writes the filter as [groups, taps * in_channels / groups, .. / groups]."""
     kernel, depth = job.kernel("im2col.cu", "to_groups"), np.int64(job.depth)
     cells = job.depth * job.g.out_channels
     job.launch(kernel, cells, "second", np.int64(0), depth, job.g.groups, job.out_depth, matrix)
 
 
 def _col2im(job: _Job) -> None:
-    """dy times the transposed filter, gathered back; no padding is multiplied: nothing is done again."""
+    """Add the steps of col2im: dy times the transposed filter, gathered.
+
+    No padding is multiplied, so nothing has to be recomputed.
+    """
     g = job.g
     out_cols, row_numbers = g.cols.out_size, g.cols.out_size * job.depth * g.groups
     fit = max(1, _BLOCK_BYTES // (row_numbers * np.dtype(job.sum_dtype).itemsize))  # output rows of a block
@@ -332,7 +375,7 @@ def _col2im(job: _Job) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _InputBlock:
-    """Some images, whole, or some input rows of one image, and the output rows that saw them."""
+    """Whole images, or input rows of one image, and the output rows that read them."""
 
     first_image: int
     images: int
@@ -343,7 +386,7 @@ class _InputBlock:
 
 
 def _input_blocks(g: Conv2DGeometry, fit: int) -> Iterator[_InputBlock]:
-    """Yield blocks that take at most ``fit`` output rows, or one input row where even that takes more."""
+    """Yield blocks that need at most ``fit`` output rows, or a single input row if even that needs more."""
     in_rows, out_rows = g.rows.in_size, g.rows.out_size
     if out_rows <= fit:
         step = min(g.batch, fit // out_rows)
@@ -351,7 +394,7 @@ def _input_blocks(g: Conv2DGeometry, fit: int) -> Iterator[_InputBlock]:
             yield _InputBlock(image, min(step, g.batch - image), 0, in_rows, 0, out_rows)
         return
     spans, first = [], 0
-    low, high = out_rows, 0  # of the outputs that saw rows first .. row
+    low, high = out_rows, 0  # the outputs that read rows first .. row
     for row, reach in enumerate(scatter(g.rows)):
         new_low, new_high = min((low, *reach.indices)), max((high, *(i + 1 for i in reach.indices)))
         if row > first and new_high - new_low > fit:
@@ -362,12 +405,12 @@ def _input_blocks(g: Conv2DGeometry, fit: int) -> Iterator[_InputBlock]:
     spans.append((first, in_rows - first, low, high))
     for image in range(g.batch):
         for row, rows, low, high in spans:
-            low = min(low, out_rows - 1)  # rows that nobody saw: one output row, of which nothing is taken
+            low = min(low, out_rows - 1)  # for rows that no output reads: one output row, which is not used
             yield _InputBlock(image, 1, row, rows, low, max(1, high - low))
 
 
 def _product_sizes(job: _Job) -> tuple[int, int, int]:
-    """Rows, columns and repetitions (groups, phases) of the product that a kind of call is."""
+    """Return rows, columns and repetitions (groups, phases) of a call's matrix product."""
     g = job.g
     if job.kind.gathers:
         return job.places, job.out_depth, g.groups
@@ -379,7 +422,7 @@ def _product_sizes(job: _Job) -> tuple[int, int, int]:
 
 
 def _tile_sizes(job: _Job, row_sizes: tuple[int, int], col_sizes: tuple[int, int]) -> tuple[int, int, int]:
-    """Return rows and columns of a tile, and the number of tiles: large where there are enough of them."""
+    """Return the largest tile of which there are enough, as rows and columns, and the number of tiles."""
     rows, cols, repeats = _product_sizes(job)
     for tile_rows, tile_cols in (
         (row_sizes[1], col_sizes[1]),
@@ -394,30 +437,34 @@ def _tile_sizes(job: _Job, row_sizes: tuple[int, int], col_sizes: tuple[int, int
 
 
 def _splits(job: _Job, tiles: int, shortest: int) -> int:
-    """Among how many blocks the places of a filter gradient are shared out."""
+    """Return how many blocks share the places of a filter gradient."""
     partial = job.depth * job.g.out_channels * np.dtype(job.sum_dtype).itemsize
     most = min(-(-job.places // shortest), max(1, _SPLIT_BYTES // partial))
     return max(1, min(most, -(-2 * _ENOUGH_TILES // tiles)))
 
 
 def _add_splits(job: _Job, partial: str, splits: int) -> None:
+    """Add the launch that sums the splits of a filter gradient."""
     cells = job.depth * job.g.out_channels
     job.launch(job.kernel("helpers.cu", "add_splits"), cells, partial, splits, np.int64(cells), "result")
 
 
 def _implicit_gemm(job: _Job) -> None:
-    large = 64 if job.dtype == "float64" else 128  # 8 x 8 sums of 64 bits take all registers there are
+    """Add the steps of implicit_gemm."""
+    large = 64 if job.dtype == "float64" else 128  # 8 x 8 sums of 64 bits would take all registers
     rows, cols, tiles = _tile_sizes(job, (64, large), (64, large))
     defines = f"RM={rows // 16}", f"RN={cols // 16}"
     _tiled(job, "implicit_gemm.cu", "implicit", defines, tiles)
 
 
 def _tensor_gemm(job: _Job) -> None:
+    """Add the steps of tensor_gemm."""
     rows, cols, tiles = _tile_sizes(job, (64, 128), (64, 128))
     _tiled(job, "tensor_gemm.cu", "tensor", (f"TILE_ROWS={rows}", f"TILE_COLS={cols}"), tiles)
 
 
 def _tiled(job: _Job, file: str, prefix: str, defines: tuple[str, ...], tiles: int) -> None:
+    """Add the launch of a tiled kernel, and for a filter gradient the sum of its splits."""
     kernel = job.kernel(file, f"{prefix}_{_SUFFIX[job.kind]}", *defines)
     arrays = "first", "second"
     if job.kind.sums_images:
@@ -431,6 +478,7 @@ def _tiled(job: _Job, file: str, prefix: str, defines: tuple[str, ...], tiles: i
 
 
 def _depthwise(job: _Job) -> None:
+    """Add the steps of depthwise."""
     g = job.g
     kernel = job.kernel("depthwise.cu", f"depthwise_{_SUFFIX[job.kind]}")
     if not job.kind.sums_images:
@@ -451,18 +499,22 @@ def _depthwise(job: _Job) -> None:
 
 
 def _winograd(job: _Job, tile: int) -> None:
-    """F(tile x tile, 3 x 3). The input gradient at stride 1 is the same, with the filter flipped."""
+    """Add the steps of F(tile x tile, 3 x 3); an input gradient is the same with the filter flipped."""
     g, elements = job.g, (tile + 2) ** 2
     gather = job.kind.gathers
     depth, width = (g.in_channels, g.out_channels) if gather else (g.out_channels, g.in_channels)
     axes = g.rows, g.cols
     source = [axis.in_size if gather else axis.out_size for axis in axes]
     result = [axis.out_size if gather else axis.in_size for axis in axes]
-    pads = [axis.pad_before if gather else 2 - axis.pad_before for axis in axes]  # 2: the flipped filter's
+    pads = [
+        axis.pad_before if gather else 2 - axis.pad_before for axis in axes
+    ]  # 2 - pad: for the flipped filter
     tiles = [-(-size // tile) for size in result]
     count, cell = g.batch * prod(tiles), elements * np.dtype(job.sum_dtype).itemsize
     block = min(count, max(1, _BLOCK_BYTES // (cell * (depth + width))))
-    exponent = 450 if job.sum_dtype == "float64" else 50  # beyond it a transform could overflow, or lose bits
+    exponent = (
+        450 if job.sum_dtype == "float64" else 50
+    )  # beyond this, a transform could overflow or lose bits
     limits = job.number(2.0**exponent), job.number(2.0**-exponent)
     u = job.buffer("u", elements * depth * width)
     v, m = job.buffer("v", elements * block * depth), job.buffer("m", elements * block * width)

@@ -1,8 +1,8 @@
-"""What is run on a GPU, as data: kernels, launches, matrix products, scratch; and `execute`, which runs it.
+"""What runs on a GPU, as data: kernels, launches, matrix products and scratch; and `execute`, which runs it.
 
-A `Schedule` is made from integers alone (see `ladder`). A `Machine` is what can carry one out: the device by
-CuPy, or the host, where the tests compile the same kernels with a C++ compiler. Everything between a
-geometry and a kernel is therefore the same on both.
+A `Schedule` is made from integers alone (see `ladder`). A `Machine` runs one: either the device by CuPy, or
+the host, for which the tests compile the same kernels with a C++ compiler. Everything between a geometry and
+a kernel is therefore the same on both.
 """
 
 from __future__ import annotations
@@ -32,12 +32,19 @@ __all__ = [
 Argument: TypeAlias = "str | np.generic | None"
 
 BLOCK = 256  # threads of a block, in every launch
-MOST_BLOCKS = 1 << 20  # more gain nothing: every kernel steps on by its whole grid
+MOST_BLOCKS = 1 << 20  # more would gain nothing, because every kernel loops with a step of the whole grid
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel as it is compiled: its source file, its name, the dtype, and other macros."""
+    """One kernel and how it is compiled.
+
+    Attributes:
+        file: its source file.
+        name: its name.
+        dtype: the dtype that it is compiled for.
+        defines: further macros, such as "TILE=2".
+    """
 
     file: str
     name: str
@@ -47,7 +54,14 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch: ``grid`` blocks of ``block`` threads, and the kernel's arguments in order."""
+    """One launch of a kernel.
+
+    Attributes:
+        kernel: the kernel.
+        grid: the number of blocks.
+        block: the number of threads in a block.
+        arguments: the kernel's arguments, in order.
+    """
 
     kernel: Kernel
     grid: int
@@ -57,7 +71,13 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A buffer read as a stack of matrices of ``shape``; ``transposed`` swaps its last two axes."""
+    """A buffer, viewed as a stack of matrices.
+
+    Attributes:
+        name: the buffer's name.
+        shape: [matrices, rows, columns].
+        transposed: whether the last two axes are swapped.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -66,7 +86,14 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Matmul:
-    """out = left times right, a stack of matrix products; added to ``out`` where ``accumulate`` is set."""
+    """A stack of matrix products, out = left times right.
+
+    Attributes:
+        left: the left factors.
+        right: the right factors.
+        out: the products.
+        accumulate: whether the products are added to ``out``.
+    """
 
     left: Matrix
     right: Matrix
@@ -76,7 +103,13 @@ class Matmul:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Scratch memory: a flat array of ``size`` numbers, zeroed first where ``zero`` is set."""
+    """Scratch memory: a flat array.
+
+    Attributes:
+        size: the number of elements.
+        dtype: their dtype.
+        zero: whether it is zeroed before use.
+    """
 
     size: int
     dtype: str
@@ -85,8 +118,16 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Schedule:
-    """What one call does: scratch buffers by name, and steps in order. "first", "second", "bias" and "result"
-    are the call's own arrays. ``redo`` names the buffer that says which images were done again, or is "".
+    """What one call does on the GPU.
+
+    The names "first", "second", "bias" and "result" stand for the call's own arrays.
+
+    Attributes:
+        algorithm: the algorithm.
+        why: why it was chosen.
+        buffers: scratch buffers, by name.
+        steps: the launches and matrix products, in order.
+        redo: the name of the buffer that flags the images to recompute, or "".
     """
 
     algorithm: str
@@ -97,25 +138,34 @@ class Schedule:
 
     @property
     def scratch_bytes(self) -> int:
-        """Size of all buffers together."""
+        """The size of all buffers together."""
         return sum(b.size * np.dtype(b.dtype).itemsize for b in self.buffers.values())
 
 
 class Machine(Protocol):
-    """What can carry out a schedule. Arrays are the machine's own, C-contiguous."""
+    """What can run a schedule. Its arrays are its own, in C order."""
 
     def empty(self, size: int, dtype: str, zero: bool) -> Any:
-        """Return a flat array."""
+        """Return a flat array, zeroed if ``zero`` is set."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
-        """Compile the kernel if that has not been done yet, and launch it."""
+        """Launch a kernel, compiling it first if necessary."""
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
-        """Multiply stacks of matrices into ``out``."""
+        """Multiply stacks of matrices and write the products to ``out``, or add them to it."""
 
 
 def execute(schedule: Schedule, arrays: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
-    """Carry out a schedule on the call's arrays; return the scratch buffers by name."""
+    """Run a schedule.
+
+    Args:
+        schedule: the schedule.
+        arrays: the call's own arrays, by name.
+        machine: what runs it.
+
+    Returns:
+        The scratch buffers, by name.
+    """
     scratch = {name: machine.empty(b.size, b.dtype, b.zero) for name, b in schedule.buffers.items()}
     known = {**arrays, **scratch}
 
@@ -136,14 +186,22 @@ def execute(schedule: Schedule, arrays: Mapping[str, Any], machine: Machine) -> 
 
 
 def launch(kernel: Kernel, threads: int, *arguments: Argument | int, most: int | None = None) -> Launch:
-    """Return a launch of ``threads`` threads; of fewer, where that takes more than ``most`` blocks.
+    """Return a launch.
 
-    Plain ints become 32-bit numbers; a kernel's ``Long`` is given as ``np.int64``.
+    Args:
+        kernel: the kernel.
+        threads: the number of threads, one for each cell.
+        *arguments: the kernel's arguments. Plain ints become 32-bit integers; pass ``np.int64`` for a
+            kernel's ``Long``.
+        most: the largest number of blocks; with fewer threads, each computes several cells.
+
+    Returns:
+        A `Launch`.
     """
     blocks = max(1, min(most or MOST_BLOCKS, -(-threads // BLOCK)))
     return Launch(kernel, blocks, BLOCK, tuple(np.int32(a) if type(a) is int else a for a in arguments))  # type: ignore[misc]
 
 
 def problem(g: Conv2DGeometry) -> tuple[np.int32, ...]:
-    """Return the geometry as the arguments that ``Problem`` in common.cuh is made of."""
+    """Return a geometry as the 16 arguments from which the kernels make a ``Problem`` (common.cuh)."""
     return tuple(map(np.int32, g.integers))

@@ -1,9 +1,9 @@
-/* marks.cuh: what the kernels note about their data; helpers.cu says what the three marks mean. */
+/* marks.cuh: the marks that kernels set for their data; helpers.cu explains the three of them. */
 
 #ifndef TEACHCONV_MARKS_CUH
 #define TEACHCONV_MARKS_CUH
 
-/* Read before writing: nearly every thread finds its mark set already, and reads are cached. */
+/* Read before writing: for almost every thread the mark is set already, and reads are cached. */
 DEVICE void set_mark(int *mark) {
     if (!*mark) *mark = 1;
 }

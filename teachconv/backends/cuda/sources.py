@@ -1,4 +1,4 @@
-"""The CUDA sources as text for a compiler: headers put in where they are included, one dtype at a time."""
+"""The CUDA sources as text for a compiler, with our own headers inlined."""
 
 from __future__ import annotations
 
@@ -26,9 +26,15 @@ _OWN_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 
 @lru_cache(maxsize=32)
 def source_text(file: str) -> str:
-    """Return a source with our own headers put in, so that its text alone says whether it changed.
+    """Return a source with our own headers inlined, so that its text changes when any of them does.
 
-    ``#line`` keeps file and line of what a compiler says. CUDA's own headers stay included by name.
+    ``#line`` directives keep the file and line of compiler messages. CUDA's own headers remain ``#include``s.
+
+    Args:
+        file: the name of a file in this folder.
+
+    Returns:
+        The text.
     """
     text = (FOLDER / file).read_text(encoding="utf-8")
     parts, position = [f'#line 1 "{file}"\n'], 0
@@ -41,7 +47,13 @@ def source_text(file: str) -> str:
 
 
 def kernel_names(file: str) -> list[str]:
-    """Return the kernels of a source, in order.
+    """Return the names of a source's kernels.
+
+    Args:
+        file: the name of a file in this folder.
+
+    Returns:
+        The names, in the file's order.
 
     >>> kernel_names("direct.cu")
     ['direct_forward', 'direct_input_gradient', 'direct_filter_gradient']
@@ -51,7 +63,14 @@ def kernel_names(file: str) -> list[str]:
 
 
 def defines(dtype: str, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the compiler options that choose the dtype, and whatever else a kernel is compiled for.
+    """Return the compiler options that define a kernel's macros.
+
+    Args:
+        dtype: the dtype to compile for.
+        extra: further macros, such as "TILE=2".
+
+    Returns:
+        One ``-D`` option for each.
 
     >>> defines("float32", ("TILE=2",))
     ('-DNUMBER_FLOAT32', '-DTILE=2')
@@ -60,7 +79,7 @@ def defines(dtype: str, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def needs_headers(file: str, dtype: str) -> bool:
-    """Whether CUDA's own headers are needed: for the half types, and for tensor cores."""
+    """Return whether a source needs CUDA's own headers: for the half types, and for tensor cores."""
     return dtype in HALF_TYPES or "#include <mma.h>" in source_text(file)
 
 
@@ -69,10 +88,10 @@ _HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h")
 
 @lru_cache(maxsize=1)
 def header_folders() -> tuple[str, ...]:
-    """Return the folders that together hold CUDA's own headers, or () where they are not found.
+    """Return the folders that together hold CUDA's own headers, or () if they are not found.
 
-    Looked for in order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI (one folder for CUDA 13,
-    two for CUDA 12); the CUDA toolkit that ``nvcc`` belongs to; /usr/local/cuda.
+    The places are searched in this order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI (one
+    folder for CUDA 13, two for CUDA 12); the CUDA toolkit of ``nvcc``; /usr/local/cuda.
     """
     places = [
         [Path(os.environ[name]) / "include"] for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ

@@ -1,21 +1,21 @@
 /* tensor_gemm: implicit_gemm on tensor cores: float16 and bfloat16 with sums in float32; float32 as TF32, on request only.
 
-     one block = one tile of the result, TILE_ROWS x TILE_COLS; its 8 warps stand in 4 rows of 2
+     one block = one tile of the result, TILE_ROWS x TILE_COLS; its 8 warps are arranged in 4 rows of 2
 
           columns                a warp's part: a quarter of the rows, half of the columns, as fragments of 16 x 16
         [ w0 | w1 ]
-   rows [ w2 | w3 ]              a fragment is spread over the 32 threads of a warp; nobody says how, and nobody has to know:
-        [ w4 | w5 ]              load_matrix_sync, mma_sync and store_matrix_sync are done by the whole warp together
+   rows [ w2 | w3 ]              a fragment is distributed over the 32 threads of a warp in an unspecified layout; the whole
+        [ w4 | w5 ]              warp together executes load_matrix_sync, mma_sync and store_matrix_sync
         [ w6 | w7 ]
 
-     fetch a chunk of A and B into shared memory, two buffers in turn, as in implicit_gemm
+     load a chunk of A and B into shared memory, double-buffered as in implicit_gemm
      for each step of 16 (TF32: 8) down the chunk
        for each fragment of the warp's part:  sums += A fragment * B fragment        (one instruction, 4096 or 2048 multiply-adds)
-     each fragment to a corner of shared memory, from there to the result: bias, activation, rounding
+     store each fragment to a corner of shared memory, and from there to the result: bias, activation, rounding
 
-   Gained over implicit_gemm: the units. float16 and bfloat16 products are exact in float32; the additions inside one
-   instruction truncate, which is why this rung has an error bound of its own (bounds.tensor). TF32 rounds both factors to
-   11 bits first. Padding is multiplied as zeros, as in implicit_gemm. */
+   Faster than implicit_gemm, because tensor cores multiply. float16 and bfloat16 products are exact in float32; the
+   additions inside one instruction truncate, so this kernel has an error bound of its own (bounds.tensor). TF32 rounds both
+   factors to 11 bits first. Padding is multiplied as zeros, as in implicit_gemm. */
 
 #include <mma.h>
 #include "common.cuh"
@@ -41,7 +41,7 @@ DEVICE Number to_factor(Number number) { return number; }
 
 #define WARP_ROWS (TILE_ROWS / 4 / 16) /* fragments of one warp */
 #define WARP_COLS (TILE_COLS / 2 / 16)
-#define PITCH_A (TILE_ROWS + 8) /* rows stay aligned to 32 bytes, as fragments want it, and begin in different banks */
+#define PITCH_A (TILE_ROWS + 8) /* rows stay aligned to 32 bytes, as fragments require, and begin in different banks */
 #define PITCH_B (TILE_COLS + 8)
 
 template <class Product> DEVICE void multiply(Product &product) {
@@ -102,9 +102,9 @@ template <class Product> DEVICE void multiply(Product &product) {
                 __syncwarp();
                 for (int cell = lane; cell < 256; cell += 32)
                     product.store(warp_row + 16 * i + cell / 16, warp_col + 16 * j + cell % 16, corner[warp][cell / 16][cell % 16]);
-                __syncwarp(); /* before the next fragment writes over the corner */
+                __syncwarp(); /* before the next fragment overwrites the corner */
             }
-        __syncthreads(); /* before the next tile writes over the buffers */
+        __syncthreads(); /* before the next tile overwrites the buffers */
     }
 }
 

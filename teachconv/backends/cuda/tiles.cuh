@@ -5,22 +5,23 @@
      [    A     ]    [  result  ]       columns       out_channel      in_channel          out_channel
      rows                               depth         (tap, in_channel) (tap, out_channel) places
 
-   A Product knows one tile of the result, TM x TN, and walks down the depth in chunks of TK. It answers: what is A's or B's
-   number number `item` of this thread in this chunk (load_a, load_b), where in the tile it belongs (a_k, a_row, b_k, b_col),
-   and where a finished cell goes (store). Who multiplies, ordinary units or tensor cores, is another file's matter.
+   A Product describes one tile of the result, TM x TN, and steps along the depth in chunks of TK. It returns the item-th
+   number of A or B for this thread in this chunk (load_a, load_b) and its position in the tile (a_k, a_row, b_k, b_col), and
+   it writes a finished cell (store). Other files multiply, with ordinary units or with tensor cores.
 
-   256 threads fetch a chunk. They are laid out along the axis that lies side by side in memory, so that they read neighbours:
+   256 threads load a chunk. They are arranged along the axis that is contiguous in memory, so that they read neighbours:
 
      along the depth   k = thread % TK, row = thread / TK + ...       x in the forward product, dy and w in the input gradient
      along the rows    row = thread % 32 + ..., k = thread / 32 + ... w in the forward product, both in the filter gradient
 
-   Positions are walked, not divided out: stepping TK further along (tap, channel) or (image, row, col) is a few additions. */
+   Positions are advanced by additions, not computed by divisions: a step of TK along (tap, channel) or (image, row, col) takes
+   only a few. */
 
 #ifndef TEACHCONV_TILES_CUH
 #define TEACHCONV_TILES_CUH
 
 #define THREADS 256
-#define NOWHERE (-(1 << 30)) /* a row of x or dy that is outside whatever the tap */
+#define NOWHERE (-(1 << 30)) /* a row of x or dy that is outside for every tap */
 
 struct Alongside { /* threads along the depth */
     template <int TK> DEVICE static int k(int) { return threadIdx.x % TK; }
@@ -42,7 +43,7 @@ template <int TM, int TN, int TK> struct Forward {
     Number *y;
     int group, first_col;
     Long first_row, depth;
-    const Number *pixel[A_ITEMS]; /* image and group of the place; its corner of x, before the tap is added: */
+    const Number *pixel[A_ITEMS]; /* image and group of the place; below, its input row and column for tap 0 */
     int row[A_ITEMS], col[A_ITEMS];
     int channel, tap_row, tap_col; /* this thread's k */
     Long b_first;                  /* this chunk's first k */
@@ -103,17 +104,17 @@ template <int TM, int TN, int TK> struct Forward {
     }
 };
 
-/* dx[cell, in_channel] = sum over (tap, out_channel) of dy[the output that saw the cell through the tap] * w[tap, in, out].
+/* dx[cell, in_channel] = sum over (tap, out_channel) of dy[the output that reads the cell by the tap] * w[tap, in, out].
 
-   Cells are sorted into stride_rows * stride_cols phases: those of one phase are seen through the same taps. A tile keeps to
-   one phase and skips the other taps, so that no zeros are inserted anywhere. */
+   Cells are sorted into stride_rows * stride_cols phases; the cells of one phase are read through the same taps. A tile
+   belongs to one phase and skips the other taps, so that no zeros are inserted. */
 template <int TM, int TN, int TK> struct InputGradient {
     static constexpr int A_ITEMS = TM * TK / THREADS, B_ITEMS = TN * TK / THREADS;
     const Problem p;
     const Number *dy, *w, *bias;
     const int relu;
     Number *dx;
-    int group, first_col, phase_row, phase_col, phase_rows, phase_cols; /* the last two: cells of the phase in an image */
+    int group, first_col, phase_row, phase_col, phase_rows, phase_cols; /* the last two: the number of the phase's cells in an image */
     Long first_row, depth;
     const Number *upstream[A_ITEMS];
     int row[A_ITEMS], col[A_ITEMS];
@@ -122,7 +123,7 @@ template <int TM, int TN, int TK> struct InputGradient {
     DEVICE InputGradient(const Problem &p, const Number *dy, const Number *w, const Number *bias, int relu, Number *dx)
         : p(p), dy(dy), w(w), bias(bias), relu(relu), dx(dx) {}
     DEVICE Long col_tiles() const { return divide_up(p.in_depth(), TN); }
-    DEVICE Long row_tiles() const { /* of the largest phase */
+    DEVICE Long row_tiles() const { /* for the largest phase */
         return divide_up(p.batch * divide_up(p.in_rows, p.stride_rows) * divide_up(p.in_cols, p.stride_cols), TM);
     }
     DEVICE Long tiles() const { return row_tiles() * p.stride_rows * p.stride_cols * p.groups * col_tiles(); }
@@ -163,7 +164,7 @@ template <int TM, int TN, int TK> struct InputGradient {
         next_tap();
         walk(a_k(0));
     }
-    /* The next tap of this phase; row_shift and col_shift are where it looks, counted in outputs: both divide without rest. */
+    /* The next tap of this phase; row_shift and col_shift are its offsets in outputs. Both divisions are exact. */
     DEVICE void next_tap() {
         if (depth == 0) {
             tap_row = p.filter_rows;
@@ -208,10 +209,10 @@ template <int TM, int TN, int TK> struct InputGradient {
 
 /* dw[(tap, in_channel), out_channel] = sum over places of x[place + tap, in_channel] * dy[place, out_channel].
 
-   The result is small and the sum long: its places are shared out among `splits` tiles, added up by add_splits afterwards. */
+   The result is small and the sum is long: `splits` tiles share the places, and add_splits adds their sums afterwards. */
 template <int TM, int TN, int TK> struct FilterGradient {
     static constexpr int A_ITEMS = TM * TK / THREADS, B_ITEMS = TN * TK / THREADS;
-    static constexpr int KS = TK / (THREADS / 32), ROWS = TM / 32; /* how many different k, and rows, a thread has */
+    static constexpr int KS = TK / (THREADS / 32), ROWS = TM / 32; /* the number of different k, and of rows, of a thread */
     const Problem p;
     const Number *x, *dy;
     const int splits;
@@ -219,7 +220,7 @@ template <int TM, int TN, int TK> struct FilterGradient {
     int group, first_col, split;
     Long first_row, rows, first_place, stop, depth;
     int row_shift[ROWS], col_shift[ROWS], channel[ROWS]; /* the tap, and the channel of x or -1 */
-    Long image_at[KS];                                   /* where the place's image begins */
+    Long image_at[KS];                                   /* the start of the place's image */
     int out_row[KS], out_col[KS];
 
     DEVICE FilterGradient(const Problem &p, const Number *x, const Number *dy, int splits, Sum *partial)

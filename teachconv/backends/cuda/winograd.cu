@@ -1,4 +1,4 @@
-/* winograd: F(2x2, 3x3) and F(4x4, 3x3), chosen by -DTILE=2 or 4. Fewer multiplications, for some additions.
+/* winograd: F(2x2, 3x3) and F(4x4, 3x3), selected by -DTILE=2 or 4. Fewer multiplications, and more additions.
 
      SIZE = TILE + 2:  SIZE x SIZE inputs d,  3x3 filter g,  TILE x TILE outputs:    y = A' [ (G g G') * (B' d B) ] A
 
@@ -9,12 +9,12 @@
 
      multiplications per output and channel pair:   direct 9,   TILE 2: 16/4 = 4,   TILE 4: 36/16 = 2.25
 
-   Tiles overlap by two rows and columns in the input and not at all in the output. Channels are the fastest axis
-   everywhere, so that neighbouring threads read and write neighbouring numbers. A block of tiles at a time, so that V and
-   M stay bounded. At stride 1 the input gradient is this same convolution, of dy with the filter flipped and transposed.
+   Tiles overlap by two rows and columns in the input, and not in the output. Channels are the fastest axis everywhere, so
+   that neighbouring threads read and write neighbouring numbers. Tiles are computed in blocks, to bound the size of V and
+   M. At stride 1 the input gradient is this same convolution, of dy with the flipped and transposed filter.
 
-   The transforms mix neighbours: an infinity or NaN would smear, and numbers too large or too small would overflow or
-   lose bits. Both are marked while they are read (marks.cuh) and such images are done again by direct.cu.
+   The transforms mix neighbouring cells: an infinity or NaN would spread, and numbers that are too large or too small would
+   overflow or lose bits. Both are marked when they are read (marks.cuh), and direct.cu recomputes these images.
 
    A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016, sections 4.1 and 4.3. */
 
@@ -23,7 +23,7 @@
 
 #define SIZE (TILE + 2)
 
-/* B', G and A' applied to one line of numbers that lie `step` apart. */
+/* B', G and A' applied to one line of numbers with a distance of `step`. */
 #if TILE == 2
 DEVICE void input_line(Sum *d, int step) {
     const Sum d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
@@ -73,8 +73,8 @@ DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
 #error "define TILE as 2 or 4"
 #endif
 
-/* w is [3, 3, in_channels, out_channels]; with `flip` the filter of the input gradient is taken: turned by half a turn,
-   its channels exchanged. u is [SIZE * SIZE, depth, width]: in- and out_channels, or the other way round. */
+/* w is [3, 3, in_channels, out_channels]; with `flip` it becomes the filter of the input gradient, with rows and columns
+   flipped and channels exchanged. u is [SIZE * SIZE, depth, width]: in- and out_channels, or with `flip` the reverse. */
 extern "C" __global__ void transform_filter(const Number *w, int in_channels, int out_channels, int flip, Sum largest,
                                             Sum smallest, Sum *u, int *marks) {
     const Long pairs = (Long)in_channels * out_channels;
@@ -92,8 +92,8 @@ extern "C" __global__ void transform_filter(const Number *w, int in_channels, in
     }
 }
 
-/* source is [batch, rows, cols, channels]: x, or dy. v is [SIZE * SIZE, tiles, channels], of the tiles from first_tile on;
-   tiles are numbered through all images, rows and columns of tiles. */
+/* source is [batch, rows, cols, channels]: x, or dy. v is [SIZE * SIZE, tiles, channels], for the tiles from first_tile on;
+   tiles are numbered by image, row and column. */
 extern "C" __global__ void transform_input(const Number *source, int rows, int cols, int channels, int pad_top, int pad_left,
                                            int tile_rows, int tile_cols, Long first_tile, Long tiles, Sum largest,
                                            Sum smallest, Sum *v, int *marks) {

@@ -1,4 +1,4 @@
-"""The main job: a photograph through an edge filter at stride 2, and back up by the transpose.
+"""``python -m teachconv demo``: a photograph through an edge filter at stride 2, and back by the transpose.
 
 Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends with
 their relative times; writes a page with the pictures.
@@ -6,6 +6,7 @@ their relative times; writes a page with the pictures.
 
 from __future__ import annotations
 
+import argparse
 import base64
 from html import escape
 from pathlib import Path
@@ -18,15 +19,25 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import trace
 from ..nn_ops import conv2d, conv2d_transpose
+from ..tables import Table, bar, left, number, right
 from ..verification.diffing import DiffReport, diff
+from .output import show
 
-__all__ = ["demo"]
+__all__ = ["add_arguments"]
 
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
 
 
-def demo(output: Path) -> int:
-    """Run the demo, print what it does, write the page to ``output``; return 0 if every backend passed."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add where the page goes."""
+    parser.add_argument(
+        "-o", "--output", default="teachconv-demo.html", help="the page to write (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the demo, print what it does, write its page; the exit status says whether every backend passed."""
     image = photo()
     gray = image.astype(np.float32).mean(axis=2).reshape(1, *image.shape[:2], 1)  # [1, 150, 225, 1]
     sobel = _sobel()
@@ -45,12 +56,12 @@ def demo(output: Path) -> int:
     traced, back_traced = trace(conv2d, *edge_call), trace(conv2d_transpose, *back_call)
     report, back_report = diff(conv2d, *edge_call), diff(conv2d_transpose, *back_call)
 
-    _print("1. The geometry: an edge filter (Sobel) at stride 2, SAME", geometry)
-    _print("2. One output cell, explained tap by tap", explained)
-    _print("3. The trace: where conv2d is executed", traced)
-    _print("4. Back up: conv2d_transpose with a bilinear filter", back_geometry)
-    _print("5. Every backend and algorithm against the reference", report, _times(report))
-    _print("6. The same for the transposed convolution", back_report, _times(back_report))
+    _show("1. The geometry: an edge filter (Sobel) at stride 2, SAME", geometry)
+    _show("2. One output cell, explained tap by tap", explained)
+    _show("3. The trace: where conv2d is executed", traced)
+    _show("4. Back up: conv2d_transpose with a bilinear filter", back_geometry)
+    _show("5. Every backend and algorithm against the reference", report, _speeds(report))
+    _show("6. The same for the transposed convolution", back_report, _speeds(back_report))
 
     pictures = [
         ("the photograph (CC0, Stefan van der Walt)", image),
@@ -64,11 +75,12 @@ def demo(output: Path) -> int:
         ("Where it was executed", traced._repr_html_()),
         ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),
         ("Where that was executed", back_traced._repr_html_()),
-        ("Every backend against the reference: conv2d", report._repr_html_() + _bars(report)),
-        ("... and conv2d_transpose", back_report._repr_html_() + _bars(back_report)),
+        ("Every backend against the reference: conv2d", report._repr_html_() + _speeds(report).html()),
+        ("... and conv2d_transpose", back_report._repr_html_() + _speeds(back_report).html()),
     ]
+    output = Path(arguments.output)
     output.write_text(_page(pictures, sections), encoding="utf-8")
-    print(f"The pictures are in {output.resolve()}")
+    show(f"The pictures are in {output.resolve()}")
     return 0 if report.passed and back_report.passed else 1
 
 
@@ -84,36 +96,22 @@ def _bilinear() -> np.ndarray:
     return np.outer(ramp, ramp).reshape(4, 4, 1, 1)
 
 
-def _print(title: str, *things: object) -> None:
-    print(f"{title}\n{'-' * len(title)}")
-    for thing in things:
-        print(thing)
-    print()
+def _show(title: str, *things: object) -> None:
+    show(f"{title}\n{'-' * len(title)}", *things, "")
 
 
-def _speeds(report: DiffReport) -> list[tuple[str, float]]:
+def _speeds(report: DiffReport) -> Table:
     """How many times as fast as the reference each algorithm ran, this once."""
     base = report.reference_seconds or 0.0
-    return [(f"{row.name} {row.algorithm}", base / row.seconds) for row in report.rows if row.seconds]
-
-
-def _times(report: DiffReport) -> str:
-    speeds = _speeds(report)
-    return "times as fast as the pure-Python reference, in one run: " + ", ".join(
-        f"{name} {speed:,.3g}" for name, speed in sorted(speeds, key=lambda item: -item[1])
-    )
-
-
-def _bars(report: DiffReport) -> str:
-    speeds = _speeds(report)
-    longest = max(np.log10(max(speed, 1.1)) for _, speed in speeds)
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td style='text-align:right'>{speed:,.3g} ×</td><td>"
-        f"<div style='background:#0072B2;height:.8em;width:{18 * np.log10(max(speed, 1.1)) / longest:.1f}em'>"
-        "</div></td></tr>"
-        for name, speed in speeds
-    )
-    return f"<table><caption>times as fast as the reference (bars: logarithm)</caption>{rows}</table>"
+    speeds = [(f"{row.name} {row.algorithm}", base / row.seconds) for row in report.rows if row.seconds]
+    speeds.sort(key=lambda item: -item[1])
+    logarithms = [np.log10(max(speed, 1.1)) for _, speed in speeds]
+    rows = [
+        (name, f"{number(speed)} ×", bar(logarithm / max(logarithms)))
+        for (name, speed), logarithm in zip(speeds, logarithms, strict=True)
+    ]
+    columns = (*left(""), *right(""), *left(""))
+    return Table(columns, rows, "times as fast as the pure-Python reference, in one run (bars: logarithm)")
 
 
 def _bytes(plane: np.ndarray) -> np.ndarray:

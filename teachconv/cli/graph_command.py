@@ -1,50 +1,49 @@
-"""The command line of the graph runtime: ``python -m teachconv graph {find-source,ops,photo,digits}``.
-
-Errors are raised; the program in front of this (cli.py) prints them.
-"""
+"""``python -m teachconv graph``: the graph runtime; where an op is executed, and networks with their log."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from .. import backends
+from ..backends import TABLE
+from .output import show
+from .parsing import Parser, add_commands
 
-__all__ = ["add_commands"]
+__all__ = ["COMMANDS", "add_arguments"]
+
+COMMANDS = {
+    "find-source": "from a public function to the loops, with file and line",
+    "ops": "the op definitions",
+    "photo": "fixed filters on the shipped photograph, with the log",
+    "digits": "a trained LeNet-shaped network on 100 digits, with the log",
+}
 
 
-def add_commands(subparsers: Any) -> None:
-    """Add ``graph`` and its own commands to the parser of the whole program."""
-    about = "the graph runtime: where an op is executed, and networks with their log"
-    graph = subparsers.add_parser("graph", help=about, description=about)
-    commands = graph.add_subparsers(required=True, metavar="COMMAND")
+def add_arguments(parser: Parser) -> None:
+    """Add the commands of this command."""
+    add_commands(parser, COMMANDS, _fill)
 
-    find = commands.add_parser("find-source", help="from a public function to the loops, with file and line")
-    find.add_argument("name", help="conv2d_transpose, conv2d_backprop_input, Conv2DBackpropInput, ...")
-    find.set_defaults(run=_find_source)
 
-    ops = commands.add_parser("ops", help="the op definitions")
-    ops.add_argument("name", nargs="?", help="one op; without it, all")
-    ops.set_defaults(run=_ops)
-
-    photo = commands.add_parser("photo", help="fixed filters on the shipped photograph, with the log")
-    photo.add_argument("--html", metavar="FILE", help="write pictures, log and graph to a page")
-    photo.set_defaults(run=_photo)
-    digits = commands.add_parser("digits", help="a trained LeNet-shaped network on 100 digits, with the log")
-    digits.add_argument("--html", metavar="FILE", help="write the log and the graph to a page")
-    digits.set_defaults(run=_digits)
-    for parser in (photo, digits):
-        parser.add_argument("--backend", default="", help=f"one of {', '.join(backends.TABLE)}")
+def _fill(name: str, parser: Parser) -> None:
+    if name == "find-source":
+        parser.add_argument("name", help="conv2d_transpose, conv2d_backprop_input, Conv2DBackpropInput, ...")
+    elif name == "ops":
+        parser.add_argument("name", nargs="?", help="one op; without it, all")
+    else:
+        parser.add_argument("--html", metavar="FILE", help="write the log and the graph to a page")
+        parser.add_argument("--backend", default="", help=f"one of {', '.join(TABLE)}")
         parser.add_argument("--threads", type=int, default=0, help="how many nodes at once (0: choose)")
         parser.add_argument("--no-optimize", action="store_true", help="run the graph as it was built")
         parser.add_argument("--chrome-trace", metavar="FILE", help="write a file for chrome://tracing")
         parser.add_argument("--tree", action="store_true", help="print the graph before and after, as text")
+    runs = {"find-source": _find_source, "ops": _ops, "photo": _photo, "digits": _digits}
+    parser.set_defaults(run=runs[name])
 
 
 def _find_source(args: argparse.Namespace) -> int:
     from ..graph.find_source import find_source
 
-    print(find_source(args.name))
+    show(find_source(args.name))
     return 0
 
 
@@ -53,7 +52,7 @@ def _ops(args: argparse.Namespace) -> int:
     from ..graph.op_def import REGISTRY, get_op_def
 
     chosen = list(REGISTRY.values()) if args.name is None else [get_op_def(args.name)]
-    print("\n\n".join(str(op_def) for op_def in chosen))
+    show("\n\n".join(map(str, chosen)))
     return 0
 
 
@@ -64,7 +63,7 @@ def _photo(args: argparse.Namespace) -> int:
     _report(args, result.metadata)
     if args.html:
         result.save_html(args.html)
-        print(f"wrote {args.html}")
+        show(f"wrote {args.html}")
     return 0
 
 
@@ -79,10 +78,10 @@ def _digits(args: argparse.Namespace) -> int:
     data = digits()
     right = int((logits.argmax(axis=1) == data["labels"]).sum())
     same = int((logits.argmax(axis=1) == data["logits"].argmax(axis=1)).sum())
-    print(f"{right} of {len(logits)} digits are read rightly; PyTorch's answer is the same for {same}")
+    show(f"{right} of {len(logits)} digits are read rightly; PyTorch's answer is the same for {same}")
     if args.html:
         metadata.save_html(args.html)
-        print(f"wrote {args.html}")
+        show(f"wrote {args.html}")
     return 0
 
 
@@ -100,9 +99,9 @@ def _config(args: argparse.Namespace) -> Any:
 
 
 def _report(args: argparse.Namespace, metadata: Any) -> None:
-    print(metadata)
+    show(metadata)
     if args.tree:
-        print(f"\n{metadata.before}\n\n{metadata.after}")
+        show("", metadata.before, "", metadata.after)
     if args.chrome_trace:
         metadata.save_chrome_trace(args.chrome_trace)
-        print(f"wrote {args.chrome_trace}")
+        show(f"wrote {args.chrome_trace}")

@@ -1,0 +1,31 @@
+"""``python -m teachconv bench``: every algorithm of every backend on one call."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..tuning import autotune
+from .call_arguments import add_backends, add_call, add_json, read_call
+from .output import show, show_json
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the call, and how it is timed."""
+    add_call(parser)
+    add_backends(parser)
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: %(default)s)")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print how fast each algorithm is on one call, as a bar chart."""
+    op, args, kwargs = read_call(arguments)
+    report = autotune(op, *args, backends=arguments.backends, rounds=arguments.rounds, **kwargs)
+    if arguments.json:
+        show_json(report)
+    else:
+        show(report)
+    return 0

@@ -1,0 +1,26 @@
+"""``python -m teachconv dialects``: the map, dialect by option."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..translation import dialect_map
+from .output import show
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the only option."""
+    parser.add_argument("--markdown", action="store_true", help="as Markdown, for the documentation")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the map."""
+    if arguments.markdown:
+        print(dialect_map.markdown())
+        return 0
+    resolved, said = dialect_map.both_tables()
+    show(resolved, "", said)
+    return 0

@@ -1,0 +1,72 @@
+"""``python -m teachconv diff``: every backend against the reference, on one call or on all cases."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from ..tables import Table, left, number, right
+from ..verification.cases import CASES
+from ..verification.diffing import DiffReport, check_cases, diff
+from .call_arguments import add_backends, add_call, add_json, read_call
+from .output import progress, show, show_json
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the call, which may be left out, and what is compared."""
+    add_call(parser, optional=True)
+    add_backends(parser)
+    parser.add_argument("--against", metavar="FILE", help="an .npy file with the output of another framework")
+    add_json(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every row, also those that pass")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a diff; the exit status says whether it passed."""
+    if arguments.op is None:
+        return _all_cases(arguments)
+    op, args, kwargs = read_call(arguments)
+    against = {arguments.against: np.load(arguments.against)} if arguments.against else None
+    report = diff(op, *args, backends=arguments.backends, against=against, **kwargs)
+    if arguments.json:
+        show_json(report)
+    else:
+        show(report)
+        for row in report.rows:
+            if not row.passed and row.explanation is not None:
+                show(f"\nfirst bad cell of {row.name} {row.algorithm}:", row.explanation)
+    return 0 if report.passed else 1
+
+
+def _all_cases(arguments: argparse.Namespace) -> int:
+    """Every case, every backend and algorithm: what failed, and a line for each algorithm."""
+    rows = []
+    kinds = [arguments.data] if arguments.data else ["normal", "integers"]
+    dtypes = [arguments.dtype] if arguments.dtype else ["float32", "int32"]
+    runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in CASES]
+    with progress("cases") as tell:
+        for done, (case, dtype, data) in enumerate(runs):
+            tell(done, len(runs), f"{case.op} {case.name}")
+            rows += check_cases(arguments.backends, dtype, data, [case])
+    report = DiffReport(f"{len(CASES)} cases, {len(rows)} results", tuple(rows))
+    if arguments.json:
+        show_json(report)
+        return 0 if report.passed else 1
+    shown = report.rows if arguments.verbose else tuple(row for row in report.rows if not row.passed)
+    if shown:
+        show(DiffReport(report.title, shown))
+    show(_worst(report), report.summary)
+    return 0 if report.passed else 1
+
+
+def _worst(report: DiffReport) -> Table:
+    """The largest error of each algorithm over all cases."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in report.rows:
+        found.setdefault((row.name.split(":")[0], row.algorithm), []).append(row.bound_fraction)
+    columns = (*left("backend", "algorithm"), *right("results", "largest error, of its bound"))
+    return Table(columns, [(*names, f"{len(of):,}", number(max(of))) for names, of in found.items()])

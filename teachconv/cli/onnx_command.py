@@ -1,0 +1,42 @@
+"""``python -m teachconv onnx``: the convolutions of a model file."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ArgumentError
+from ..translation.onnx_models import input_names, onnx_model
+from .call_arguments import numbers
+from .output import progress, show
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the file, the shapes of its inputs, and the check."""
+    parser.add_argument("file", help="the model")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]SHAPE",
+        help="shape of an input, as x=1,3,64,64; without a name the first input's",
+    )
+    parser.add_argument("--check", action="store_true", help="compare each node with onnxruntime")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table of convolutions; exit status 1 where a check fails."""
+    inputs = {}
+    for text in arguments.input:
+        name, _, shape = text.rpartition("=")
+        try:
+            sizes = numbers(shape)
+        except argparse.ArgumentTypeError:
+            raise ArgumentError(f"--input must be a shape such as x=1,3,64,64; got {text!r}") from None
+        inputs[name or input_names(arguments.file)[0]] = (sizes,) if isinstance(sizes, int) else sizes
+    with progress("nodes") as tell:
+        model = onnx_model(arguments.file, inputs, check=arguments.check, progress=tell)
+    show(model)
+    return 0 if model.passed else 1

@@ -1,0 +1,99 @@
+"""``python -m teachconv translate``: a call in one framework's words as source text for another."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..dialects.calls import FUNCTIONS
+from ..errors import ArgumentError, suggestion
+from ..tables import count
+from ..translation.targets import TARGETS
+from ..translation.translating import translate
+from .output import show
+
+__all__ = ["add_arguments"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the function, its arguments as words, and the target."""
+    parser.epilog = "example: translate torch.conv2d 1,3,16,16 8,3,3,3 stride=2 padding=1 --to tensorflow"
+    parser.add_argument("function", help="the call's function: " + ", ".join(_functions()))
+    parser.add_argument(
+        "operands",
+        nargs="+",
+        metavar="SHAPE|NAME=VALUE",
+        help="shapes of the arrays (1,3,16,16) in the function's order, then its arguments (stride=2)",
+    )
+    parser.add_argument("--to", required=True, choices=TARGETS, help="the framework to write it for")
+    parser.add_argument("--resolve", action="store_true", help="print the derivation first")
+    parser.add_argument("--check", action="store_true", help="run both sides and compare")
+    parser.add_argument("--html", metavar="FILE", help="write both sides, with a picture, to FILE")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the translation; exit status 1 where there is none, or where its check fails."""
+    functions = _functions()
+    if arguments.function not in functions:
+        near = _near(arguments.function, functions)
+        raise ArgumentError(
+            f"function must be one of {', '.join(functions)}; got {arguments.function!r}{near}"
+        )
+    function = functions[arguments.function]
+    words = dict(word.split("=", 1) for word in arguments.operands if "=" in word)
+    shapes = [_literal(word) for word in arguments.operands if "=" not in word]
+    names = [operand.name for operand in FUNCTIONS[function].operands]
+    if len(shapes) > len(names):
+        raise ArgumentError(
+            f"{arguments.function} takes {count(len(names), 'shape')}, {', '.join(names)}; got {len(shapes)}"
+        )
+    given = {name: _shape(shape) for name, shape in zip(names, shapes, strict=False)}
+    given |= {name: _literal(value) for name, value in words.items()}
+    translation = translate(function, **given, to=arguments.to)
+    if arguments.resolve:
+        show(translation.source, "")
+    show(translation)
+    if arguments.html:
+        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>teachconv translate</title>'
+        page = (
+            f"{head}<body style='font-family:system-ui, sans-serif'>{translation._repr_html_()}</body></html>"
+        )
+        Path(arguments.html).write_text(page, encoding="utf-8")
+    if not translation.possible:
+        return 1
+    if arguments.check:
+        report = translation.check()
+        show("", report)
+        return 0 if report.passed else 1
+    return 0
+
+
+def _functions() -> dict[str, Any]:
+    return {entry.name: function for function, entry in FUNCTIONS.items()}
+
+
+def _near(name: str, functions: Iterable[str]) -> str:
+    """The nearest function, also where its framework was left out: "conv2" is near "torch.conv2d"."""
+    last_parts = {function.rpartition(".")[2]: function for function in reversed(list(functions))}
+    near = suggestion(name, functions)
+    if near or "." in name:
+        return near
+    found = difflib.get_close_matches(name, last_parts, 1)
+    return suggestion(last_parts[found[0]], functions) if found else ""
+
+
+def _literal(text: str) -> Any:
+    """A Python literal, or the text itself: SAME need not be quoted."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _shape(value: Any) -> Any:
+    return (value,) if isinstance(value, int) else value

@@ -1,0 +1,183 @@
+"""The command line as a program: help, usage errors, closed pipes, terminals."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.cli.main import COMMANDS, main
+
+CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
+PROGRAM = [sys.executable, "-m", "teachconv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "help_of"),
+    [
+        (["dif"], "got 'dif' (did you mean \"diff\"?)", ""),
+        (["nonsense"], "argument command: must be one of demo, explain", ""),
+        (["--vresion"], 'unknown option --vresion (did you mean "--version"?)', ""),
+        (["explain", "conv2"], '(did you mean "conv2d"?)', " explain"),
+        (["explain"], "the following arguments are required: op", " explain"),
+        (["explain", "conv2d", "--strides", "x"], "expected ints separated by commas", " explain"),
+        (["diff", "--paddin", "SAME"], 'unknown option --paddin (did you mean "--padding"?)', " diff"),
+        (["diff", "conv2d", "--paddin=SAME"], '(did you mean "--padding"?)', " diff"),
+        (["trace", "conv2d", "conv2d"], "unexpected argument 'conv2d'", " trace"),
+        (["translate", "conv2", "1,2,3,4", "--to", "pytorch"], '(did you mean "torch"?)', " translate"),
+        (["graph", "find-sorce"], '(did you mean "find-source"?)', " graph"),
+        (["graph", "photo", "--htm", "x"], '(did you mean "--html"?)', " graph photo"),
+    ],
+)
+def test_a_usage_error_is_two_lines(capsys, arguments, message, help_of):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out) == (2, "")
+    wrong, where = err.splitlines()
+    assert wrong.startswith(f"teachconv{help_of}: ")
+    assert message in wrong
+    assert where == f'See "python -m teachconv{help_of} --help".'
+
+
+def test_a_function_without_its_framework_is_suggested(capsys):
+    assert main(["translate", "conv2", "1,3,8,8", "4,3,3,3", "--to", "torch"]) == 2
+    assert capsys.readouterr().err.endswith('(did you mean "tensorflow.conv2d"?)\n')
+
+
+def test_without_a_command_there_is_help(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert all(f" {name} " in out or f" {name}\n" in out for name in COMMANDS)
+    assert main(["graph"]) == 0
+    assert "find-source" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"usage: python -m teachconv {command}" in capsys.readouterr().out
+
+
+def test_version():
+    assert subprocess.check_output([*PROGRAM, "--version"], text=True) == f"teachconv {tc.__version__}\n"
+
+
+def test_help_imports_next_to_nothing():
+    """What a command needs is imported when it runs; help takes little longer than NumPy."""
+    code = """
+import sys
+from teachconv.cli.main import main
+try:
+    main(["--help"])
+except SystemExit:
+    print(*(name for name in sys.modules if name.startswith("teachconv")))
+    print(*{name.partition(".")[0] for name in sys.modules})
+"""
+    out = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    ours, roots = out[-2].split(), set(out[-1].split())
+    rooms = {name.split(".")[1] for name in ours if "." in name}
+    heavy = {
+        "graph",
+        "explorer",
+        "verification",
+        "inspection",
+        "translation",
+        "dialects",
+        "truth",
+        "_kernels",
+    }
+    assert not heavy & rooms
+    assert not {"scipy", "rich", "matplotlib", "cupy", "ml_dtypes", "threadpoolctl"} & roots
+    assert {name for name in ours if name.startswith("teachconv.cli.")} == {
+        "teachconv.cli.main",
+        "teachconv.cli.parsing",
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are closed in another way there")
+@pytest.mark.parametrize("arguments", [["--help"], ["backends"], ["diff", "conv2d", *CALL, "--json"]])
+def test_a_closed_pipe_ends_quietly(arguments):
+    read, write = os.pipe()
+    os.close(read)  # nobody will read a word
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [*PROGRAM, *arguments], stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=buffered
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (128 + 13, "")
+
+
+# --- on a terminal -----------------------------------------------------------------------------------
+
+
+def on_a_terminal(arguments, **environment):
+    """What the command line writes to a terminal of 200 columns."""
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    ours, theirs = pty.openpty()
+    variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **environment}
+    variables = {name: value for name, value in variables.items() if value is not None}
+    with subprocess.Popen([*PROGRAM, *arguments], stdout=theirs, stderr=theirs, env=variables) as process:
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # Linux says so when the other side is closed
+            while part := os.read(ours, 65536):
+                written += part
+    os.close(ours)
+    return process.returncode, written.decode()
+
+
+REPORTS = [
+    ["backends"],
+    ["diff", "conv2d", *CALL, "--backends", "numpy"],
+    ["trace", "conv2d", *CALL],
+    ["explain", "conv2d", *CALL],
+    ["bench", "conv2d", *CALL, "--backends", "numpy", "--rounds", "1"],
+    ["graph", "find-source", "conv2d"],
+]
+
+
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+def test_rich_prints_on_a_terminal_only(arguments, capsys):
+    pytest.importorskip("rich", reason="rich is not installed")
+    status, shown = on_a_terminal(arguments, NO_COLOR=None)
+    assert status == 0
+    assert "\x1b[1m" in shown or "\x1b[1;" in shown  # the headline or the head is bold
+    assert main(arguments) == 0
+    piped = capsys.readouterr().out
+    assert "\x1b" not in piped
+    words = set(re.sub(r"\x1b\[[\d;]*m", "", shown).split())
+    assert {word for word in piped.split() if word.isalpha()} <= words  # it says the same
+
+
+@pytest.mark.parametrize("no_color", [None, "1"])
+def test_no_color(no_color, tmp_path):
+    pytest.importorskip("rich", reason="rich is not installed")
+    np.save(tmp_path / "port.npy", np.zeros((1, 4, 4, 1), "float32"))
+    failing = ["diff", "conv2d", *CALL, "--backends", "numpy", "--against", str(tmp_path / "port.npy")]
+    status, shown = on_a_terminal(failing, NO_COLOR=no_color)
+    assert status == 1
+    assert "FAIL" in shown
+    assert bool(re.search(r"\x1b\[[\d;]*3\d", shown)) == (no_color is None)
+
+
+def test_json_is_json_on_a_terminal():
+    status, out = on_a_terminal(["backends", "--json"])
+    assert status == 0
+    assert [info["name"] for info in json.loads(out)] == list(tc.backends.TABLE)
+
+
+def test_progress_is_shown_on_a_terminal():
+    pytest.importorskip("rich", reason="rich is not installed")
+    few = ["diff", "--dtype", "int32", "--data", "integers", "--backends", "numpy"]
+    status, out = on_a_terminal(few)
+    assert status == 0
+    assert re.search(r"\d+/\d+", out)
+    assert "all pass" in out
