@@ -34,6 +34,7 @@ from report import CUDNN
 
 import teachconv as tc
 from teachconv.backends import get, why_not
+from teachconv.kinds import kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
@@ -123,7 +124,7 @@ def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) 
     found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
     if every_algorithm and mode.precision is None:
         for entry in get("cupy").ALGORITHMS:
-            if entry.fits(problem.kind, mode.dtype, problem.geometry) and entry.precision != "tf32":
+            if entry.fits(kind_of(problem.kind), mode.dtype, problem.geometry) and entry.precision != "tf32":
                 found[entry.name] = Ours(cupy, mode, entry.name)
     if not cudnn_missing():
         found |= {"cudnn": Cudnn(mode), "cudnn_channels_last": CudnnChannelsLast(mode)}
@@ -196,7 +197,7 @@ def _winograd4_bound(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndar
     """What F(4x4, 3x3) may be off by, on the images that are judged."""
     data = arrays["x" if problem.kind == "conv2d" else "dy"][problem.images]
     geometry = replace(problem, batch=len(data)).geometry
-    return bounds.winograd4(problem.kind, data, arrays["w"], geometry, problem.dtype)
+    return bounds.winograd4(kind_of(problem.kind), data, arrays["w"], geometry, problem.dtype)
 
 
 def aims(measured: Sequence[Measurement]) -> report.Table:
