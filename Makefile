@@ -1,30 +1,30 @@
-# make demo    set up and run the main job          make check   everything CI runs
-# make test    set up and run the tests             make docs    the pages, warnings as errors
-# make test-slow   the tests that take long by nature, which make test leaves out
-# PYTHON chooses the interpreter that .venv is made with; nothing else has to be installed by hand.
-# GPU chooses what the tests install of CUDA, from PyPI: gpu-cuda13 where there is a driver (gpu-cuda12 for an
+# make demo    set up and run the demo              make check   run everything that CI runs
+# make test    set up and run the tests             make docs    build the docs; warnings are errors
+# make test-slow   run the slow tests, which make test leaves out
+# PYTHON is the interpreter that creates .venv; nothing else has to be installed by hand.
+# GPU is the CUDA extra that the tests install from PyPI: gpu-cuda13 if there is a driver (gpu-cuda12 for an
 # older one), else cuda-compiler, which needs no GPU.
 
 PYTHON ?= python3
 GPU ?= $(if $(shell command -v nvidia-smi 2>/dev/null),gpu-cuda13,cuda-compiler)
 VENV := .venv
 BIN := $(VENV)/bin
-# a stamp for each thing that is set up: make demo sets up the environment and the extension, make test more;
-# an edited .pyx rebuilds only the extension. --no-compile: Python compiles what it imports, not all of SciPy
+# Each part of the set-up has a stamp: make demo needs the environment and the extension, make test more;
+# an edited .pyx rebuilds only the extension. --no-compile leaves byte code to the first import.
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
-SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.h)
-# the extension is built in place by the interpreter of .venv, without a second copy of NumPy and SciPy
+SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
+# Build in place with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# what an extra needs; the extension stays as it is, which a plain editable install would compile again
+# Install the packages of an extra; a plain editable install would compile the extension again.
 INSTALL_EXTRA := TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
-# a worker for each core, one thread in each: tests about threads set their own numbers
+# One worker for each core, one thread in each; tests about threads set their own number.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4
 
-# with a compiler at hand an extension that fails to build is an error; without one the install is pure
+# If there is a compiler, a failed build of the extension is an error; without one, install the Python part only.
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize valgrind clean
+.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -33,7 +33,7 @@ $(ENVIRONMENT): pyproject.toml
 	touch $@
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
-	rm -f teachconv/_kernels*.so  # a build that fails must not leave the last one in place
+	rm -f teachconv/_kernels*.so  # a failed build must not leave the previous extension in place
 	$(INSTALL) --no-compile --no-build-isolation -e ".[pretty]"
 	touch $@
 
@@ -59,7 +59,7 @@ demo: $(EXTENSION)
 test: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m "not slow"
 
-# what takes long by nature: every variant of the GPU's kernels compiled, and run under AddressSanitizer
+# What takes long by nature: every variant of the GPU kernels compiled, and their run under AddressSanitizer
 test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m slow
 
@@ -69,7 +69,7 @@ test-peers: $(VENV)/.peers
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # it calls pycodestyle by its name
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # cython-lint looks for pycodestyle on PATH
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -81,13 +81,21 @@ docs: $(VENV)/.dev
 wheel-check: $(VENV)/.dev
 	sh tests/wheel_check.sh $(BIN)/python
 
-# AddressSanitizer and UndefinedBehaviorSanitizer over the case table and random shapes; about 8 minutes
+# Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
-	TEACHCONV_SANITIZE=1 $(BIN)/python setup.py -q build_ext --build-lib build/sanitize --build-temp build/sanitize/temp
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+	TEACHCONV_SANITIZE=1 $(BUILD_SANITIZED) build/sanitize --build-temp build/sanitize/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
 
-# memcheck over small cases and shapes, on the instruction sets that valgrind knows; needs valgrind
+# The same for a part of the cases and shapes: at most 2 minutes.
+sanitize-small: $(EXTENSION)
+	TEACHCONV_SANITIZE=small $(BUILD_SANITIZED) build/sanitize-small --build-temp build/sanitize-small/temp
+	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize-small/teachconv/_kernels*.so 400
+
+BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
+WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
+  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
+
+# Run small cases and shapes under valgrind's memcheck, with the instruction sets that valgrind supports.
 valgrind: $(EXTENSION)
 	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \

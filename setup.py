@@ -1,15 +1,45 @@
-"""Build the one compiled module, teachconv/_kernels.pyx; everything else is in pyproject.toml.
+"""Build the one compiled module, teachconv/_kernels.pyx with teachconv/kernels; pyproject.toml has the rest.
 
-Without a C compiler the install still works, pure: the extension is optional, the cython backend then
-says that it is missing, and numpy becomes the default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed
-build an error, TEACHCONV_NO_CYTHON=1 leaves the extension out.
+The extension needs gcc or clang. Without a C compiler, and with Microsoft's, which is not supported, the
+install still works but is pure Python: the cython backend says that it is missing, and numpy becomes the
+default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error, TEACHCONV_NO_CYTHON=1 leaves
+the extension out.
 """
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
+
+REQUIRED = os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1"
+NO_MSVC = (
+    "teachconv: Microsoft's C compiler is not supported, so teachconv._kernels is left out and the install "
+    "is pure Python (the default backend is numpy); the extension needs gcc or clang"
+)
+
+
+class BuildKernels(build_ext):
+    """Compile the sources in parallel, and no extension with a compiler that is not supported."""
+
+    def build_extensions(self):
+        if self.compiler.compiler_type == "msvc":
+            if REQUIRED:
+                raise CompileError(NO_MSVC)
+            print(NO_MSVC, file=sys.stderr)
+            self.extensions = []
+        compile_serially = self.compiler.compile
+
+        def compile_in_parallel(sources, **options):
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                objects = pool.map(lambda source: compile_serially([source], **options), sources)
+                return [name for names in objects for name in names]
+
+        self.compiler.compile = compile_in_parallel
+        super().build_extensions()
 
 
 def extensions():
@@ -17,28 +47,28 @@ def extensions():
         return []
     from Cython.Build import cythonize
 
-    if sys.platform == "win32":
-        compile_args, link_args = ["/O2", "/openmp"], []
-    elif sys.platform == "darwin":  # Apple's clang has no OpenMP of its own: one thread there
+    if sys.platform == "darwin":  # Apple's clang has no OpenMP of its own: one thread there
         compile_args, link_args = ["-O3", "-g0"], []
     else:
         compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
-    if os.environ.get("TEACHCONV_SANITIZE") == "1":  # see make sanitize
+    optimize = {"1": "-O1", "small": "-O0"}.get(os.environ.get("TEACHCONV_SANITIZE", ""))
+    if optimize:  # see make sanitize and sanitize-small
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
-        compile_args, link_args = ["-O1", "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
+        compile_args, link_args = [optimize, "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
+    kernels = Path("teachconv/kernels")
     modules = cythonize(
         Extension(
             "teachconv._kernels",
-            ["teachconv/_kernels.pyx"],
-            depends=sorted(str(header) for header in Path("teachconv/kernels").glob("*.h")),
+            ["teachconv/_kernels.pyx", *sorted(map(str, kernels.glob("*.c")))],
+            depends=sorted(map(str, kernels.glob("*.h"))),
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         ),
         build_dir="build/cython",
     )
     for module in modules:  # cythonize() drops optional=, so it is set on what it returns
-        module.optional = os.environ.get("TEACHCONV_REQUIRE_CYTHON") != "1"
+        module.optional = not REQUIRED
     return modules
 
 
-setup(ext_modules=extensions())
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernels})

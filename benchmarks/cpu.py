@@ -1,12 +1,13 @@
-"""Times teachconv's CPU engine beside PyTorch, ONNX Runtime, TensorFlow, JAX and NumPy.
+"""Times teachconv's CPU engine next to PyTorch, ONNX Runtime, TensorFlow, JAX and NumPy.
 
     python benchmarks/cpu.py                                everything, on one core
     python benchmarks/cpu.py --quick                        a smoke test: seconds, NumPy only
     python benchmarks/cpu.py --ops forward --shape mine:28x28x64:3x3x128:s2 --seconds 5
 
-Validates first, then times (`racing`); prints a table for each op, dtype and number of threads with the
-ratio to the best peer, and the aims beside it; writes results.csv, results.json and a roofline. A ratio
-is comparable, a GFLOP/s is this machine's at this moment. Exit status 1 where a result of ours is wrong.
+Validates first, then times (`racing`). Prints a table for each op, dtype and number of threads with the
+ratio to the best peer, and the aims. Writes results.csv, results.json and a roofline. Ratios can be
+compared between runs; GFLOP/s depend on the machine and its load. The exit status is 1 if a result of
+teachconv is wrong.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     dtypes = ("float32", "float64")
     parser.add_argument("--dtypes", type=some_of(dtypes), default=list(dtypes), help="default: both")
     parser.add_argument("--precision", choices=("default", "strict", "fast"), default="default")
-    parser.add_argument("--plan", action="store_true", help="race a plan too: packed ahead, as ORT does")
+    parser.add_argument("--plan", action="store_true", help="time a plan too, with packed weights as in ORT")
     parser.add_argument(
         "--shape",
         type=shape_argument,
@@ -53,14 +54,14 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS] in place of the table, repeatable; "
         "for transposed ROWSxCOLSxIN is what goes in",
     )
-    parser.add_argument("--layers", metavar="TEXT", help="of the table, those with TEXT in their name")
+    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument("--peers", type=some_of(peers), help=f"of {','.join(peers)} (default: installed)")
     parser.add_argument(
         "--peer-python", default=sys.executable, metavar="PATH", help="interpreter that has the peers"
     )
     parser.add_argument("--cores", type=_cores, help="processors to pin to (default: the first allowed)")
     parser.add_argument("--rounds", type=int, help="interleaved rounds, at most (default: 7)")
-    parser.add_argument("--seconds", type=float, help="for one problem, all peers together (default: 2)")
+    parser.add_argument("--seconds", type=float, help="per problem, all peers together (default: 2)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -68,7 +69,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="DIR",
         help="for results.csv, results.json and roofline.svg (default: %(default)s)",
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a page for the documentation")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
     parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, NumPy only")
     arguments = parser.parse_args(argv)
     quick = arguments.quick
@@ -117,7 +118,7 @@ def _allowed_cores() -> list[int]:
 
 
 def problems(arguments: argparse.Namespace) -> list[Problem]:
-    """Every problem of this run; the dtypes of one problem stand together and share its truth."""
+    """Return the problems of this run; the dtypes of one problem are adjacent and share its truth."""
     layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
     return [
         Problem(layer, op, batch, dtype)
@@ -131,7 +132,7 @@ def problems(arguments: argparse.Namespace) -> list[Problem]:
 
 
 def layer_list(arguments: argparse.Namespace, table: Sequence[Layer]) -> list[Layer]:
-    """The layers of --shape, and of the table those that --layers names; all of it where neither is given."""
+    """Return the layers of --shape and those that --layers names; the whole table if neither is given."""
     own = list(arguments.shape)
     if own and not arguments.layers:
         return own
@@ -139,14 +140,14 @@ def layer_list(arguments: argparse.Namespace, table: Sequence[Layer]) -> list[La
 
 
 class Say(Protocol):
-    """Tell what is done now, on standard error."""
+    """Reports progress on standard error."""
 
     def __call__(self, text: str, done: int) -> None: ...
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Say]:
-    """A bar on a terminal with rich, otherwise a line now and then."""
+    """Show a progress bar on a terminal with rich, otherwise print a line now and then."""
     if sys.stderr.isatty():
         try:
             from rich.console import Console
@@ -173,14 +174,14 @@ def progress(total: int) -> Iterator[Say]:
 
 
 def pin(cores: Sequence[int]) -> None:
-    """Pin this process, and with it every process and thread that it starts."""
+    """Pin this process and every process and thread that it starts."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
     tc.set_num_threads(len(cores))
 
 
 def measure(arguments: argparse.Namespace, facts: dict[str, Any]) -> tuple[list[Measurement], list[str]]:
-    """Run every problem; return what was measured, and what of ours was wrong."""
+    """Run every problem; return the measurements and the failures of teachconv."""
     work = problems(arguments)
     names = ["teachconv", *(["plan"] if arguments.plan else []), *arguments.peers]
     precision = None if arguments.precision == "default" else arguments.precision
@@ -213,18 +214,18 @@ def measure(arguments: argparse.Namespace, facts: dict[str, Any]) -> tuple[list[
             finally:
                 race.close()
     pin(arguments.cores[: arguments.threads[0]])
-    again = ceilings(arguments)  # the better of before and after: a busy moment is no ceiling
+    again = ceilings(arguments)  # the better of before and after: a busy machine measures too low a ceiling
     facts["ceilings"] = {name: max(value, again[name]) for name, value in facts["ceilings"].items()}
     return measured, wrong
 
 
 def ceilings(arguments: argparse.Namespace) -> dict[str, float]:
-    """The machine's ceilings by the probe; a glance for a smoke test."""
+    """Measure the machine's ceilings; briefly for a smoke test."""
     return machine.ceilings(256, 8) if arguments.quick else machine.ceilings()
 
 
 def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
-    """Print the tables, the aims and the remarks."""
+    """Print the tables, the aims and the notes."""
     for title, table in report.sections(measured):
         print(f"\n{title}\n{report.as_text(table)}")
     if len(facts["aims"]) > 1:
@@ -238,7 +239,7 @@ def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Me
 
 
 def write(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
-    """Write results and roofline to --output, the page and its picture to --markdown."""
+    """Write results and roofline to --output, and the page with its picture to --markdown."""
     report.write_files(arguments.output, facts, measured)
     _draw(facts, measured, arguments.output / "roofline.svg")
     if arguments.markdown:
@@ -263,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nothing to time: no layer fits --ops, --layers and --shape", file=sys.stderr)
         return 2
     words = list(sys.argv[1:] if argv is None else argv)
-    # a path on this machine says nothing to a reader of the page
+    # a path on this machine means nothing to readers of the page
     words = [Path(word).name if word.startswith("/") else word for word in words]
     facts: dict[str, Any] = {
         "command": shlex.join(["python", "benchmarks/cpu.py", *words]),

@@ -1,14 +1,14 @@
-"""Times the cupy backend beside PyTorch's cuDNN on the same card, in the same run.
+"""Times the cupy backend next to PyTorch's cuDNN on the same card, in the same run.
 
     python benchmarks/gpu.py                                the whole table at batch 1, 8 and 64
     python benchmarks/gpu.py --layers VGG --modes float16 --algorithms
     python benchmarks/gpu.py --shape mine:28x28x64:3x3x128:s2
 
-Validates first: every result is held to the bound of its arithmetic around a float64 result. Then times by
-CUDA events, competitors interleaved. Before each call the L2 cache is filled with something else; while
-the card does that, Python runs ahead, so that the time is the kernels' and not the interpreter's. A mode
-is a dtype with its leave: tf32 rows allow TF32 on both sides, float32 rows forbid it on both.
-Exit status 1 where a result of ours is wrong, 2 where there is no GPU.
+Validates first: every result must be within the bound of its arithmetic around a float64 result. Then times
+with CUDA events, in interleaved rounds. Before each call the L2 cache is overwritten; Python runs ahead
+meanwhile, so the time is that of the kernels and not of the interpreter. A mode is a dtype and the arithmetic
+it permits: tf32 rows allow TF32 on both sides, float32 rows forbid it on both. The exit status is 1 if a
+result of teachconv is wrong, 2 if there is no GPU.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from teachconv.kinds import kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
-BALLAST = 1 << 30  # bytes written between two calls: more than any L2, and time for Python to run ahead
+BALLAST = 1 << 30  # bytes written between two calls: more than any L2 cache, and time for Python to run ahead
 
 
 @dataclass(frozen=True)
 class Mode:
-    """A dtype, what it may be computed in, and the bound that its results keep."""
+    """A dtype, the arithmetic it may be computed in, and the bound on its results."""
 
     name: str
     dtype: str
@@ -87,7 +87,7 @@ MODES = (
 
 
 class Ours:
-    """The cupy backend, choosing for itself or told which algorithm."""
+    """The cupy backend with its own choice of algorithm or a given one."""
 
     def __init__(self, cupy: Any, mode: Mode, algorithm: str | None = None) -> None:
         self.cupy, self.mode, self.algorithm = cupy, mode, algorithm
@@ -101,7 +101,7 @@ class Ours:
 
 
 class Cudnn(Torch):
-    """PyTorch on the card: cuDNN, which measures its own algorithms first (cudnn.benchmark)."""
+    """PyTorch with cuDNN, which first measures its algorithms (cudnn.benchmark)."""
 
     device = "cuda"
 
@@ -120,7 +120,7 @@ class CudnnChannelsLast(Cudnn):
 
 
 def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) -> dict[str, Any]:
-    """Everyone who is there, by name; with ``every_algorithm`` each rung that fits, too."""
+    """Return the available competitors by name; with ``every_algorithm`` also each rung that fits."""
     found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
     if every_algorithm and mode.precision is None:
         for entry in get("cupy").ALGORITHMS:
@@ -132,7 +132,7 @@ def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) 
 
 
 def cudnn_missing() -> str:
-    """Why PyTorch's cuDNN is not among the competitors, or ""."""
+    """Return why PyTorch's cuDNN is not among the competitors, or ""."""
     try:
         import torch
     except ImportError as error:
@@ -146,7 +146,7 @@ def cudnn_missing() -> str:
 
 
 class Clock:
-    """Times one call on the card, after the L2 cache was filled with something else."""
+    """Times one call on the card after overwriting the L2 cache."""
 
     def __init__(self, cupy: Any, ballast: int = BALLAST) -> None:
         self._cuda, self._ballast = cupy.cuda, cupy.zeros(ballast // 4, "float32")
@@ -164,7 +164,7 @@ class Clock:
 def measure(
     cupy: Any, clock: Clock, mode: Mode, problem: Problem, rounds: int, every_algorithm: bool
 ) -> Measurement:
-    """Validate every competitor on one problem, then time those that are right, interleaved."""
+    """Validate every competitor on one problem, then time the correct ones in interleaved rounds."""
     arrays = {name: array.astype(mode.dtype) for name, array in problem.arrays().items()}
     truth = Truth(problem, {name: array.astype(np.float64) for name, array in arrays.items()})
     largest = sum(float(np.abs(array.astype(np.float64)).max()) for array in arrays.values())
@@ -174,7 +174,7 @@ def measure(
         try:
             run, restore, algorithm = competitor.prepare(problem, arrays)
             got = restore(run()).reshape(problem.shapes[({"x", "w", "dy"} - set(problem.operands)).pop()])
-        except Exception as error:  # a framework may raise anything; the table says what
+        except Exception as error:  # a framework may raise anything; the table shows it
             timings[name] = Timing("refused", f"{type(error).__name__}: {error}")
             continue
         if problem.kind != "conv2d_backprop_filter":
@@ -186,7 +186,7 @@ def measure(
         timings[name] = Timing("wrong" if wrong else "ok", wrong, algorithm, [], fraction)
         if not wrong:
             racing[name] = run
-            run()  # once more: compiled, loaded, tuned, its memory in the pool
+            run()  # a second call: compiled, loaded, tuned, memory in the pool
     for _ in range(rounds):
         for name, run in racing.items():
             timings[name].seconds.append(clock.seconds(run))
@@ -194,14 +194,14 @@ def measure(
 
 
 def _winograd4_bound(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """What F(4x4, 3x3) may be off by, on the images that are judged."""
+    """Return the error bound of F(4x4, 3x3) on the images that are judged."""
     data = arrays["x" if problem.kind == "conv2d" else "dy"][problem.images]
     geometry = replace(problem, batch=len(data)).geometry
     return bounds.winograd4(kind_of(problem.kind), data, arrays["w"], geometry, problem.dtype)
 
 
 def aims(measured: Sequence[Measurement]) -> report.Table:
-    """A line for each op, mode and batch: mean and worst ratio to cuDNN, and how many layers are there."""
+    """Return a line per op, mode and batch: mean and worst ratio to cuDNN, and the number of layers."""
     lines = [["op", "mode", "batch", "geometric mean", "worst layer", "layers at their aim"]]
     groups: dict[tuple[str, str, int], list[Measurement]] = {}
     for m in measured:
@@ -233,12 +233,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--ops", type=some_of(every_op), default=list(OPS), help=f"of {','.join(every_op)}")
     parser.add_argument("--modes", type=some_of(modes), default=modes, help=f"of {','.join(modes)}")
     parser.add_argument("--batch", type=whole_numbers, help="default: 1,8,64")
-    parser.add_argument("--layers", metavar="TEXT", help="of the table, those with TEXT in their name")
+    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument("--shape", type=shape_argument, action="append", default=[], help="as in cpu.py")
-    parser.add_argument("--algorithms", action="store_true", help="race every rung of the ladder, too")
+    parser.add_argument("--algorithms", action="store_true", help="time every rung of the ladder, too")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a page for the documentation")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
     parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, few rounds")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([2] if arguments.quick else [1, 8, 64])
@@ -247,7 +247,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def problems(arguments: argparse.Namespace) -> list[tuple[Mode, Problem]]:
-    """Every problem of this run with its mode."""
+    """Return the problems of this run with their modes."""
     layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
     return [
         (mode, Problem(layer, op, batch, mode.dtype))
@@ -262,7 +262,7 @@ def problems(arguments: argparse.Namespace) -> list[tuple[Mode, Problem]]:
 
 
 def describe(cupy: Any) -> dict[str, str]:
-    """The card, the driver and the versions."""
+    """Return the card, the driver and the versions."""
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     facts = {
         "GPU": properties["name"].decode(),
@@ -281,7 +281,7 @@ def describe(cupy: Any) -> dict[str, str]:
 
 
 def call_seconds(cupy: Any) -> float:
-    """What a conv2d call on an 8x8x1 image takes Python until it returns, the card not waited for."""
+    """Return the seconds until a conv2d call on an 8x8x1 image returns, without waiting for the card."""
     x, w = cupy.ones((1, 8, 8, 1), "float32"), cupy.ones((3, 3, 1, 1), "float32")
     times = []
     for _ in range(50):
@@ -293,13 +293,13 @@ def call_seconds(cupy: Any) -> float:
 
 
 def page(command: str, facts: dict[str, str], measured: Sequence[Measurement]) -> str:
-    """The page for the documentation, made by the run that it shows."""
+    """Return the page of the documentation for this run."""
     parts = [
         "# Speed on the GPU",
-        f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d}; do not edit. Times are of CUDA events, with "
-        "the L2 cache filled with something else before each call, in interleaved rounds; GFLOP/s count the "
+        f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d}; do not edit. Calls were timed with CUDA "
+        "events in interleaved rounds, with the L2 cache overwritten before each call; GFLOP/s count the "
         "operations of direct summation. The ratio is to the faster of PyTorch's cuDNN in NCHW and in "
-        "channels_last, which chose its algorithm by measuring. TF32 was forbidden in the float32 rows and "
+        "channels_last, which measured its algorithms first. TF32 was forbidden in the float32 rows and "
         "allowed in the tf32 rows, for both sides.",
         "## Aims",
         report.as_markdown(aims(measured)),

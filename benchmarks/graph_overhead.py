@@ -1,11 +1,11 @@
-"""What the graph runtime costs on top of the kernels: microseconds a node, beside plain NumPy calls.
+"""Measures the overhead of the graph runtime per node, in microseconds, against plain NumPy calls.
 
     python benchmarks/graph_overhead.py [--nodes 10000] [--repeat 15]
 
-Each row is validated before it is timed: the graph's result equals the plain loop's. The plain loop and
-the graph are timed in turn, by processor time, so that a busy machine says the same; the best of each
-counts. "overhead" is the difference divided by the number of nodes: the queue, the bookkeeping of inputs
-and uses, freeing.
+Each row is validated before it is timed: the graph's result must equal that of the plain loop. The two are
+timed alternately by processor time, so that other processes do not matter; the best time of each counts.
+"overhead" is the difference divided by the number of nodes: the queue, tracking inputs and uses, and
+freeing values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from teachconv import graph as tg
 from teachconv import nn_ops
 
-LIMIT = 20.0  # microseconds a node: what DESIGN allows
+LIMIT = 20.0  # microseconds per node: the aim
 
 
 def best(function: Callable[[], object], other: Callable[[], object], repeat: int) -> tuple[float, float]:
-    """The shortest time of each, run in turn, in seconds."""
+    """Return the shortest time of each, in seconds; they run alternately."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat):
         for mine, run in zip(times, (function, other), strict=True):
@@ -34,7 +34,7 @@ def best(function: Callable[[], object], other: Callable[[], object], repeat: in
 
 
 def chain(nodes: int) -> tuple[Callable[[], object], Callable[[], object], int]:
-    """x + 1 again and again: nothing but overhead."""
+    """Repeated x + 1: almost only overhead."""
     one, x = np.float32([1.0]), np.zeros(1, "float32")
 
     def plain() -> np.ndarray:
@@ -54,7 +54,7 @@ def chain(nodes: int) -> tuple[Callable[[], object], Callable[[], object], int]:
 
 
 def fan(nodes: int) -> tuple[Callable[[], object], Callable[[], object], int]:
-    """A tree of sums: half of the nodes are ready at once."""
+    """A tree of sums, in which half of the nodes are ready at once."""
     leaves = [np.full(1, i % 7, "float32") for i in range(nodes // 2 + 1)]
     x = np.zeros(1, "float32")
 
@@ -77,7 +77,7 @@ def fan(nodes: int) -> tuple[Callable[[], object], Callable[[], object], int]:
 
 
 def convolutions(nodes: int) -> tuple[Callable[[], object], Callable[[], object], int]:
-    """Tiny convolutions in a row, beside teachconv.conv2d called in a loop."""
+    """A sequence of tiny convolutions, compared with teachconv.conv2d called in a loop."""
     x, w = np.ones((1, 4, 4, 1), "float32"), np.zeros((3, 3, 1, 1), "float32")
     w[1, 1] = 1
 

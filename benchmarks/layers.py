@@ -1,7 +1,7 @@
-"""What is timed: layers of well-known networks, one a line, and the calls that they stand for.
+"""The layers of well-known networks that the benchmarks time, one per line, and the calls made from them.
 
-A `Layer` is shapes alone; a `Problem` is a layer with an op, a batch and a dtype. The padding is
-(filter - 1) // 2 on every side: what PyTorch code writes, and legal in every framework.
+A `Layer` holds shapes only; a `Problem` is a layer with an op, a batch and a dtype. The padding is
+(filter - 1) // 2 on every side, as in most PyTorch code; every framework accepts it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Layer:
-    """The shapes of one layer: its op's input without the batch, its filter, its output channels.
+    """The shapes of one layer: the input without the batch, the filter and the output channels.
 
     >>> Layer("stem", 224, 224, 3, 7, 7, 64, stride=2).spec
     'stem:224x224x3:7x7x64:s2'
@@ -44,14 +44,14 @@ class Layer:
 
     @property
     def spec(self) -> str:
-        """The layer as ``--shape`` takes it."""
+        """The layer in the format of ``--shape``."""
         text = f"{self.name}:{self.rows}x{self.cols}x{self.in_channels}"
         text += f":{self.filter_rows}x{self.filter_cols}x{self.out_channels}"
         text += f":s{self.stride}" if self.stride > 1 else ""
         return text + (f":g{self.groups}" if self.groups > 1 else "")
 
     def smaller(self) -> Layer:
-        """The same layer with few cells and channels: what the exact reference can do in a moment."""
+        """The same layer with few cells and channels, small enough for the exact reference."""
         depth, width = self.in_channels // self.groups, self.out_channels // self.groups
         groups = min(self.groups, 19)
         depth, width = (min(depth, 20), min(width, 36)) if groups == 1 else (min(depth, 4), min(width, 4))
@@ -84,7 +84,7 @@ LAYERS = (
     _square("VGG 3x3 256-256@56", (256, 256), 56, 3),
     _square("VGG 3x3 512-512@28", (512, 512), 28, 3),
     _square("VGG 3x3 512-512@14", (512, 512), 14, 3),
-    # the first layer of a lesson: one channel in
+    # the first layer of a lesson: one input channel
     _square("lesson 3x3 1-32@28", (1, 32), 28, 3),
     # MobileNet
     _square("depthwise 3x3 32@112", (32, 32), 112, 3, groups=32, family="depthwise"),
@@ -108,7 +108,7 @@ _SHAPE = re.compile(r"(?:([^:]+):)?(\d+)x(\d+)x(\d+):(\d+)x(\d+)x(\d+)(?::s(\d+)
 
 
 def parse_shape(text: str) -> Layer:
-    """Read NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS]; raise ``ValueError`` and say what is wrong.
+    """Read NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS]; raise ``ValueError`` if it is malformed.
 
     >>> parse_shape("mine:28x28x64:3x3x64:s2:g4").groups
     4
@@ -133,7 +133,7 @@ def parse_shape(text: str) -> Layer:
 
 @dataclass(frozen=True)
 class Problem:
-    """One call to be timed; ``dtype`` is NumPy's name, or "tf32": float32 computed in TF32."""
+    """One call to time; ``dtype`` is NumPy's name, or "tf32" for float32 computed in TF32."""
 
     layer: Layer
     op: str
@@ -142,13 +142,13 @@ class Problem:
 
     @property
     def padding(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """((top, bottom), (left, right)), both sides the same."""
+        """((top, bottom), (left, right)); both sides are equal."""
         rows, cols = ((size - 1) // 2 for size in (self.layer.filter_rows, self.layer.filter_cols))
         return (rows, rows), (cols, cols)
 
     @property
     def geometry(self) -> Conv2DGeometry:
-        """That of the forward convolution, as backends see it."""
+        """The geometry of the forward convolution, as backends see it."""
         layer, options = self.layer, {"strides": self.layer.stride, "padding": self.padding}
         ends = (self.batch, layer.rows, layer.cols, layer.in_channels)
         taps = (layer.filter_rows, layer.filter_cols)
@@ -169,40 +169,40 @@ class Problem:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of x, w (HWIO) and dy: input, filter and output of the forward convolution."""
+        """Shapes of x, w (HWIO) and dy: input, filter and output of the forward convolution."""
         g = self.geometry
         return {"x": g.input_shape, "w": g.filters_shape, "dy": g.output_shape}
 
     @property
     def operands(self) -> tuple[str, str]:
-        """Which two of x, w and dy go in; the third comes out."""
+        """The two of x, w and dy that are operands; the third is the result."""
         return {"conv2d": ("x", "w"), "conv2d_backprop_input": ("w", "dy")}.get(self.kind, ("x", "dy"))
 
     @property
     def images(self) -> list[int]:
-        """Which images of a result are compared: the first and the last."""
+        """The images of a result that are compared: the first and the last."""
         return sorted({0, self.batch - 1})
 
     @property
     def flops(self) -> int:
-        """Operations of the direct algorithm: two for each multiply-add, taps in the padding included."""
+        """Operations of the direct algorithm: two per multiply-add, including taps in the padding."""
         return 2 * self.geometry.macs
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte of the three arrays, were each moved once."""
+        """Operations per byte if each of the three arrays is moved once."""
         cells = sum(int(np.prod(shape)) for shape in self.shapes.values())
         return self.flops / (cells * np.dtype(self.dtype.replace("tf32", "float32")).itemsize)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The operands, seeded; float32 whatever the dtype, so that both dtypes have the same truth."""
+        """The seeded operands, always in float32, so that all dtypes have the same truth."""
         return {
             name: make_array(self.shapes[name], "float32", "normal", f"{self.layer.name} {name}")
             for name in self.operands
         }
 
     def call(self, arrays: Arrays) -> tuple[Callable[..., np.ndarray], tuple[Any, ...], dict[str, Any]]:
-        """Op, arguments and options of teachconv for this problem on these arrays."""
+        """Return teachconv's op, arguments and options for this problem on these arrays."""
         options: dict[str, Any] = {"strides": self.layer.stride, "padding": self.padding}
         shapes = dict(self.shapes)
         depthwise = self.op in DEPTHWISE
@@ -222,7 +222,7 @@ class Problem:
         return tc.depthwise_conv2d if depthwise else tc.conv2d, (x, w), options
 
     def facts(self) -> dict[str, Any]:
-        """Everything as plain numbers, for a worker that may not have teachconv."""
+        """Everything as plain numbers, for a worker without teachconv."""
         g = self.geometry
         same = tc.conv2d_geometry(g.input_shape, g.filters_shape, g.strides, "SAME")
         return {
@@ -241,18 +241,18 @@ class Problem:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Problem:
-        """`facts`, read backwards."""
+        """Make a problem from `facts`."""
         return cls(**(facts["problem"] | {"layer": Layer(**facts["problem"]["layer"])}))
 
 
 def expand(op: str) -> tuple[str, ...]:
-    """An op of the command line as the ops that it stands for: depthwise has two gradients."""
+    """Return the ops that an op of the command line stands for: depthwise includes its two gradients."""
     return DEPTHWISE if op == "depthwise" else (op,)
 
 
 def fits(layer: Layer, op: str) -> bool:
     """Whether a layer is timed with an op."""
-    if layer.family == "any":  # the user's own: with every op but depthwise
+    if layer.family == "any":  # a layer given by the user: every op except depthwise
         return op not in DEPTHWISE
     if layer.family == "dense":
         return op in ("forward", "input_gradient", "filter_gradient")

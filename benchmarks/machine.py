@@ -1,4 +1,4 @@
-"""The machine: what it says about itself, and its ceilings, measured by a small probe."""
+"""Describes the machine and measures its ceilings: matrix product, copy, and the overhead of a call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import teachconv as tc
 
 
 def describe() -> dict[str, str]:
-    """Processor, caches, frequency governor and system: what can be read of them."""
+    """Return processor, caches, frequency governor and system, as far as they can be read."""
     facts = {"processor": _cpuinfo("model name") or platform.processor() or platform.machine()}
     flags = _cpuinfo("flags").split()
     shown = [flag for flag in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
@@ -49,7 +49,7 @@ def _cpuinfo(key: str) -> str:
 
 
 def ceilings(size: int = 1536, megabytes: int = 128) -> dict[str, float]:
-    """GFLOP/s of a large matrix product in either dtype, and GB/s of a copy (bytes read and written)."""
+    """Return GFLOP/s of a large matrix product in each dtype, and GB/s of a copy (bytes read and written)."""
     found = {}
     for dtype in ("float32", "float64"):
         a, b = np.ones((size, size), dtype), np.ones((size, size), dtype)
@@ -63,7 +63,7 @@ def ceilings(size: int = 1536, megabytes: int = 128) -> dict[str, float]:
 
 
 def call_overhead() -> float:
-    """Seconds of a conv2d call on an 8x8x1 image, arguments, geometry, allocation and kernel together."""
+    """Return the seconds of a conv2d call on an 8x8x1 image: arguments, geometry, allocation and kernel."""
     x, w = np.ones((1, 8, 8, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
     return _best(lambda: tc.conv2d(x, w, backend="cython"), 2000)
 

@@ -1,16 +1,16 @@
-"""One competitor in a process of its own: waits for a problem, prepares it, times it on request.
+"""Runs one competitor in its own process: waits for a problem, prepares it, times it on request.
 
 ``python peers.py NAME THREADS`` is started by `racing.Worker`, with the interpreter that has the
-framework; of other packages only NumPy is needed (teachconv, its plans and its numpy backend excepted).
-Number of threads and pinning come with the environment and the affinity that the parent hands down.
+framework. No other package than NumPy is needed (except for teachconv, its plans and its numpy backend).
+The number of threads and the pinning are inherited from the parent's environment and affinity.
 A request is one line of JSON on standard input, an answer one line on standard output:
 
     {"do": "prepare", "facts": Problem.facts(), "arrays": {name: file}, "result": file}
         -> {"seconds": of one call, "algorithm": text}, or {"refused": reason}; the result is in the file
     {"do": "time", "calls": n, "warm": calls before}  -> {"seconds": [n of them]}
 
-Arrays are laid out as each framework likes them outside the timing; results are allocated inside it, as
-in users' code.
+Converting arrays to each framework's preferred layout is not timed; allocating results is, as in users'
+code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HWIO_TO_OIHW, OIHW_TO_HWIO = (3, 2, 0, 1), (2, 3, 1, 0)
 
 
 class RefusedError(Exception):
-    """A framework has no such op."""
+    """The framework does not have this op."""
 
 
 class Torch:
@@ -78,7 +78,7 @@ class Torch:
         order = HWIO_TO_OIHW if name == "w" else NHWC_TO_NCHW
         if name in arrays:
             tensor = self.torch.from_numpy(arrays[name].transpose(order).copy())
-        else:  # the gradient's own shape and layout are read off the array that it is the gradient in
+        else:  # PyTorch takes shape and layout of the gradient from the array it belongs to
             shape = [facts["shapes"][name][axis] for axis in order]
             tensor = self.torch.empty(shape, dtype=getattr(self.torch, facts["dtype"]))
         return tensor.contiguous(memory_format=self.format).to(self.device)
@@ -92,7 +92,7 @@ class TorchChannelsLast(Torch):
 
 
 class OnnxRuntime:
-    """ONNX Runtime on a model of one node; its weights are constant and packed ahead of time."""
+    """ONNX Runtime on a model with one node, whose constant weights are packed in advance."""
 
     def __init__(self, threads: int) -> None:
         import onnx
@@ -107,7 +107,7 @@ class OnnxRuntime:
 
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
         if facts["kind"] != "conv2d" and facts["op"] != "transposed":
-            raise RefusedError("it runs inference only: no gradients")
+            raise RefusedError("inference only: no gradients")
         helper, numpy_helper = self.onnx.helper, self.onnx.numpy_helper
         given, op_type = ("x", "Conv") if facts["kind"] == "conv2d" else ("dy", "ConvTranspose")
         data = np.ascontiguousarray(arrays[given].transpose(NHWC_TO_NCHW))
@@ -137,7 +137,7 @@ class OnnxRuntime:
 
 
 class TensorFlow:
-    """TensorFlow's raw ops, each compiled by tf.function; NHWC, as its CPU kernels want it."""
+    """TensorFlow's raw ops, each compiled by tf.function; NHWC, which its CPU kernels require."""
 
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -189,11 +189,11 @@ class TensorFlow:
 
 
 class Jax:
-    """JAX: conv_general_dilated under jit, and its linear transposes; NHWC and HWIO."""
+    """JAX: conv_general_dilated and its linear transposes under jit; NHWC and HWIO."""
 
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
-        if threads == 1:  # beyond one, XLA takes as many threads as the process has processors
+        if threads == 1:  # above one, XLA uses as many threads as the process has processors
             flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
             os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
         import jax
@@ -231,7 +231,7 @@ class Jax:
 
 
 class Teachconv:
-    """teachconv by its public functions; the numpy backend's im2col is what a learner writes by hand."""
+    """teachconv's public functions; the numpy backend's im2col is what a learner would write by hand."""
 
     backend = "cython"
     algorithm: str | None = None
@@ -325,13 +325,13 @@ def serve(peer: Any, answer: Callable[[dict[str, Any]], None]) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "prepare":
-            run = None  # frees the last problem's arrays
+            run = None  # frees the arrays of the previous problem
             gc.collect()
             try:
                 run, reply = _prepare(peer, request)
             except RefusedError as error:
                 reply = {"refused": _first_line(error)}
-            except Exception as error:  # whatever a framework raises is its answer
+            except Exception as error:  # any exception of a framework is its answer
                 reply = {"refused": f"{type(error).__name__}: {_first_line(error)}"}
             answer(reply)
         elif run is not None:
@@ -343,7 +343,7 @@ def serve(peer: Any, answer: Callable[[dict[str, Any]], None]) -> None:
 def main() -> None:
     name, threads = sys.argv[1:]
     channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # frameworks print; the pipe is for answers only
+    os.dup2(2, 1)  # frameworks print to standard output; keep the pipe for answers
 
     def answer(reply: dict[str, Any]) -> None:
         channel.write(json.dumps(reply) + "\n")

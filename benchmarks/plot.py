@@ -21,7 +21,7 @@ OURS, THEIRS, CEILING = "#0b6e99", "#d9730d", "#555555"
 
 
 def draw(facts: dict[str, Any], path: Path) -> None:
-    """Draw GFLOP/s over operations per byte: ours, the best peer of each problem, and the ceilings."""
+    """Draw GFLOP/s over operations per byte for teachconv and the best peer, with the ceilings."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -29,7 +29,7 @@ def draw(facts: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
     problems = _problems(facts["results"])
-    threads = min(key[-1] for key in problems)  # the ceilings were measured with these
+    threads = min(key[-1] for key in problems)  # the ceilings were measured with this number
     problems = {key: found for key, found in problems.items() if key[-1] == threads}
     dtypes = sorted({key[3] for key in problems})
     figure, axes = pyplot.subplots(1, len(dtypes), figsize=(6.5 * len(dtypes), 5), sharey=True, squeeze=False)
@@ -46,7 +46,7 @@ def draw(facts: dict[str, Any], path: Path) -> None:
 
 
 def _problems(results: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """For each problem: its intensity, our speed, and the best of the others (NumPy where it is alone)."""
+    """Return each problem's intensity, teachconv's speed and the best peer's (or NumPy's)."""
     keys = ("op", "layer", "batch", "dtype", "threads")
     problems: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in results:
@@ -79,7 +79,7 @@ def _panel(axis: Any, dtype: str, problems: dict[tuple[Any, ...], Any], ceilings
             )
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_xlabel("operations per byte, were each array moved once")
+    axis.set_xlabel("operations per byte if each array is moved once")
     axis.grid(True, which="both", lw=0.3, alpha=0.5)
 
 

@@ -1,7 +1,7 @@
-"""Validates, then times: every competitor a process of its own, one running at a time, rounds interleaved.
+"""Validates, then times. Each competitor has its own process; one runs at a time, in interleaved rounds.
 
-A result counts only if it lies within the bound of direct summation around a float64 result of ours,
-which in turn is held against the exact reference on a small version of the same layer.
+A result counts only if it is within the bound of direct summation of teachconv's float64 result, which
+itself is checked against the exact reference on a small version of the same layer.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ START_SECONDS = 120  # to import a framework
 
 
 class WorkerError(Exception):
-    """A competitor's process died, or took longer than it was given."""
+    """A competitor's process died or exceeded its time limit."""
 
 
 class Worker:
-    """A competitor's process, and the two ends of its pipe; started again where it died."""
+    """A competitor's process and both ends of its pipe; restarted if it has died."""
 
     def __init__(self, name: str, python: str, threads: int, log: Path) -> None:
         self.name, self._python, self._threads, self._log = name, python, threads, log
         self._process: subprocess.Popen[bytes] | None = None
         self.versions: dict[str, str] = {}
-        self.problem = ""  # why it cannot run here, or ""
+        self.problem = ""  # why it cannot run, or ""
         self.start()
 
     def start(self) -> None:
-        """Start the process and wait until the framework is imported."""
+        """Start the process and wait until it has imported the framework."""
         count = str(self._threads)
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
         with self._log.open("ab") as log:
@@ -70,7 +70,7 @@ class Worker:
             self.stop()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return its answer; `WorkerError` where there is none within ``seconds``."""
+        """Send a request and return its answer; raise `WorkerError` if none arrives within ``seconds``."""
         if self._process is None:
             self.start()
         if self._process is None:
@@ -99,7 +99,7 @@ class Worker:
         return answer
 
     def stop(self) -> None:
-        """End the process; `ask` would start it again."""
+        """End the process; `ask` starts it again."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -117,7 +117,7 @@ class Timing:
     bound_fraction: float | None = None
 
     def gflops(self, flops: int, statistic: str = "min") -> float | None:
-        """By the fastest call, or by the median one; None where nothing was timed."""
+        """GFLOP/s of the fastest or the median call; None if nothing was timed."""
         if self.status != "ok":
             return None
         seconds = min(self.seconds) if statistic == "min" else median(self.seconds)
@@ -126,7 +126,7 @@ class Timing:
 
 @dataclass
 class Measurement:
-    """All competitors on one problem with one number of threads; 0 on a GPU."""
+    """All competitors on one problem with one number of threads (0 on a GPU)."""
 
     problem: Problem
     threads: int
@@ -137,13 +137,13 @@ class Measurement:
         return None if timing is None else timing.gflops(self.problem.flops, statistic)
 
     def best(self, names: Sequence[str], statistic: str = "min") -> tuple[str, float] | None:
-        """The fastest of these competitors, and its speed."""
+        """Return the fastest of these competitors and its speed."""
         found = [(name, self.gflops(name, statistic)) for name in names]
         timed = [(name, speed) for name, speed in found if speed is not None]
         return max(timed, key=lambda item: item[1]) if timed else None
 
     def ratio(self, names: Sequence[str], statistic: str = "min", ours: str = "teachconv") -> float | None:
-        """Our speed over that of the fastest of these competitors."""
+        """Return teachconv's speed divided by that of the fastest of these competitors."""
         mine, best = self.gflops(ours, statistic), self.best(names, statistic)
         return None if mine is None or best is None else mine / best[1]
 
@@ -154,7 +154,7 @@ class Measurement:
 
 
 def validate_small(problem: Problem) -> str:
-    """Hold every algorithm of ours to the exact reference, on a small version; return what fails, or ""."""
+    """Check every algorithm against the exact reference on a small version; return the failure, or ""."""
     small = replace(problem, layer=problem.layer.smaller(), batch=2)
     arrays = {name: array.astype(small.dtype) for name, array in small.arrays().items()}
     op, args, options = small.call(arrays)
@@ -163,7 +163,7 @@ def validate_small(problem: Problem) -> str:
 
 
 class Truth:
-    """A problem's result in float64 and the sum of its absolute terms: by which results are judged."""
+    """A problem's result in float64 and the sum of its absolute terms, which define the bound."""
 
     def __init__(self, problem: Problem, arrays: Mapping[str, np.ndarray]) -> None:
         images = problem.images
@@ -185,18 +185,18 @@ class Truth:
         return op(*args, **options, backend="cython", precision="strict").reshape(shape)
 
     def judge(self, got: np.ndarray, algorithm: str = "") -> tuple[float, str]:
-        """The largest error as a fraction of its bound, and what is wrong or ""."""
+        """Return the largest error as a fraction of its bound, and the failure or ""."""
         ours = {entry.name: entry for entry in get("cython").ALGORITHMS}.get(algorithm)
         by_largest = ours is not None and ours.precision == "default"
         return self.judge_by(bounds.direct(self.abs_sum, self.terms, got.dtype), got, by_largest)
 
     def judge_by(self, allowed: np.ndarray, got: np.ndarray, by_largest: bool) -> tuple[float, str]:
-        """Judge by any bound; ``by_largest`` where the promise is about the largest sum, not each cell's."""
+        """Judge by any bound; ``by_largest`` if the bound is relative to the largest sum."""
         if got.shape != self.want.shape:
             return np.inf, f"shape {list(got.shape)}, not {list(self.want.shape)}"
         if by_largest:
             allowed = np.full_like(allowed, allowed.max())
-        allowed = allowed + bounds.direct(self.abs_sum, self.terms, "float64")  # the truth's own error
+        allowed = allowed + bounds.direct(self.abs_sum, self.terms, "float64")  # error of the float64 result
         verdict = bounds.judge(got, self.want.astype(got.dtype), allowed, self.abs_sum)
         worst = float(verdict.fraction.max(initial=0))
         return worst, "" if verdict.passed else f"error {worst:.3g} times its bound"
@@ -209,15 +209,15 @@ class Truth:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to measure: ``rounds`` at most, ``seconds`` a problem where three rounds leave any."""
+    """How long to measure: up to ``rounds`` rounds and ``seconds`` per problem, but at least three rounds."""
 
     rounds: int = 7
     seconds: float = 2.0
-    patience: float = 20.0  # for one competitor to prepare, run and run again
+    patience: float = 20.0  # time limit for one competitor to prepare, run and repeat
 
 
 class Race:
-    """The competitors of one number of threads, their processes, and a folder for the arrays between them."""
+    """The competitors with one number of threads, their processes and their folder of arrays."""
 
     def __init__(
         self, names: Sequence[str], peer_python: str, threads: int, precision: str | None, budget: Budget
@@ -239,7 +239,7 @@ class Race:
         self._folder.cleanup()
 
     def run(self, problem: Problem) -> Measurement:
-        """Validate every competitor on one problem, then time those that are right."""
+        """Validate every competitor on one problem, then time those with correct results."""
         truth, files = self._arrays(problem)
         timings: dict[str, Timing] = {}
         estimates: dict[str, float] = {}
@@ -251,7 +251,7 @@ class Race:
         return Measurement(problem, self.threads, timings)
 
     def _arrays(self, problem: Problem) -> tuple[Truth, dict[str, str]]:
-        """The truth and the files with the operands; kept for the next dtype of the same problem."""
+        """Return the truth and the files of the operands; both are kept for the next dtype of the problem."""
         key = replace(problem, dtype="")
         files = {name: str(self.folder / f"{name}.npy") for name in problem.operands}
         if self._truth is None or self._truth[0] != key:
@@ -265,7 +265,7 @@ class Race:
     def _prepare(
         self, worker: Worker, problem: Problem, truth: Truth, files: Mapping[str, str]
     ) -> tuple[Timing, float | None]:
-        """Let one competitor compute the problem and judge its result; the seconds of one call, if right."""
+        """Let one competitor compute the problem; return the seconds of a call if the result is correct."""
         result = self.folder / "result.npy"
         request = {
             "do": "prepare",
@@ -290,7 +290,7 @@ class Race:
         return timing, answer["seconds"]
 
     def _time(self, timings: dict[str, Timing], estimates: Mapping[str, float]) -> None:
-        """Rounds over all competitors; in each, everyone has the same time to fill with calls."""
+        """Time all competitors in rounds; in each round every competitor has the same time."""
         if not estimates:
             return
         budget, once = self.budget, sum(estimates.values())
@@ -302,11 +302,11 @@ class Race:
             for worker in racing:
                 one_call = estimates[worker.name]
                 if number and one_call > 0.3 and one_call > 3 * fastest:
-                    continue  # far behind, and slow: two calls are enough to say so
+                    continue  # far behind and slow: two calls suffice
                 calls = max(1, min(10_000, int(turn / one_call)))
-                warm = 1 if one_call < 0.05 else 0  # the others had the caches meanwhile
+                warm = 1 if one_call < 0.05 else 0  # others have evicted its data from the caches
                 if self.threads > 1:
-                    time.sleep(0.002)  # threads that spin for a while after their work
+                    time.sleep(0.002)  # let threads that still spin come to rest
                 request = {"do": "time", "calls": calls, "warm": warm}
                 try:
                     answer = worker.ask(request, budget.patience + 10 * calls * one_call)

@@ -1,12 +1,12 @@
-"""Times the reference backend beside the least that an exact sum costs in Python: ``fsum(map(mul, a, b))``.
+"""Compares the speed of the reference backend with a bare exact sum in Python: ``fsum(map(mul, a, b))``.
 
     python benchmarks/reference.py [--cells 4000] [--rounds 9]
 
 Validates first, then times: some cells of each result are compared with the exact rational sum, rounded
-once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288 terms, and the bare sums
-over lists that are already there, as many of them and as long, run in turn in one process. The table has
-terms per second of the bare sums and the ratios to them, both from medians of processor time. The default
-algorithm is timed; ``loops`` is there to be read.
+once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288 terms, alternate in one
+process with the same number of bare sums of the same length over existing lists. The table shows the terms
+per second of the bare sums and the ratios to them, from medians of processor time. It times the default
+algorithm, not ``loops``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AIMS = {"float32": 0.55, "float64": 0.2}  # of conv2d with 9 terms
 
 
 def bare_sums(terms: int, count: int) -> Callable[[], list[float]]:
-    """Sum ``count`` products of two lists, in a loop that does nothing else."""
+    """Compute ``count`` sums of products of two lists, in a loop that does nothing else."""
     numbers = random.Random(terms)
     lefts, rights = (
         [[numbers.gauss(0, 1) for _ in range(terms)] for _ in range(many)]
@@ -46,7 +46,7 @@ def bare_sums(terms: int, count: int) -> Callable[[], list[float]]:
 
 
 def calls(terms: int, count: int, dtype: str) -> dict[str, tuple[Callable[[], np.ndarray], int]]:
-    """Whole calls of the reference, with how many products each one sums."""
+    """Return whole calls of the reference with the number of products that each sums."""
     rows, cols, depth = FILTERS[terms]
     side = max(4, round((count / OUT_CHANNELS) ** 0.5))
     x = make_array((1, side + rows - 1, side + cols - 1, depth), dtype, "normal", "x")
@@ -69,7 +69,7 @@ def calls(terms: int, count: int, dtype: str) -> dict[str, tuple[Callable[[], np
 
 
 def validate(terms: int, dtype: str) -> None:
-    """Compare cells of a small conv2d with the exact sum, in rational numbers; raise where one differs."""
+    """Compare cells of a small conv2d with the exact sum, in rational numbers; raise if one differs."""
     rows, cols, depth = FILTERS[terms]
     x = make_array((1, rows + 2, cols + 2, depth), dtype, "normal", "small x")
     w = make_array((rows, cols, depth, 2), dtype, "normal", "small w")
@@ -83,7 +83,7 @@ def validate(terms: int, dtype: str) -> None:
 
 
 def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Run all in turn, ``rounds`` times after one to warm up; return the median processor time of each."""
+    """Run all alternately for ``rounds`` rounds after a warm-up; return the median processor time of each."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(rounds + 1):
         for name, run in runs.items():
@@ -95,7 +95,7 @@ def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; the exit status is 1 where an aim is missed."""
+    """Print the table; return the exit status, 1 if an aim is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

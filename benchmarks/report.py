@@ -1,4 +1,4 @@
-"""What was measured as tables, aims, CSV, JSON and a Markdown page."""
+"""Presents measurements as tables, aims, CSV, JSON and a Markdown page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _winograd_layer(layer: Layer) -> bool:
 
 @dataclass(frozen=True)
 class Aim:
-    """A ratio to be reached on one thread, as a geometric mean or by the worst layer."""
+    """A ratio to reach on one thread, as a geometric mean or for the worst layer."""
 
     text: str
     least: float
@@ -52,7 +52,7 @@ class Aim:
     batch: int | None = None
     layers: Callable[[Layer], bool] = _any_layer
     against: tuple[str, ...] = FRAMEWORKS
-    precision: str | None = None  # only of a run with this --precision
+    precision: str | None = None  # applies only to a run with this --precision
 
 
 DENSE = ("forward", "input_gradient", "filter_gradient", "transposed")
@@ -97,7 +97,7 @@ AIMS = (
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """The mean of ratios.
+    """Return the geometric mean of ratios.
 
     >>> geometric_mean([0.5, 2.0])
     1.0
@@ -106,7 +106,7 @@ def geometric_mean(ratios: Sequence[float]) -> float:
 
 
 def judge_aims(measurements: Iterable[Measurement], precision: str | None) -> Table:
-    """A line for each aim that this run can judge: what was reached by minima and by medians, met or not."""
+    """Return a line per aim that this run can judge: ratios by minima and by medians, and met or not."""
     lines = [["aim (one thread)", "at least", "reached", "by medians", "layers", ""]]
     single = [m for m in measurements if m.threads == 1]
     for aim in AIMS:
@@ -156,7 +156,7 @@ def _figure(aim: Aim, chosen: Sequence[Measurement], statistic: str) -> tuple[fl
 
 
 def sections(measurements: Sequence[Measurement]) -> list[tuple[str, Table]]:
-    """One table for each op, dtype and number of threads, with its title."""
+    """Return a title and a table for each op, dtype and number of threads."""
     groups: dict[tuple[str, str, int], list[Measurement]] = {}
     for m in measurements:
         groups.setdefault((m.problem.op, m.problem.dtype, m.threads), []).append(m)
@@ -200,7 +200,7 @@ def _table(group: Sequence[Measurement]) -> Table:
             ]
         )
     lines = [("teachconv", rivals, "ours"), ("plan", rivals, "our plan")]
-    lines.append(("plan", ["onnxruntime"], "our plan / ORT"))  # both packed ahead of time
+    lines.append(("plan", ["onnxruntime"], "our plan / ORT"))  # both pack weights in advance
     for ours, others, text in lines:
         if any(m.ratio(others, ours=ours) for m in group):
             for statistic in ("mean", "worst"):
@@ -216,7 +216,7 @@ def _summary(
     batches: Sequence[int],
     group: Sequence[Measurement],
 ) -> list[str]:
-    """Geometric mean or worst layer of a ratio, batch by batch: by minima, and by medians."""
+    """Return the geometric mean or worst layer of a ratio per batch, by minima and by medians."""
     cells = []
     for by in ("min", "median"):
         found = []
@@ -244,7 +244,7 @@ def _fastest(m: Measurement | None, rivals: Sequence[str]) -> str:
 
 
 def _number(value: float | None, digits: int) -> str:
-    """At least two figures: 180, 18, 1.8, 0.18 with ``digits=1``; ratios always have two decimals."""
+    """Format with at least two significant digits: 180, 18, 1.8; ratios have two decimals."""
     if value is None:
         return "–"
     if digits == 1:
@@ -257,7 +257,7 @@ def _join(cells: Sequence[str], same: str = "each") -> str:
 
 
 def notes(measurements: Iterable[Measurement]) -> list[str]:
-    """Why a cell has no number, each reason once."""
+    """Return the reasons why cells have no number, each once."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for m in measurements:
         for name, timing in m.timings.items():
@@ -271,7 +271,7 @@ def notes(measurements: Iterable[Measurement]) -> list[str]:
 
 
 def as_text(table: Table) -> str:
-    """A table in plain columns."""
+    """Return the table as plain text in columns."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = []
     for number, row in enumerate(table):
@@ -282,7 +282,7 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """A table in Markdown; the bars inside its cells become slashes."""
+    """Return the table in Markdown, with | inside cells replaced by /."""
     rows = [[cell.replace(" | ", " / ") for cell in row] for row in table]
     rows.insert(1, ["---"] * len(rows[0]))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -294,7 +294,7 @@ def as_markdown(table: Table) -> str:
 
 
 def records(measurements: Iterable[Measurement]) -> list[dict[str, Any]]:
-    """One flat line for each competitor on each problem."""
+    """Return one flat record for each competitor on each problem."""
     lines = []
     for m in measurements:
         p = m.problem
@@ -337,19 +337,19 @@ def write_files(folder: Path, facts: dict[str, Any], measurements: Sequence[Meas
 
 
 def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
-    """The page for the documentation, made by the run that it shows."""
+    """Return the page of the documentation for this run."""
     parts = [
         "# Speed on the CPU",
-        f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before it "
-        "was timed: by the bound of direct summation around a float64 result. Each competitor ran in a "
-        "process of its own, pinned, in interleaved rounds. GFLOP/s count the operations of direct summation "
-        "and come from the fastest call; the numbers in a cell are "
+        f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
+        "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
+        "in its own process, in interleaved rounds. GFLOP/s count the operations of direct summation, of the "
+        "fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in _batches(measurements))
-        + ". ONNX Runtime packs its constant weights ahead of time, which is not in its time; compare it "
+        + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "
         "with a plan. The best peer is the fastest of PyTorch (both layouts), ONNX Runtime, TensorFlow and "
         "JAX, layer by layer.",
         "## Aims",
-        as_markdown(facts["aims"]) if len(facts["aims"]) > 1 else "This run judges none.",
+        as_markdown(facts["aims"]) if len(facts["aims"]) > 1 else "None applies to this run.",
     ]
     for title, table in sections(measurements):
         parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", as_markdown(table)]

@@ -1,4 +1,4 @@
-"""Sphinx configuration: warnings are errors (make docs)."""
+"""Sphinx configuration. `make docs` treats warnings as errors."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ import dialect_map
 import explorer_examples
 
 dialect_map.write()
-explorer_examples.write(Path(__file__).parent / "_generated")  # what explorer.md embeds
+explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by explorer.md
 
 project = "teachconv"
 author = "the teachconv authors"

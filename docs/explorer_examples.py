@@ -1,4 +1,4 @@
-"""The explorers that docs/explorer.md embeds: made anew by each docs build, from the library as it is."""
+"""Writes the explorers that docs/explorer.md embeds; each build of the docs runs it."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import teachconv as tc
 
 
 def examples():
-    """Yield name and explorer."""
+    """Yield the name and the explorer of each example."""
     rng = np.random.default_rng(7)
 
     def integers(*shape):
@@ -31,7 +31,7 @@ def examples():
 
 
 def write(folder: Path) -> None:
-    """Write each as a frame to include, ``folder/explorer_<name>.html``."""
+    """Write each example to ``folder/explorer_<name>.html``, ready to be included in a page."""
     folder.mkdir(exist_ok=True)
     for name, explorer in examples():
         (folder / f"explorer_{name}.html").write_text(explorer._repr_html_(), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Writes docs/graph_tables.inc: what the page graph.md shows of TensorFlow's runs and of ours.
+"""Writes docs/graph_tables.inc, the tables in docs/graph.md that compare TensorFlow's runs with teachconv's.
 
-    python docs/graph_tables.py            (tests/graph/test_tensorflow.py fails when the file is old)
+    python docs/graph_tables.py            (tests/graph/test_tensorflow.py fails if the file is out of date)
 
-TensorFlow's side is tests/recorded/tensorflow_graph.json; ours is run here and now.
+TensorFlow's runs are recorded in tests/recorded/tensorflow_graph.json; this script runs teachconv's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RECORDED = HERE.parent / "tests" / "recorded"
 
 
 def script() -> Any:
-    """The module that recorded TensorFlow, for its `build`."""
+    """Import the script that recorded TensorFlow, for its `build`."""
     spec = importlib.util.spec_from_file_location("recorded_graph", RECORDED / "record_tensorflow_graph.py")
     assert spec is not None
     assert spec.loader is not None
@@ -31,7 +31,7 @@ def script() -> Any:
 
 
 def ours(module: Any) -> dict[str, tg.RunMetadata]:
-    """The log of each run of the same graph."""
+    """Run teachconv on the same graph and return the log of each run."""
     graph = tg.Graph()
     with graph.as_default():
         module.build(tg)
@@ -46,8 +46,8 @@ def ours(module: Any) -> dict[str, tg.RunMetadata]:
 
 
 def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
-    """One line for each run: what was fetched, and how many nodes of the graph were left on either side."""
-    lines = ["| run | fetched | fed | nodes TensorFlow ran | nodes run here | only here |"]
+    """Return a table of the runs: the fetches, the feeds, and how many nodes either runtime ran."""
+    lines = ["| run | fetched | fed | nodes TensorFlow ran | nodes teachconv ran | only in teachconv |"]
     lines += ["|---|---|---|---|---|---|"]
     for name, (fetches, feeds, _) in module.RUNS.items():
         theirs = {node["name"] for node in recorded["runs"][name]["nodes"] if node["op"] != "_Retval"}
@@ -60,10 +60,10 @@ def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module:
 
 
 def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
-    """The run "scores", node by node, beside each other."""
+    """Return a table of the run "scores" that compares the nodes one by one."""
     theirs = {node["name"]: node for node in recorded["runs"]["scores"]["nodes"]}
     lines = [
-        "| node | TensorFlow's op | op here | what it reads, the same on both sides |",
+        "| node | TensorFlow's op | teachconv's op | inputs, the same in both |",
         "|---|---|---|---|",
     ]
     for node in logs["scores"].after.nodes.values():  # type: ignore[union-attr]
@@ -76,12 +76,12 @@ def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module
 
 
 def fence(text: object) -> list[str]:
-    """Text in a box of its own."""
+    """Return ``text`` as a fenced block."""
     return ["```text", str(text), "```"]
 
 
 def generate() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     recorded, module = json.loads((RECORDED / "tensorflow_graph.json").read_text()), script()
     logs = ours(module)
     photo = photo_network.run("numpy").metadata
@@ -90,13 +90,13 @@ def generate() -> str:
         ["% written by docs/graph_tables.py: do not edit", ""],
         [f"TensorFlow {recorded['versions']['tensorflow']}, oneDNN {recorded['versions']['oneDNN']}:", ""],
         run_table(recorded, logs, module),
-        ["", "The first of these runs, node by node:", ""],
+        ["", "The nodes of the first run:", ""],
         node_table(recorded, logs, module),
-        ["", "## The photograph's network, before and after", ""],
+        ["", "## The photograph network before and after optimisation", ""],
         fence(photo.before),
-        ["", "What was done to it:", ""],
+        ["", "The optimisers made these changes:", ""],
         fence("\n".join(events)),
-        ["", "And what ran:", ""],
+        ["", "The graph that ran:", ""],
         fence(photo.after),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"

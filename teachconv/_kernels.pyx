@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Where Python meets C: the loops that `direct` and `im2col` are, and the way into kernels/engine.h.
 
-They loop; checks, allocation and choices are Python's. Arrays are C-contiguous: x [batch, in_rows,
+Python checks, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
-out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integers come as
-unsigned, whose sums wrap around by definition.
+out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
+are passed as unsigned, because unsigned sums wrap around by definition.
 """
 
 from cython.parallel cimport prange, threadid
@@ -27,8 +27,24 @@ cdef extern from "kernels/engine.h" nogil:
         Py_ssize_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols
         Py_ssize_t pad_top, pad_left
 
-    int CONV_OK, CONV_NO_MEMORY
-    int USE_ROW_GEMM, USE_WINOGRAD2, USE_PHASES, USE_COL2IM, USE_PIXEL_GEMM, USE_DEPTHWISE
+    ctypedef struct conv_rung:
+        Py_ssize_t (*packed_bytes)(const conv_problem *p) noexcept nogil
+        int (*pack)(const conv_problem *p, const void *w, void *packed, int threads) noexcept nogil
+        int (*run)(
+            const conv_problem *p, const void *data, const void *w, const void *packed, const void *bias,
+            int relu, void *result, int threads) noexcept nogil
+
+    ctypedef int (*filter_gradient)(
+        const conv_problem *p, const void *x, const void *dy, void *dw, int threads) noexcept nogil
+
+    ctypedef struct kernel_table:
+        Py_ssize_t lanes
+        conv_rung *rungs
+        filter_gradient pixel_gemm, depthwise
+        int (*all_finite)(const void *x, Py_ssize_t count) noexcept nogil
+
+    int ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, PHASES_INPUT, COL2IM_INPUT, DEPTHWISE, DEPTHWISE_INPUT
+    const kernel_table *kernels_of(int real_is_double)
     int teachconv_set_isa(int level)
     int teachconv_isa()
     int problem_fits(const conv_problem *p)
@@ -37,94 +53,6 @@ cdef extern from "kernels/engine.h" nogil:
     int choose_forward(const conv_problem *p, Py_ssize_t lanes, int strict)
     int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int strict)
     int choose_filter_gradient(const conv_problem *p)
-    int all_finite_f32(const float *x, Py_ssize_t count)
-    int all_finite_f64(const double *x, Py_ssize_t count)
-
-    Py_ssize_t row_gemm_packed_bytes_f32(const conv_problem *p)
-    Py_ssize_t row_gemm_packed_bytes_f64(const conv_problem *p)
-    Py_ssize_t winograd2_packed_bytes_f32(const conv_problem *p)
-    Py_ssize_t winograd2_packed_bytes_f64(const conv_problem *p)
-    Py_ssize_t winograd2_input_packed_bytes_f32(const conv_problem *p)
-    Py_ssize_t winograd2_input_packed_bytes_f64(const conv_problem *p)
-    Py_ssize_t phases_packed_bytes_f32(const conv_problem *p)
-    Py_ssize_t phases_packed_bytes_f64(const conv_problem *p)
-    Py_ssize_t col2im_packed_bytes_f32(const conv_problem *p)
-    Py_ssize_t col2im_packed_bytes_f64(const conv_problem *p)
-
-    int row_gemm_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
-    int row_gemm_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
-    int winograd2_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
-    int winograd2_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
-    int winograd2_input_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
-    int winograd2_input_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
-    int phases_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
-    int phases_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
-    int col2im_pack_f32(const conv_problem *p, const float *w, float *packed, int threads)
-    int col2im_pack_f64(const conv_problem *p, const double *w, double *packed, int threads)
-
-    int row_gemm_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int row_gemm_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int winograd2_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int winograd2_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int winograd2_input_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int winograd2_input_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int phases_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int phases_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int col2im_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int col2im_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int depthwise_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int depthwise_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int depthwise_input_run_f32(
-        const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-        int relu, float *result, int threads)
-    int depthwise_input_run_f64(
-        const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-        int relu, double *result, int threads)
-    int pixel_gemm_run_f32(
-        const conv_problem *p, const float *x, const float *dy, float *dw, int threads)
-    int pixel_gemm_run_f64(
-        const conv_problem *p, const double *x, const double *dy, double *dw, int threads)
-    int depthwise_filter_run_f32(
-        const conv_problem *p, const float *x, const float *dy, float *dw, int threads)
-    int depthwise_filter_run_f64(
-        const conv_problem *p, const double *x, const double *dy, double *dw, int threads)
-
-# the types of the functions above, to tabulate them
-ctypedef Py_ssize_t (*bytes_function)(const conv_problem *p) noexcept nogil
-ctypedef int (*pack_f32_function)(
-    const conv_problem *p, const float *w, float *packed, int threads) noexcept nogil
-ctypedef int (*pack_f64_function)(
-    const conv_problem *p, const double *w, double *packed, int threads) noexcept nogil
-ctypedef int (*run_f32_function)(
-    const conv_problem *p, const float *data, const float *w, const float *packed, const float *bias,
-    int relu, float *result, int threads) noexcept nogil
-ctypedef int (*run_f64_function)(
-    const conv_problem *p, const double *data, const double *w, const double *packed, const double *bias,
-    int relu, double *result, int threads) noexcept nogil
 
 
 cdef class Problem:
@@ -146,12 +74,12 @@ cdef class Problem:
             raise MemoryError("the convolution is too large for the sizes of this processor")
 
     def threads(self, int most):
-        """How many threads pay for a problem of this size; one in a process that was forked after use."""
+        """Return how many threads pay for a problem of this size; 1 in a process forked after use."""
         return threads_that_pay(problem_macs(&self.p), most)
 
     def choose(self, str kind, Py_ssize_t itemsize, bint strict):
-        """The algorithm for one kind of call, by the rules of kernels/choose.h."""
-        cdef Py_ssize_t lanes = (16, 32, 64)[teachconv_isa()] // itemsize
+        """Return the algorithm for one kind of call, by the rules of kernels/choose.h."""
+        cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
         cdef int code
         if kind == "conv2d":
             code = choose_forward(&self.p, lanes, strict)
@@ -162,26 +90,34 @@ cdef class Problem:
         return ("", "row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise")[code]
 
 
+ISA_NAMES = ("baseline", "avx2", "avx512")
+
+
 def isa():
-    """The instruction set in use: "baseline", "avx2" or "avx512"."""
-    return ("baseline", "avx2", "avx512")[teachconv_isa()]
+    """Return the instruction set in use: "baseline", "avx2" or "avx512"."""
+    return ISA_NAMES[teachconv_isa()]
+
+
+def isa_level():
+    """Return the number of the instruction set in use: a level of kernels/isa.h."""
+    return teachconv_isa()
 
 
 def set_isa(str name):
-    """Use another instruction set, if the processor has it; return the one in use. For tests."""
-    teachconv_set_isa({"baseline": 0, "avx2": 1, "avx512": 2, "best": -1}[name])
+    """Use another instruction set, if the processor has it, and return the one in use.
+
+    Call it as cython_backend.set_isa, which also forgets the algorithms chosen for the old one.
+    """
+    teachconv_set_isa(-1 if name == "best" else ISA_NAMES.index(name))
     return isa()
 
 
 def all_finite(const real[:, :, :, ::1] array):
-    """Whether no number is infinite or NaN."""
+    """Return whether no number is infinite or NaN."""
     cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
     cdef int result
     with nogil:
-        if real is float:
-            result = all_finite_f32(&array[0, 0, 0, 0], count)
-        else:
-            result = all_finite_f64(&array[0, 0, 0, 0], count)
+        result = kernels_of(real is double).all_finite(&array[0, 0, 0, 0], count)
     return bool(result)
 
 
@@ -233,7 +169,7 @@ cdef void direct_conv2d_row(
         for tap_row in range(w.shape[0]):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
             if in_row < 0 or in_row >= x.shape[1]:
-                continue  # padding: a tap that is not there
+                continue  # padding contributes nothing
             for tap_col in range(w.shape[1]):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
                 if in_col < 0 or in_col >= x.shape[2]:
@@ -251,7 +187,7 @@ def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
     Problem problem, int threads
 ):
-    """The scatter, read backwards so that threads never meet: dx[n, in_row, in_col, i] += dy * w."""
+    """The scatter, per input cell, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
     with nogil:
@@ -294,7 +230,7 @@ def direct_conv2d_backprop_filter(
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
-    Threads share out the taps, never the places: each cell of dw is summed in one order.
+    Threads share the taps, never the places, so each cell of dw is summed in one order.
     """
     cdef conv_problem law = problem.p
     cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
@@ -439,64 +375,27 @@ def im2col_conv2d_backprop_filter(
 
 
 # ----------------------------------------------------------------------------------------------------
-# The way into kernels/engine.h: one entry for what gathers or scatters, one for filter gradients
+# The kernels: one entry for the forward op and the input gradient, one for the filter gradient
 # ----------------------------------------------------------------------------------------------------
 
-cdef struct Rung:
-    bytes_function packed_bytes_f32, packed_bytes_f64
-    pack_f32_function pack_f32
-    pack_f64_function pack_f64
-    run_f32_function run_f32
-    run_f64_function run_f64
-
-cdef Rung RUNGS[7]
-RUNGS[0] = Rung(
-    row_gemm_packed_bytes_f32, row_gemm_packed_bytes_f64,
-    row_gemm_pack_f32, row_gemm_pack_f64,
-    row_gemm_run_f32, row_gemm_run_f64,
-)
-RUNGS[1] = Rung(
-    winograd2_packed_bytes_f32, winograd2_packed_bytes_f64,
-    winograd2_pack_f32, winograd2_pack_f64,
-    winograd2_run_f32, winograd2_run_f64,
-)
-RUNGS[2] = Rung(
-    winograd2_input_packed_bytes_f32, winograd2_input_packed_bytes_f64,
-    winograd2_input_pack_f32, winograd2_input_pack_f64,
-    winograd2_input_run_f32, winograd2_input_run_f64,
-)
-RUNGS[3] = Rung(
-    phases_packed_bytes_f32, phases_packed_bytes_f64,
-    phases_pack_f32, phases_pack_f64,
-    phases_run_f32, phases_run_f64,
-)
-RUNGS[4] = Rung(
-    col2im_packed_bytes_f32, col2im_packed_bytes_f64,
-    col2im_pack_f32, col2im_pack_f64,
-    col2im_run_f32, col2im_run_f64,
-)
-RUNGS[5] = Rung(NULL, NULL, NULL, NULL, depthwise_run_f32, depthwise_run_f64)  # nothing to pack
-RUNGS[6] = Rung(NULL, NULL, NULL, NULL, depthwise_input_run_f32, depthwise_input_run_f64)  # nothing to pack
-
 cdef dict RUNG_NUMBERS = {
-    "row_gemm_conv2d": 0,
-    "winograd2_conv2d": 1,
-    "winograd2_conv2d_backprop_input": 2,
-    "phases_conv2d_backprop_input": 3,
-    "col2im_conv2d_backprop_input": 4,
-    "depthwise_conv2d": 5,
-    "depthwise_conv2d_backprop_input": 6,
+    "row_gemm_conv2d": ROW_GEMM,
+    "winograd2_conv2d": WINOGRAD2,
+    "winograd2_conv2d_backprop_input": WINOGRAD2_INPUT,
+    "phases_conv2d_backprop_input": PHASES_INPUT,
+    "col2im_conv2d_backprop_input": COL2IM_INPUT,
+    "depthwise_conv2d": DEPTHWISE,
+    "depthwise_conv2d_backprop_input": DEPTHWISE_INPUT,
 }
 
 
 def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
-    """How many numbers a rung's packed filter has; 0 where the rung packs nothing."""
-    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
-    if rung.packed_bytes_f32 == NULL:
+    """Return how many numbers a rung's packed filter has; 0 if the rung packs nothing."""
+    cdef int number = RUNG_NUMBERS[name]
+    cdef const conv_rung *rung = &kernels_of(itemsize == 8).rungs[number]
+    if rung.packed_bytes == NULL:
         return 0
-    cdef Py_ssize_t nbytes = (
-        rung.packed_bytes_f32(&problem.p) if itemsize == 4 else rung.packed_bytes_f64(&problem.p)
-    )
+    cdef Py_ssize_t nbytes = rung.packed_bytes(&problem.p)
     if nbytes < 0:
         raise MemoryError("the packed filter is too large for the sizes of this processor")
     return nbytes // itemsize
@@ -504,38 +403,34 @@ def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
 
 def pack(str name, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads):
     """Fill ``packed`` with the filter as the rung reads it; return 0, or a status of kernels/problem.h."""
-    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
-    cdef int status
+    cdef int number = RUNG_NUMBERS[name], status
     with nogil:
-        if real is float:
-            status = rung.pack_f32(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
-        else:
-            status = rung.pack_f64(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
+        status = kernels_of(real is double).rungs[number].pack(
+            &problem.p, &w[0, 0, 0, 0], &packed[0], threads)
     return status
 
 
 def run(
     str name, Problem problem, const real[:, :, :, ::1] data, const real[:, :, :, ::1] w,
-    const real[::1] packed, const real[::1] bias, bint relu, real[:, :, :, ::1] result, int threads,
+    const real[::1] packed, int packed_isa, const real[::1] bias, bint relu, real[:, :, :, ::1] result,
+    int threads,
 ):
     """Run a rung that gathers or scatters. ``packed`` and ``bias`` may be None.
 
-    Return a status of kernels/problem.h: 0 for done, 1 for no memory, 3 for a problem that is not for this
-    rung, 4 for a filter out of the rung's range.
+    A filter that was packed for another instruction set, whose vectors have another width, is not read:
+    the rung then arranges ``w`` itself.
+
+    Return a status of kernels/problem.h: 0 for success, 1 for no memory, 3 for a problem that the rung does
+    not solve, 4 for a filter out of the rung's range.
     """
-    cdef Rung rung = RUNGS[RUNG_NUMBERS[name]]
-    cdef const real *packed_numbers = NULL if packed is None else &packed[0]
+    cdef int number = RUNG_NUMBERS[name], status
+    cdef bint usable = packed is not None and packed_isa == teachconv_isa()
+    cdef const real *packed_numbers = &packed[0] if usable else NULL
     cdef const real *bias_numbers = NULL if bias is None else &bias[0]
-    cdef int status
     with nogil:
-        if real is float:
-            status = rung.run_f32(
-                &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
-                &result[0, 0, 0, 0], threads)
-        else:
-            status = rung.run_f64(
-                &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
-                &result[0, 0, 0, 0], threads)
+        status = kernels_of(real is double).rungs[number].run(
+            &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
+            &result[0, 0, 0, 0], threads)
     return status
 
 
@@ -544,21 +439,9 @@ def run_filter_gradient(
     real[:, :, :, ::1] dw, int threads,
 ):
     """Run "pixel_gemm" or "depthwise" for the filter gradient; return a status as `run` does."""
-    cdef bint depthwise = name == "depthwise"
+    cdef const kernel_table *kernels = kernels_of(real is double)
+    cdef filter_gradient gradient = kernels.depthwise if name == "depthwise" else kernels.pixel_gemm
     cdef int status
     with nogil:
-        if real is float:
-            if depthwise:
-                status = depthwise_filter_run_f32(
-                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
-            else:
-                status = pixel_gemm_run_f32(
-                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
-        else:
-            if depthwise:
-                status = depthwise_filter_run_f64(
-                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
-            else:
-                status = pixel_gemm_run_f64(
-                    &problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+        status = gradient(&problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
     return status

@@ -1,8 +1,8 @@
 """The ops: normalise the arguments, resolve the geometry, dispatch to a backend, return.
 
-TensorFlow: python/ops/nn_ops.py, whose functions stop at a generated wrapper (gen_nn_ops.py). Here the
-way goes on in plain sight: each op below makes a `Call`, canonical arrays and a geometry of integers,
-and `run` hands it to one of three functions of one backend module.
+TensorFlow: python/ops/nn_ops.py, whose functions end in a generated wrapper (gen_nn_ops.py). Each op
+below makes a `Call`, which holds canonical arrays and a geometry of integers, and `run` passes it to one
+of the three functions of a backend module.
 """
 
 from __future__ import annotations
@@ -75,24 +75,25 @@ def conv2d(
         padding: "SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)),
             or 4 pairs in ``data_format`` order. Negative numbers crop.
         data_format: "NHWC" or "NCHW".
-        dilations: as strides; 1, or None, means none.
-        name: accepted for TensorFlow's sake; nothing here has a name.
+        dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
+        name: accepted for compatibility with TensorFlow and ignored.
         bias: [out_channels], added to every cell.
         backend: "reference", "numpy", "scipy", "cython" or "cupy"; None for the default, which is cupy for
-            arrays on a GPU. A module that keeps the contract of `teachconv.backends` will do too.
+            arrays on a GPU. A module that implements the contract of `teachconv.backends` is accepted too.
         algorithm: one of the backend's algorithms; None or "auto" lets it choose.
-        precision: None; "strict" for algorithms that keep the element-wise bound only; "fast" gives
-            leave for less, and on a GPU "tf32" for float32 factors rounded to 11 bits.
+        precision: None for the default; "strict" for algorithms that satisfy the element-wise error bound
+            only; "fast" for less accurate ones as well; on a GPU, "tf32" for float32 factors rounded to 11
+            bits.
         out: an array to write the result to.
 
     Returns:
         [batch, out_rows, out_cols, out_channels] in ``data_format`` order and the inputs' dtype: a NumPy
-        array, or a CuPy array where the inputs lie on a GPU.
+        array, or a CuPy array if the inputs are on a GPU.
 
     Raises:
-        ValueError, TypeError: for what no convolution can have; the message says what would be legal.
-        BackendUnavailable: where the backend asked for cannot run here.
-        MemoryError: where the result cannot fit into this machine.
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+        BackendUnavailable: if the backend cannot run here.
+        MemoryError: if the result does not fit into memory.
 
     Source: tensorflow/python/ops/nn_ops.py, conv2d_v2.
 
@@ -137,12 +138,23 @@ def depthwise_conv2d(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Convolve each channel with filters of its own, as tf.nn.depthwise_conv2d.
+    """Convolve each channel with its own filters, as tf.nn.depthwise_conv2d.
 
-    ``filters`` is [filter_rows, filter_cols, in_channels, channel_multiplier]; output channel
-    c * channel_multiplier + q comes from input channel c and filter [:, :, c, q]. It is conv2d with
-    groups = in_channels. Everything else, errors included, is as in `conv2d`; strides with dilations
-    are allowed, and rows and columns may differ, both of which TensorFlow refuses.
+    This is conv2d with groups = in_channels: output channel c * channel_multiplier + q is computed from input
+    channel c and filter [:, :, c, q]. Unlike TensorFlow, it accepts strides together with dilations, and
+    different strides for rows and columns.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_rows, filter_cols, in_channels, channel_multiplier], same dtype.
+        strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as
+            in `conv2d`.
+
+    Returns:
+        [batch, out_rows, out_cols, in_channels * channel_multiplier] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(8, dtype="int32").reshape(1, 2, 2, 2)
@@ -188,18 +200,18 @@ def conv2d_transpose(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Apply the transpose of a convolution: the gradient of `conv2d` in its input, as tf.nn.conv2d_transpose.
+    """Apply the transpose of a convolution, the input gradient of `conv2d`, as tf.nn.conv2d_transpose.
 
     Args:
         input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order.
         filters: [filter_rows, filter_cols, out_channels / groups, in_channels]: the filters of the
-            convolution that this is the transpose of.
-        output_shape: 4 ints in ``data_format`` order. At stride s, s sizes of output have the same
-            size of input; this chooses one, and with it the alignment. Its channels over
-            ``filters.shape[2]`` are the groups. Without it: in * s for SAME,
-            (in - 1) * s + max(effective filter, s) for VALID, and one group.
-        output_padding: rows and columns added at the end, for VALID or explicit padding, instead of
-            ``output_shape``; below max(stride, dilation).
+            forward convolution.
+        output_shape: 4 ints in ``data_format`` order. At stride s, s different output sizes correspond to
+            the same input size; ``output_shape`` chooses one of them and thereby the alignment. The number
+            of groups is its channels divided by ``filters.shape[2]``. Without it the size is in * s for
+            SAME and (in - 1) * s + max(effective filter, s) for VALID, with one group.
+        output_padding: the number of rows and columns to add at the end, for VALID or explicit padding,
+            instead of ``output_shape``; less than max(stride, dilation).
         strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as
             in `conv2d`.
 
@@ -207,8 +219,9 @@ def conv2d_transpose(
         An array of ``output_shape`` in the inputs' dtype.
 
     Raises:
-        ValueError: where ``output_shape`` is no size whose convolution gives the input's size; the
-            message lists those that are. Else as `conv2d`.
+        ValueError: if the convolution of ``output_shape`` does not give the input's size; the message
+            lists the sizes that do.
+        TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     Source: tensorflow/python/ops/nn_ops.py, conv2d_transpose_v2, which calls conv2d_backprop_input.
 
@@ -283,10 +296,19 @@ def conv2d_backprop_input(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the gradient of `conv2d` in its input, as tf.raw_ops.Conv2DBackpropInput.
+    """Return the gradient of `conv2d` with respect to its input, as tf.raw_ops.Conv2DBackpropInput.
 
-    ``input_sizes`` is the shape of conv2d's input (4 ints in ``data_format`` order), ``out_backprop``
-    the gradient in its output, of the shape that conv2d gives. Everything else is as in `conv2d`.
+    Args:
+        input_sizes: the shape of conv2d's input: 4 ints in ``data_format`` order.
+        filters: as in `conv2d`.
+        out_backprop: the gradient with respect to conv2d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
+
+    Returns:
+        An array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> dy = np.ones((1, 2, 2, 1), "int32")
@@ -314,9 +336,19 @@ def depthwise_conv2d_backprop_input(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the gradient of `depthwise_conv2d` in its input: conv2d_backprop_input, channel by channel.
+    """Return the gradient of `depthwise_conv2d` with respect to its input.
 
-    ``filters`` is [filter_rows, filter_cols, in_channels, channel_multiplier].
+    Args:
+        input_sizes: the shape of the input: 4 ints in ``data_format`` order.
+        filters: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        out_backprop: the gradient with respect to the output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
+
+    Returns:
+        An array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> dy = np.ones((1, 1, 1, 4), "int32")
@@ -373,11 +405,20 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the gradient of `conv2d` in its filters, as tf.raw_ops.Conv2DBackpropFilter.
+    """Return the gradient of `conv2d` with respect to its filters, as tf.raw_ops.Conv2DBackpropFilter.
 
-    ``filter_sizes`` is the shape of the filters (4 ints, [filter_rows, filter_cols, in_channels /
-    groups, out_channels]), ``out_backprop`` the gradient in conv2d's output. Everything else is as in
-    `conv2d`; the result has shape ``filter_sizes``.
+    Args:
+        input: as in `conv2d`.
+        filter_sizes: the shape of the filters: [filter_rows, filter_cols, in_channels / groups,
+            out_channels].
+        out_backprop: the gradient with respect to conv2d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
+
+    Returns:
+        An array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(9, dtype="int32").reshape(1, 3, 3, 1)
@@ -405,9 +446,19 @@ def depthwise_conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the gradient of `depthwise_conv2d` in its filters: conv2d_backprop_filter, channel by channel.
+    """Return the gradient of `depthwise_conv2d` with respect to its filters.
 
-    ``filter_sizes`` is [filter_rows, filter_cols, in_channels, channel_multiplier].
+    Args:
+        input: as in `depthwise_conv2d`.
+        filter_sizes: the shape of the filters: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        out_backprop: the gradient with respect to the output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
+
+    Returns:
+        An array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.int32([1, 2]).reshape(1, 1, 1, 2)
@@ -453,12 +504,18 @@ def _backprop_filter_call(
 
 
 def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
-    """Return the sparse matrix of the convolution of one image: vec(y) = C vec(x), NHWC in C order.
+    """Return the sparse matrix C of the convolution of one image: vec(y) = C vec(x), NHWC in C order.
 
-    ``filters`` has the geometry's ``filters_shape``; the result is a `scipy.sparse.csr_array` of shape
-    [out_rows * out_cols * out_channels, in_rows * in_cols * in_channels]. For a transposed geometry it
-    is the transposed matrix: that is where the name comes from. Raises ``ValueError`` where the
-    filters' shape is another one.
+    Args:
+        filters: an array of the geometry's ``filters_shape``.
+        geometry: a geometry from `conv2d_geometry` or `conv2d_transpose_geometry`.
+
+    Returns:
+        A `scipy.sparse.csr_array` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
+        in_channels]; for a transposed geometry, the transpose of the forward matrix.
+
+    Raises:
+        ValueError, TypeError: if the filters have another shape, or ``geometry`` is not a geometry.
 
     >>> import numpy as np, teachconv as tc
     >>> w = np.float32([1, 2]).reshape(1, 2, 1, 1)
@@ -486,16 +543,26 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
 
 
 # ---------------------------------------------------------------------------------------------
-# An op and its arguments as a call, for whoever looks at calls
+# The call that an op would run, for tools that inspect calls
 # ---------------------------------------------------------------------------------------------
 
 
 def call_of(
     op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Call, dict[str, Any]]:
-    """Return the `Call` that ``op(*args, **kwargs)`` would run, and its options (backend and so on).
+    """Return the `Call` that ``op(*args, **kwargs)`` would run, and its options.
 
-    Raises ``TypeError`` where ``op`` is no op of teachconv or the arguments do not fit its signature.
+    Args:
+        op: an op of teachconv.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+
+    Returns:
+        The call, and the options backend, algorithm, precision and out by name.
+
+    Raises:
+        TypeError: if ``op`` is not an op of teachconv or the arguments do not fit its signature.
+        ValueError: if the arguments are invalid.
     """
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
@@ -512,7 +579,7 @@ _OPTIONS = ("backend", "algorithm", "precision", "out")
 
 
 def name_of(op: Callable[..., Any]) -> str:
-    """Return the name by which people call an op, as teachconv.conv2d or teachconv.dialects.torch.conv2d."""
+    """Return the public name of an op, such as teachconv.conv2d or teachconv.dialects.torch.conv2d."""
     module = getattr(op, "__module__", "")
     place = module if module.startswith("teachconv.dialects.") else "teachconv"
     return f"{place}.{getattr(op, '__name__', repr(op))}"
@@ -528,7 +595,7 @@ RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
     depthwise_conv2d_backprop_filter: lambda **a: _backprop_filter_call(**a, depthwise=True),
 }
 
-# of each gradient the op that it is the gradient of
+# gradient op -> the op that it is the gradient of
 FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     conv2d_backprop_input: conv2d,
     conv2d_backprop_filter: conv2d,
@@ -568,12 +635,12 @@ def _to_nhwc(array: np.ndarray, data_format: str) -> np.ndarray:
 
 
 def _shape_in(shape: Shape, data_format: str) -> Shape:
-    """An NHWC shape in ``data_format`` order."""
+    """Return an NHWC shape in ``data_format`` order."""
     return (shape[0], shape[3], shape[1], shape[2]) if data_format == "NCHW" else shape
 
 
 def _grouped_shape(shape: Shape, in_channels: int) -> Shape:
-    """The shape of a depthwise filter as HWIO with groups = in_channels."""
+    """Return the shape of a depthwise filter as HWIO with groups = in_channels."""
     rows, cols, channels, multiplier = shape
     if channels != in_channels:
         raise ArgumentError(

@@ -25,10 +25,12 @@ _PLANNED = (nn_ops.conv2d, nn_ops.depthwise_conv2d, nn_ops.conv2d_transpose, *_I
 
 
 class Plan:
-    """A convolution with its filter: call it with the input, as often as you like.
+    """A convolution with a fixed filter, created by `plan`; call it with the input any number of times.
 
-    ``geometry`` and ``algorithm`` are what every call will use; ``nbytes`` is the size of the arranged
-    filter, 0 where the backend arranges none. Made by `plan`.
+    Attributes:
+        geometry: the geometry of every call.
+        algorithm: the algorithm of every call.
+        nbytes: the size of the packed filter, 0 if the backend does not pack it.
     """
 
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
@@ -89,19 +91,20 @@ def plan(
     precision: str | None = None,
     **kwargs: Any,
 ) -> Plan:
-    """Return a callable with geometry, algorithm and arranged filter computed once.
+    """Return a callable that computes geometry, algorithm and packed filter once.
 
     Args:
         op: conv2d, depthwise_conv2d, conv2d_transpose, or an input gradient.
-        filters: as the op takes them; they are copied where the backend arranges them, and must not be
-            changed while the plan is in use.
-        input_shape: 4 ints in ``data_format`` order: the shape of the op's input; for an input gradient
-            that of conv2d's input, and the plan is called with out_backprop. The batch may differ later.
-        backend, algorithm, precision: as the op takes them.
-        kwargs: the op's other arguments.
+        filters: as in the op. The backend may pack a copy of them; do not change them while the plan is in
+            use.
+        input_shape: 4 ints in ``data_format`` order: the shape of the op's input. For an input gradient it
+            is the shape of conv2d's input, and the plan is called with out_backprop. The batch size of a
+            call may differ.
+        backend, algorithm, precision: as in the op.
+        **kwargs: the op's other arguments.
 
     Returns:
-        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` give the bits that the op gives.
+        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op.
 
     >>> import numpy as np, teachconv as tc
     >>> w = np.ones((3, 3, 1, 1), "float32")

@@ -61,16 +61,21 @@ def autotune(
     seconds: float = 2.0,
     **kwargs: Any,
 ) -> TuningReport:
-    """Time every algorithm that fits ``op(*args, **kwargs)``, interleaved, and return them fastest first.
+    """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.
+
+    To use the result: ``op(..., backend=best.backend, algorithm=best.algorithm)``. Timings are wall-clock
+    times and depend on the machine and its load.
 
     Args:
-        op: any op of teachconv; the other arguments are its own.
-        backends: names or modules; None for all but the reference, which is there to be right.
-        rounds: how often each candidate runs at most; the rounds of all are interleaved.
+        op: any op of teachconv.
+        *args: the op's positional arguments.
+        backends: names or modules; None for all except the reference, which is not built for speed.
+        rounds: the largest number of runs of each candidate.
         seconds: no new round begins after this time.
+        **kwargs: the op's keyword arguments.
 
-    To use what was found: ``op(..., backend=best.backend, algorithm=best.algorithm)``. Timings are of
-    this machine at this moment, and wall-clock.
+    Returns:
+        A `TuningReport` with the fastest algorithm first; ``.best`` is the fastest.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")

@@ -57,7 +57,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory):
-    """Where the GPU's kernels, compiled for the host, are kept for the length of the run, for all workers."""
+    """The folder of the GPU kernels compiled for the host during the run, shared by all workers."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -82,7 +82,7 @@ def cupy_forgotten(monkeypatch, tmp_path):
 
 @pytest.fixture
 def stand_in(cupy_forgotten, monkeypatch, kernel_folder):
-    """What stands in for CuPy, in its place."""
+    """The stand-in for CuPy, installed in its place."""
     modules = fake_cupy(kernel_folder)
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)

@@ -31,7 +31,7 @@ def headers_beside(library):
 
 
 class Nvrtc:
-    """One NVRTC library: compiles a text to PTX and cubin, and returns what it had to say."""
+    """One NVRTC library: compiles a source to PTX and cubin, and returns the log."""
 
     def __init__(self, path):
         self.path, self.library = path, ctypes.CDLL(str(path))
@@ -54,7 +54,7 @@ class Nvrtc:
 
 
 def compile_by_nvcc(text, name, options):
-    """Return (succeeded, log), every warning an error."""
+    """Return (succeeded, log); warnings are errors."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text)

@@ -29,7 +29,7 @@ def host_source(file, text=None):
 
 
 def build_host(folder, file, options, text=None, flags=FLAGS):
-    """Compile one source with its -D options; return the shared object's path. Kept in ``folder`` by what went in."""
+    """Compile one source with its -D options, cached in ``folder``; return the path of the shared object."""
     source, options = host_source(file, text), (*flags, *options)
     key = hashlib.sha256("\0".join([source, SHIM.read_text(), *options]).encode()).hexdigest()[:16]
     target = Path(folder) / f"{Path(file).stem}-{key}.so"
@@ -78,7 +78,7 @@ class Host:
 
 
 def poison(dtype):
-    """What uninitialised memory may hold: something that shows if it is used."""
+    """Return a value for uninitialised memory that reveals its use."""
     return 0x5A5A if np.dtype(dtype).kind in "iu" else np.nan
 
 
@@ -100,7 +100,7 @@ def _value(argument):
 
 
 def host_backend(machine, algorithms=ladder.ALGORITHMS):
-    """The contract of `teachconv.backends` with nothing between it and the launches but a machine."""
+    """The contract of `teachconv.backends` implemented by the launches on a machine."""
 
     def run(kind, first, second, geometry, algorithm, precision, bias=None, activation=None, out=None):
         plan = ladder.schedule(

@@ -1,4 +1,4 @@
-"""As much of CuPy as teachconv uses, on the host: the real cupy backend runs on it, kernels and all.
+"""The part of CuPy that teachconv uses, on the host: the real cupy backend and its kernels run on it.
 
 Its arrays are no NumPy arrays and refuse to become one by themselves, as CuPy's do; its memory has a limit;
 its compiler is the host's (see cuda_host). So everything in cupy_backend.py runs, except the device.
@@ -14,7 +14,7 @@ from cuda_host import arguments_of, build_host, poison
 
 
 class Array:
-    """An array of the device: a NumPy array behind a wall."""
+    """A device array: a NumPy array that is not directly accessible."""
 
     def __init__(self, behind, device=None):
         self._behind, self.device = behind, device or Device()

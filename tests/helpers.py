@@ -1,4 +1,4 @@
-"""What tests share: which backends can run here, and random legal problems."""
+"""Helpers shared by tests: the backends that can run, and random legal problems."""
 
 from functools import lru_cache
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Bad input is refused by name, with what would be legal; odd but good input is taken."""
+"""Errors name the invalid argument and what would be legal; unusual but valid input is accepted."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""benchmarks/cpu.py runs, refuses wrong results and judges its aims; no timing is asserted."""
+"""The benchmarks run, reject wrong results and judge their aims; timings are not asserted."""
 
 import csv
 import doctest

@@ -1,4 +1,4 @@
-"""The laws of padding: by the inequalities that define them, by hand-worked numbers, at the edges."""
+"""The laws of padding: defining inequalities, hand-worked numbers and edge cases."""
 
 import ast
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_same_covers_every_stride_with_the_least_padding(n, k, s, d, padding):
 
 
 def test_padding_is_split_in_one_place():
-    """Everything between the laws and the dialects takes the half from `split_padding`."""
+    """The laws and the dialects split padding only by `split_padding`."""
     package = Path(tc.__file__).parent
     files = [package / "geometry.py", *package.glob("dialects/*.py"), *package.glob("translation/*.py")]
     halves = [

@@ -1,4 +1,4 @@
-"""What the README shows is what the code prints."""
+"""The README shows what the code prints."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Recorded results of real TensorFlow: the other dialects' are tested with the dialects."""
+"""Recorded results of real TensorFlow; those of the other frameworks are in tests/dialects."""
 
 import numpy as np
 import pytest

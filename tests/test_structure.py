@@ -1,7 +1,9 @@
-"""The house: imports run one way, backends keep one contract, importing is cheap, the docs' names exist."""
+"""The structure of the package: order of imports, contract of backends, cheap import, documented names."""
 
 import ast
+import dataclasses
 import inspect
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -263,3 +265,26 @@ def test_cython_is_the_default():
 
     assert tc.trace(tc.conv2d, np.ones((1, 3, 3, 1)), np.ones((2, 2, 1, 1))).backend == "cython"
     assert get("cython").ALGORITHMS[0].name == "direct"
+
+
+def section(text, title):
+    """The entries below a title of a docstring, up to the next unindented line; "" without that title."""
+    entries = text.partition(f"\n{title}:\n")[2]
+    return entries[: re.search(r"^\S|\Z", entries, re.MULTILINE).start()]
+
+
+def test_public_docstrings_have_their_sections():
+    """Args name every parameter, Attributes every field; a function that returns something says what."""
+    for name in tc.__all__:
+        thing, text = getattr(tc, name), inspect.getdoc(getattr(tc, name)) or ""
+        if inspect.isfunction(thing):
+            signature = inspect.signature(thing)
+            entries, wanted = section(text, "Args"), list(signature.parameters)
+            assert section(text, "Returns") or signature.return_annotation == "None", name
+        elif dataclasses.is_dataclass(thing):
+            entries = section(text, "Attributes")
+            wanted = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
+        else:
+            continue
+        missing = [word for word in wanted if not re.search(rf"\b{word}\b", entries)]
+        assert not missing, f"{name} does not describe {', '.join(missing)}"

@@ -1,15 +1,16 @@
-"""The compiled backend: checks, allocates, chooses the algorithm; `_kernels.pyx` loops.
+"""The compiled backend: it checks, allocates and chooses the algorithm; `_kernels.pyx` loops.
 
-A ladder to climb. ``direct`` is the definition as typed loops; ``im2col`` makes one large matrix
-product of it and hands that to BLAS. Results do not depend on the number of threads, bit for bit, nor
-do the forward op and the input gradient depend on the batch size.
+The algorithms form a ladder. ``direct`` is the definition as typed loops; ``im2col`` turns it into one large
+matrix product and calls BLAS; the others are in ``teachconv/kernels``. Results are the same bit for bit for
+any number of threads; those of the forward op and the input gradient also for any batch size.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -28,10 +29,10 @@ from . import Algorithm, finish, to_accumulator
 
 
 def _load() -> tuple[Any, ImportError | None]:
-    """Import the compiled module, with OpenMP told to wait passively.
+    """Import the compiled module and tell OpenMP to wait passively.
 
-    Threads that spin while they wait collapse where cores are shared. OpenMP reads its environment once,
-    when it is loaded, so the variable is there for that moment only; a caller's own setting stands.
+    Waiting threads that spin are very slow on shared cores. OpenMP reads its environment once, when it is
+    loaded, so the variable is set for that moment only. A setting of the caller's is left alone.
     """
     ours = "OMP_WAIT_POLICY" not in os.environ
     if ours:
@@ -43,7 +44,7 @@ def _load() -> tuple[Any, ImportError | None]:
             raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {wanted!r}")
         kernels.set_isa(wanted)
         return kernels, None
-    except ImportError as error:  # no compiler at install time: the other backends still work
+    except ImportError as error:  # no compiler at install time; the other backends still work
         return None, error
     finally:
         if ours:
@@ -146,7 +147,16 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
-    return "teachconv._kernels is not compiled: install a C compiler, then install teachconv again"
+    return (
+        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
+        "supported), then install teachconv again"
+    )
+
+
+def set_isa(name: str) -> str:
+    """Use "baseline", "avx2", "avx512" or "best", if the processor has it, and return the one in use."""
+    _prepare.cache_clear()  # the algorithm depends on the width of a vector
+    return str(_kernels.set_isa(name))
 
 
 def conv2d(
@@ -194,15 +204,20 @@ def conv2d_backprop_filter(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PackedFilters:
-    """What `pack` returns: a filter, the algorithm it was packed for, and how that reads it.
+    """What `pack` returns; it may be passed as ``w`` to the two functions above.
 
-    It stands for ``w`` in the two functions above. ``numbers`` is None where there is nothing to pack.
+    Attributes:
+        w: the filter itself.
+        kind, algorithm: what it was packed for.
+        numbers: the packed filter; None if the algorithm packs nothing.
+        isa: the instruction set whose layout ``numbers`` has; on another one, each call packs ``w`` again.
     """
 
     w: np.ndarray
     kind: Kind
     algorithm: str
     numbers: np.ndarray | None
+    isa: int
 
 
 def pack(
@@ -213,13 +228,14 @@ def pack(
     algorithm: str | None,
     precision: str | None = None,
 ) -> PackedFilters:
-    """Choose the algorithm once and arrange the filter once, for many calls with the same filter."""
+    """Choose the algorithm once and pack the filter once, for many calls with the same filter."""
+    isa = _kernels.isa_level()
     filters = np.ascontiguousarray(to_accumulator(w))
     job = _prepare(kind, geometry, w.dtype, algorithm, precision)
     if job.chosen in ("direct", "im2col"):
-        return PackedFilters(filters, kind, job.chosen, None)
+        return PackedFilters(filters, kind, job.chosen, None, isa)
     if not _kernels.all_finite(filters):
-        return PackedFilters(filters, kind, "direct", None)
+        return PackedFilters(filters, kind, "direct", None, isa)
     size = _kernels.packed_numbers(job.name, job.problem, filters.itemsize)
     numbers = None
     if size:
@@ -227,13 +243,13 @@ def pack(
         numbers = _aligned((size,), filters.dtype)
         threads = job.problem.threads(settings.get_num_threads())
         if _kernels.pack(job.name, job.problem, filters, numbers, threads):
-            numbers = None  # out of the transform's range: each call sees to that itself
-    return PackedFilters(filters, kind, job.chosen, numbers)
+            numbers = None  # out of the transform's range: each call deals with that itself
+    return PackedFilters(filters, kind, job.chosen, numbers, isa)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Job:
-    """What can be known of a call before its data: kept, so that a small call is quick."""
+    """What is known of a call before its data arrive. It is cached, so that a small call is quick."""
 
     kind: Kind
     chosen: str
@@ -250,16 +266,16 @@ class _Job:
 def _prepare(
     kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
 ) -> _Job:
-    """Choose from the shape of one image and the dtype alone, so that bits depend on nothing else."""
+    """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     problem = _kernels.Problem(*geometry.integers)
     if algorithm:
         chosen, why = algorithm, "asked for"
     elif dtype.kind == "i":
-        chosen, why = "direct", "the other rungs have no integers"
+        chosen, why = "direct", "no other algorithm has integers"
     else:
         chosen = problem.choose(kind.name, max(4, dtype.itemsize), precision == "strict")
         why = _WHY[chosen]
-    # a scatter has an edge on every side, and what lies beyond it is multiplied as zeros too
+    # a scatter has an edge on every side, beyond which zeros are multiplied too
     edges = geometry.has_padding or kind.scatters
     multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
     shape = geometry.shape_of(kind.result)
@@ -280,9 +296,10 @@ def _run(
     out: np.ndarray | None,
 ) -> np.ndarray:
     """Choose the algorithm, make the arrays contiguous, allocate the result, and call the kernel."""
-    packed = None
+    packed: PackedFilters | None = None
     if isinstance(second, PackedFilters):
-        algorithm, packed, second = second.algorithm, second.numbers, second.w
+        packed = second
+        algorithm, second = packed.algorithm, packed.w
     with record.stage("choose algorithm") as stage:
         job = _prepare(kind, geometry, first.dtype, algorithm, precision)
         stage.know(algorithm=job.chosen)
@@ -308,10 +325,10 @@ def _run(
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Allocate an array that begins with a cache line, which NumPy does not promise.
+    """Allocate an array that begins at a cache line, which NumPy does not promise.
 
-    A vector store of AVX-512 is a whole line; in an array that begins elsewhere each one writes to two.
-    Depthwise, which does little else than load and store, gains an eighth.
+    A vector store of AVX-512 fills a whole line; in an array that begins elsewhere each store writes to two.
+    Depthwise, which mostly loads and stores, becomes an eighth faster.
     """
     block = np.empty(prod(shape) * dtype.itemsize + _LINE, np.uint8)
     return np.ndarray(shape, dtype, block, -block.__array_interface__["data"][0] % _LINE)
@@ -321,23 +338,27 @@ def _run_rung(
     job: _Job,
     data: np.ndarray,
     w: np.ndarray,
-    packed: np.ndarray | None,
+    packed: PackedFilters | None,
     bias: np.ndarray | None,
     relu: bool,
     result: np.ndarray,
     threads: int,
 ) -> bool:
-    """Run a rung that may multiply padding as zeros; False where the direct loops had to, without bias.
+    """Run a rung that may multiply padding as zeros.
 
-    An infinity or NaN in the filter would turn those zeros into NaN. Either shows: in the filter before,
-    or in the result after; the smaller of the two is looked at. A packed filter was looked at when packed.
+    An infinity or NaN in the filter would turn those zeros into NaN. That shows in the filter before the call
+    and in the result after it; the smaller of the two is checked. A packed filter was checked by `pack`.
+
+    Returns:
+        True; or False if the direct loops had to run instead, which add no bias.
     """
-    look = job.multiplies_padding and packed is None
+    numbers, isa = (None, 0) if packed is None else (packed.numbers, packed.isa)
+    look = job.multiplies_padding and numbers is None
     before = look and w.nbytes <= result.nbytes
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
-            _check(_kernels.run(job.name, job.problem, data, w, packed, bias, relu, result, threads))
+            _check(_kernels.run(job.name, job.problem, data, w, numbers, isa, bias, relu, result, threads))
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
     with record.stage("choose algorithm again") as stage:
@@ -348,7 +369,7 @@ def _run_rung(
 
 
 def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
-    """Run the first two rungs: the loops of the definition, and patches with BLAS."""
+    """Run `direct` or `im2col`."""
     if chosen == "im2col" and job.multiplies_padding and not np.isfinite(b).all():
         with record.stage("choose algorithm again") as stage:
             stage.know(algorithm="direct")
@@ -364,12 +385,12 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
             scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads)
             stage.arrays(patches=scratch)
             stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
-            with _ONE_BLAS_THREAD:
+            with _one_blas_thread():
                 getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
 
 
 class _InstructionSet:
-    """Its name, asked for only where somebody reads the trace."""
+    """The name of the instruction set, looked up only if the trace is read."""
 
     def __format__(self, spec: str) -> str:
         return str(_kernels.isa())
@@ -383,13 +404,13 @@ def _check(status: int) -> None:
     if status == 1:
         raise MemoryError("no memory for the scratch of the kernel")
     if status:
-        raise RuntimeError(f"the kernel refused the problem with status {status}: a mistake in _prepare")
+        raise RuntimeError(f"the kernel refused the problem with status {status}: a bug in _prepare")
 
 
 def _patches(
     kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int
 ) -> tuple[np.ndarray, int]:
-    """Allocate the patches of a block for each thread; return them and the block's output rows."""
+    """Allocate each thread's patches of one block; return them and the output rows of a block."""
     depth = prod(geometry.filters_shape[:3])
     row = geometry.cols.out_size * depth
     block_rows = min(geometry.rows.out_size, max(1, _BLOCK_BYTES // (row * dtype.itemsize)))
@@ -400,35 +421,27 @@ def _patches(
     return np.empty(shape, dtype), block_rows
 
 
-class _OneBlasThread:
-    """Hold BLAS to one thread while a kernel runs: its threads inside ours only get in each other's way.
-
-    Calls from several Python threads share one limit: the first sets it, the last takes it back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._limit = _blas_controller().limit(limits=1, user_api="blas")
-            self._users += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
-
-
 @lru_cache(maxsize=1)
 def _blas_controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # it looks through the loaded libraries once
+    return ThreadpoolController()  # it searches the loaded libraries once
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+_blas_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child forked while another thread holds the lock would wait for ever
+    os.register_at_fork(
+        before=_blas_lock.acquire, after_in_parent=_blas_lock.release, after_in_child=_blas_lock.release
+    )
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread while a kernel runs: its threads and the kernel's would compete for cores.
+
+    The limit is the process's, or with some libraries the thread's. Therefore each call sets and restores it
+    in its own thread, and only one call at a time: if they overlapped, the last to end would restore the
+    limit of another as if it were the caller's setting.
+    """
+    with _blas_lock, _blas_controller().limit(limits=1, user_api="blas"):
+        yield

@@ -1,8 +1,8 @@
-"""teachconv.graph: how TensorFlow executes an op, from its definition to its kernel, every step shown.
+"""teachconv.graph: a readable model of how TensorFlow executes an op, from its definition to its kernel.
 
-One calls tf.nn.conv2d and finds a chain of Python that computes nothing, a generated file that is in no
-repository, a session, and an implementation far away. This package is that machinery in files that one
-can read at one sitting, each with the name of its counterpart, running on teachconv's backends:
+In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a generated file that is in no
+repository, and a session to an implementation in C++. This package implements the same steps in short
+files that have the names of their TensorFlow counterparts and run on teachconv's backends:
 
 op_def.py, core_ops.py -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph, Tensor,
 Operation) -> session.py -> subgraph.py (prune) -> placer.py -> constant_folding.py, optimizer_cse.py,
@@ -105,5 +105,17 @@ __all__ = [
 
 
 def assign(ref: Variable, value: object, name: str | None = None) -> object:
-    """Replace a variable's value: `Variable.assign`, as tf.compat.v1.assign."""
+    """Replace the value of a variable, as tf.compat.v1.assign.
+
+    Args:
+        ref: the variable.
+        value: a value of the variable's shape and dtype.
+        name: the name of the node.
+
+    Returns:
+        The result of `Variable.assign`: in a graph a tensor, otherwise the variable.
+
+    Raises:
+        ValueError, TypeError: if the shape or dtype differs from the variable's.
+    """
     return ref.assign(value, name)

@@ -1,4 +1,4 @@
-"""Placeholders, and what changes a shape but no value.
+"""Placeholders, and ops that rearrange values without changing them.
 
 TensorFlow: python/ops/array_ops.py and control_flow_ops.py (`group`).
 """
@@ -19,10 +19,18 @@ __all__ = ["group", "identity", "pad", "placeholder", "reshape", "transpose"]
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
-    """Return a tensor that stands for a value fed to each run.
+    """Return a tensor whose value is fed to each run.
 
-    ``shape`` may leave sizes open with None, or be None altogether. Raises ``ValueError`` outside a
-    graph, where there is nothing to stand for.
+    Args:
+        dtype: the dtype of the value.
+        shape: the static shape; None stands for an unknown size or, alone, for an unknown rank.
+        name: the name of the node.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        ValueError: outside a graph.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
@@ -31,18 +39,37 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     """
     if executing_eagerly():
         raise InvalidArgumentError(
-            "placeholder needs a graph to stand in: use `with graph.as_default():`; eagerly, pass the array"
+            "placeholder needs a graph: use `with graph.as_default():`; eagerly, pass the array"
         )
     return gen_nn_ops.placeholder(dtype, shape, name=name)
 
 
 def identity(input: Any, name: str | None = None) -> Any:
-    """Return the input; inside ``control_dependencies``, once those have finished."""
+    """Return the input, after the surrounding control dependencies have finished.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the same shape.
+    """
     return gen_nn_ops.identity(input, name=name)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
-    """Return the same elements in another shape; one size may be -1.
+    """Return the same elements in another shape.
+
+    Args:
+        tensor: a tensor, variable or array.
+        shape: the new sizes; one of them may be -1 and is then derived.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the new shape.
+
+    Raises:
+        ValueError: if the number of elements differs.
 
     >>> reshape([1, 2, 3, 4], [2, -1]).tolist()
     [[1, 2], [3, 4]]
@@ -52,7 +79,18 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
 
 @composite
 def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
-    """Return the axes in the order ``perm``; without it, backwards.
+    """Return the input with permuted axes.
+
+    Args:
+        a: a tensor, variable or array.
+        perm: the new order of the axes; None reverses them.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError: if ``perm`` does not name each axis once, or is None and the rank is unknown.
 
     >>> transpose([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
@@ -66,7 +104,18 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
 
 
 def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
-    """Put zeros around: ``paddings`` is [before, after] for each axis.
+    """Add zeros around the input.
+
+    Args:
+        tensor: a tensor, variable or array.
+        paddings: [before, after] for each axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the larger shape.
+
+    Raises:
+        ValueError: if ``paddings`` has another shape or a negative entry.
 
     >>> pad([1, 2], [[1, 2]]).tolist()
     [0, 1, 2, 0, 0]
@@ -77,14 +126,25 @@ def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
 
 
 def group(*inputs: Any, name: str | None = None) -> Any:
-    """Return an operation that has finished when all ``inputs`` have."""
+    """Return an operation that finishes after all ``inputs`` have finished.
+
+    Args:
+        *inputs: operations, tensors or variables of the default graph.
+        name: the name of the node.
+
+    Returns:
+        A NoOp operation.
+
+    Raises:
+        ValueError: outside a graph.
+    """
     graph = get_default_graph()
     with graph.atomic(), graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
         return gen_nn_ops.no_op(name=name or "group_deps")
 
 
 def _int_vector(value: Any) -> Any:
-    """An empty list would become a vector of floats."""
+    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
     if hasattr(value, "op") or hasattr(value, "dtype"):
         return value
     return list(value) or to_array([], None, "shape").astype("int32")

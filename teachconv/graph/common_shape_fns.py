@@ -1,8 +1,8 @@
-"""Shape functions: from the static shapes of an op's inputs to those of its outputs, before it runs.
+"""Shape functions: compute the static shapes of an op's outputs from those of its inputs, before a run.
 
-TensorFlow: core/framework/common_shape_fns.cc. What concerns windows and padding is asked of
-`teachconv.geometry`, so that a graph cannot promise a shape that the kernel does not make. A size that
-is not known yet stands as None and stays None wherever it decides.
+TensorFlow: core/framework/common_shape_fns.cc. Sizes that depend on windows and padding come from
+`teachconv.geometry`, so that the static shape always agrees with the kernel's result. An unknown size is
+None, and every size that depends on it is None.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from .tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, t
 
 __all__ = ["InferenceContext", "padding_argument"]
 
-_LARGE = 1 << 30  # stands in for rows that are not known: no filter is too large for it
+_LARGE = 1 << 30  # used for unknown rows: no filter is larger
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceContext:
-    """What a shape function sees: its op's name, the inputs' static shapes, the attributes.
+    """The arguments of a shape function. TensorFlow: core/framework/shape_inference.h.
 
-    ``values`` holds the inputs that are known already (constants), None for the others: Reshape's
-    result, say, depends on the value of ``shape``. TensorFlow: core/framework/shape_inference.h.
+    Attributes:
+        op: the name of the op.
+        shapes: the static shapes of the inputs.
+        values: the values of inputs that are constants, None for the others. The shape of Reshape's
+            result, for example, depends on the value of its input ``shape``.
+        attrs: the attributes by name.
     """
 
     op: str
@@ -38,7 +42,7 @@ class InferenceContext:
     attrs: Mapping[str, Any]
 
     def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
-        """Return the shape of an input that must have ``rank`` axes."""
+        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
         shape = self.shapes[index]
         if shape is None:
             return (None,) * rank
@@ -48,7 +52,16 @@ class InferenceContext:
 
 
 def padding_argument(attrs: Mapping[str, Any]) -> Any:
-    """Return ``padding`` as geometry takes it: the string, or the four pairs of ``explicit_paddings``.
+    """Return ``padding`` in the form that geometry accepts: the string, or four pairs for explicit padding.
+
+    Args:
+        attrs: the attributes of a windowed op.
+
+    Returns:
+        The string, or four (before, after) pairs in ``data_format`` order.
+
+    Raises:
+        ValueError: if ``padding`` and ``explicit_paddings`` contradict each other.
 
     >>> padding_argument({"padding": "EXPLICIT", "explicit_paddings": (0, 0, 1, 2, 3, 4, 0, 0)})
     ((0, 0), (1, 2), (3, 4), (0, 0))
@@ -74,12 +87,12 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
 
 
 def conv2d_shape(c: InferenceContext) -> StaticShape:
-    """[batch, out_rows, out_cols, out_channels] in data_format order."""
+    """Return [batch, out_rows, out_cols, out_channels] in data_format order."""
     return _windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))
 
 
 def fused_conv2d_shape(c: InferenceContext) -> StaticShape:
-    """As `conv2d_shape`; the bias has one number for each output channel."""
+    """Return `conv2d_shape`, and check that the bias has one element per output channel."""
     shape = conv2d_shape(c)
     channels = _nhwc(c, shape)[3]
     if not is_compatible(c.with_rank(2, 1, "bias"), (channels,)):
@@ -88,7 +101,7 @@ def fused_conv2d_shape(c: InferenceContext) -> StaticShape:
 
 
 def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
-    """As `conv2d_shape`, the filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
+    """Return `conv2d_shape` for a filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
     shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")
     in_channels = _nhwc(c, shape)[3]
     if not is_compatible((in_channels,), (channels,)):
@@ -98,12 +111,12 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
         )
     known = in_channels if channels is None else channels
     outs = None if known is None or multiplier is None else known * multiplier
-    # depthwise is a convolution in as many groups as there are channels
+    # a depthwise convolution has one group per channel
     return _windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))
 
 
 def conv2d_backprop_input_shape(c: InferenceContext) -> StaticShape:
-    """The shape that ``input_sizes`` holds, where it is a constant; it must fit ``out_backprop``."""
+    """Return the value of ``input_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
     sizes = _known_shape(c, 0, "input_sizes", 4)
     if sizes is None:
@@ -118,7 +131,7 @@ def conv2d_backprop_input_shape(c: InferenceContext) -> StaticShape:
 
 
 def conv2d_backprop_filter_shape(c: InferenceContext) -> StaticShape:
-    """The shape that ``filter_sizes`` holds, where it is a constant; it must fit ``out_backprop``."""
+    """Return the value of ``filter_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
     shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
     sizes = _known_shape(c, 1, "filter_sizes", 4)
     if sizes is None:
@@ -133,11 +146,11 @@ def conv2d_backprop_filter_shape(c: InferenceContext) -> StaticShape:
 
 
 def pool_shape(c: InferenceContext) -> StaticShape:
-    """The windows' count along rows and columns; batch and channels stay."""
+    """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
     rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
     channels = _nhwc(c, shape)[3]
-    # a filter over one channel at a time has the same windows
+    # a depthwise filter has the same windows
     one_channel = (rows, cols, None if channels is None else min(1, channels), channels)
     return _windowed(c, shape, one_channel)
 
@@ -149,7 +162,7 @@ def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
 def _windowed(
     c: InferenceContext, shape: tuple[int | None, ...], filters: tuple[int | None, ...]
 ) -> StaticShape:
-    """Ask the geometry, with a legal size in the place of every unknown one, and forget what hung on it."""
+    """Compute the shape with a legal value for every unknown size, then drop the sizes that depend on one."""
     data_format = c.attrs["data_format"]
     batch, in_rows, in_cols, in_channels = to_nhwc(shape, data_format)  # type: ignore[arg-type]
     filter_rows, filter_cols, depth, outs = filters
@@ -175,7 +188,7 @@ def _windowed(
 
 
 def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = None) -> StaticShape:
-    """The shape that an int32 or int64 vector holds, None where it is not known before the run."""
+    """Return the shape stored in an int32 or int64 vector, or None if it is not known before the run."""
     given = c.with_rank(index, 1, what)
     if rank is not None and not is_compatible(given, (rank,)):
         raise ArgumentError(f"{what} of {c.op} must hold {rank} sizes; got shape {text(given)}")
@@ -184,33 +197,33 @@ def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = 
 
 
 # ---------------------------------------------------------------------------------------------
-# Element by element, and the rest
+# Element-wise ops, reductions and reshaping
 # ---------------------------------------------------------------------------------------------
 
 
 def unchanged_shape(c: InferenceContext) -> StaticShape:
-    """The first input's shape."""
+    """Return the shape of the first input."""
     return c.shapes[0]
 
 
 def no_outputs(c: InferenceContext) -> StaticShape:
-    """Nothing comes out."""
+    """Return None, for an op without outputs."""
     return None
 
 
 def explicit_shape(c: InferenceContext) -> StaticShape:
-    """What the attribute ``shape`` says."""
+    """Return the attribute ``shape``."""
     shape: StaticShape = c.attrs["shape"]
     return shape
 
 
 def const_shape(c: InferenceContext) -> StaticShape:
-    """The shape of the attribute ``value``."""
+    """Return the shape of the attribute ``value``."""
     return tuple(c.attrs["value"].shape)
 
 
 def assign_shape(c: InferenceContext) -> StaticShape:
-    """A variable takes values of its own shape only."""
+    """Return the variable's shape, which the value must have."""
     if not is_compatible(c.shapes[0], c.shapes[1]):
         raise ArgumentError(
             f"value must have the variable's shape {text(c.shapes[0])}; got {text(c.shapes[1])}"
@@ -219,7 +232,7 @@ def assign_shape(c: InferenceContext) -> StaticShape:
 
 
 def bias_add_shape(c: InferenceContext) -> StaticShape:
-    """The value's shape; the bias has one number for each channel."""
+    """Return the shape of the value, and check that the bias has one element per channel."""
     value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
     if value is None:
         return None
@@ -236,7 +249,7 @@ def bias_add_shape(c: InferenceContext) -> StaticShape:
 
 
 def broadcast_shape(c: InferenceContext) -> StaticShape:
-    """NumPy's rule: axes are matched from the last one, and a size of 1 stretches."""
+    """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands."""
     x, y = c.shapes
     if x is None or y is None:
         return None
@@ -259,20 +272,20 @@ def broadcast_shape(c: InferenceContext) -> StaticShape:
 
 
 def matmul_shape(c: InferenceContext) -> StaticShape:
-    """[rows of a, columns of b], after the transposes that the attributes ask for."""
+    """Return [rows of a, columns of b] after the transposes given by the attributes."""
     a, b = c.with_rank(0, 2, "a"), c.with_rank(1, 2, "b")
     rows, inner = a[::-1] if c.attrs["transpose_a"] else a
     other, cols = b[::-1] if c.attrs["transpose_b"] else b
     if not is_compatible((inner,), (other,)):
         raise ArgumentError(
-            f"the columns of a and the rows of b must be as many for {c.op}; got {inner} and {other} "
+            f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
     return rows, cols
 
 
 def reduction_shape(c: InferenceContext) -> StaticShape:
-    """Without the axes that are summed over, or with 1 in their place where ``keep_dims``."""
+    """Return the shape without the reduced axes, or with size 1 for them if ``keep_dims``."""
     shape, axes = c.shapes[0], c.values[1]
     if shape is None:
         return None
@@ -285,7 +298,7 @@ def reduction_shape(c: InferenceContext) -> StaticShape:
 
 
 def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
-    """Return axes counted from 0; raise where one is outside or given twice.
+    """Return axes counted from 0; raise ``ValueError`` if one is out of range or repeated.
 
     >>> normalize_axes([-1, 0], 3, "axis")
     (2, 0)
@@ -300,7 +313,7 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
 
 
 def reshape_shape(c: InferenceContext) -> StaticShape:
-    """The sizes in ``shape``, one of which may be -1: it is worked out from the number of elements."""
+    """Return the sizes in ``shape``; a size of -1 is derived from the number of elements."""
     given = c.with_rank(1, 1, "shape")
     wanted, source = c.values[1], c.shapes[0]
     if wanted is None:
@@ -320,7 +333,7 @@ def reshape_shape(c: InferenceContext) -> StaticShape:
 
 
 def transpose_shape(c: InferenceContext) -> StaticShape:
-    """The input's sizes in the order of ``perm``."""
+    """Return the sizes of the input in the order of ``perm``."""
     shape, perm = c.shapes[0], c.values[1]
     if shape is None or perm is None:
         return None if shape is None else (None,) * len(shape)
@@ -331,7 +344,7 @@ def transpose_shape(c: InferenceContext) -> StaticShape:
 
 
 def pad_shape(c: InferenceContext) -> StaticShape:
-    """Each size with its paddings before and after."""
+    """Return each size plus its padding before and after."""
     shape, paddings = c.shapes[0], c.values[1]
     pairs = c.with_rank(1, 2, "paddings")
     if shape is None or paddings is None:
@@ -350,7 +363,7 @@ def pad_shape(c: InferenceContext) -> StaticShape:
 
 
 def softmax_shape(c: InferenceContext) -> StaticShape:
-    """The logits' shape, of one axis at least."""
+    """Return the shape of the logits, which must have at least one axis."""
     if c.shapes[0] is not None and not c.shapes[0]:
         raise ArgumentError(f"logits of {c.op} must have at least one axis; got a scalar")
     return c.shapes[0]

@@ -1,6 +1,6 @@
-"""How a session runs: which optimisers, which devices, how many threads, which backend.
+"""The configuration of a session: optimisers, devices, threads and backend.
 
-TensorFlow: core/protobuf/config.proto and rewriter_config.proto, flattened into one.
+TensorFlow: core/protobuf/config.proto and rewriter_config.proto, combined in one class.
 """
 
 from __future__ import annotations
@@ -21,15 +21,22 @@ __all__ = ["ConfigProto"]
 
 @dataclass(frozen=True)
 class ConfigProto:
-    """What `Session` and `function` are told about running a graph.
+    """The configuration of `Session` and `function`.
 
-    ``constant_folding``, ``common_subexpression_elimination`` and ``remapping`` switch the optimisers.
-    ``allow_soft_placement`` lets a node run on another device than it asks for, with a warning.
-    ``device_count`` says how many CPU devices there are: more than one divides no processor, but shows
-    what placement and copies do. ``inter_op_parallelism_threads`` is how many nodes may run at the same
-    time; 0 chooses: the processors that the threads inside a convolution leave free
-    (`teachconv.set_num_threads`). ``backend`` is the label of the kernels that have it ("" for the
-    default one).
+    Attributes:
+        constant_folding: whether to compute nodes of constants in advance.
+        common_subexpression_elimination: whether to merge equal nodes.
+        remapping: whether to fuse Conv2D, BiasAdd and Relu.
+        allow_soft_placement: whether a node may run on another device than it requests, with a warning.
+        device_count: the number of CPU devices. Several devices share the same processors; they exist to
+            demonstrate placement and copies.
+        inter_op_parallelism_threads: how many nodes may run at the same time; 0 uses the processors not
+            occupied by the threads of a convolution (`teachconv.set_num_threads`).
+        backend: the kernel label for all ops that have a kernel with it; "" for the default.
+
+    Raises:
+        ValueError, TypeError: if a value is out of range.
+        BackendUnavailable: if the backend cannot run here.
 
     >>> ConfigProto(device_count={"CPU": 2}).devices()
     [DeviceSpec(device_type='CPU', device_index=0), DeviceSpec(device_type='CPU', device_index=1)]
@@ -56,14 +63,14 @@ class ConfigProto:
                 f"{self.inter_op_parallelism_threads}"
             )
         if self.backend:
-            backends.get(self.backend)  # raises, and says which there are or what is missing
+            backends.get(self.backend)  # raises if it does not exist or cannot run
 
     def devices(self) -> list[DeviceSpec]:
-        """The devices that nodes can be placed on."""
+        """Return the devices that nodes can be placed on."""
         return [DeviceSpec("CPU", index) for index in range(self.device_count.get("CPU", 1))]
 
     def threads(self) -> int:
-        """How many nodes may run at the same time."""
+        """Return how many nodes may run at the same time."""
         if self.inter_op_parallelism_threads:
             return self.inter_op_parallelism_threads
         free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

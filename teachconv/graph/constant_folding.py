@@ -1,7 +1,7 @@
-"""Computes, once and before any run, what depends on constants only.
+"""Constant folding: computes nodes that depend only on constants once, before any run.
 
 TensorFlow: core/common_runtime/constant_folding.cc and core/grappler/optimizers/constant_folding.cc.
-A folded node becomes a Const of the same name, so that whoever fetches it still finds it.
+A folded node becomes a Const of the same name, so that it can still be fetched.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ from .tensor_util import frozen
 
 __all__ = ["fold_constants"]
 
-MAX_BYTES = 10 << 20  # a larger result would cost more memory than it saves time, as in TensorFlow
+MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
 
 
 def fold_constants(plan: Plan, label: str = "") -> tuple[Plan, list[Rewrite]]:
-    """Return the plan with every node of constants replaced by its value; ``label`` is the run's backend.
+    """Replace every node whose inputs are constants by its value.
 
-    The value comes from the very kernel that would have run. A node that fails is left as it is: its
-    error belongs to the run.
+    The kernel that would have run computes the value. A node that fails stays in the plan, so that the run
+    reports the error.
+
+    Args:
+        plan: the plan.
+        label: the kernel label of the run (the backend).
+
+    Returns:
+        The new plan and the rewrites.
     """
     nodes: Nodes = dict(plan.nodes)
     values: dict[str, np.ndarray] = {}
@@ -56,6 +63,6 @@ def _compute(node: NodeDef, inputs: list[np.ndarray], label: str) -> np.ndarray 
     try:
         with np.errstate(all="ignore"):
             value = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
-    except Exception:  # whatever it is, it will be raised by the run, with the node's name
+    except Exception:  # the run will raise it again, with the node's name
         return None
     return frozen(np.asarray(value))

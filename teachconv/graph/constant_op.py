@@ -1,4 +1,4 @@
-"""Constants: from Python values and arrays to Const nodes.
+"""Converts Python values and arrays to Const nodes.
 
 TensorFlow: python/framework/constant_op.py.
 """
@@ -20,10 +20,19 @@ __all__ = ["constant"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
-    """Return a tensor that has ``value`` in each run; outside a graph, the array itself.
+    """Return a tensor with the same value in each run; outside a graph, the array itself.
 
-    ``dtype`` converts the value, ``shape`` reshapes it or fills with it where it is one number. Raises
-    ``TypeError`` or ``ValueError`` for what is no array of a supported dtype.
+    Args:
+        value: an array, nested lists or a number.
+        dtype: the dtype to convert to; None keeps that of the value.
+        shape: a shape to reshape to, or to fill if ``value`` is a single number.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        TypeError, ValueError: if ``value`` is not an array of a supported dtype or does not fit ``shape``.
 
     >>> from teachconv import graph as tg
     >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).tolist()

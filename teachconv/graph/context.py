@@ -1,4 +1,4 @@
-"""Says whether ops run at once or are added to a graph, and to which graph.
+"""Tells whether ops run immediately or are added to a graph, and to which graph.
 
 TensorFlow: python/eager/context.py, executing_eagerly, and python/framework/ops.py, get_default_graph.
 Outside ``with graph.as_default():`` and outside a function that `function` traces, ops run eagerly.
@@ -22,7 +22,10 @@ _default_graph: ContextVar[Graph | None] = ContextVar("teachconv_default_graph",
 
 
 def executing_eagerly() -> bool:
-    """Whether an op called here and now runs at once.
+    """Return whether an op called now runs immediately instead of being added to a graph.
+
+    Returns:
+        False inside ``with graph.as_default():`` and inside a function that is being traced.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
@@ -34,12 +37,19 @@ def executing_eagerly() -> bool:
 
 
 def current_graph() -> Graph | None:
-    """The graph that ops are added to, None where they run eagerly."""
+    """Return the graph that ops are added to, or None if they run eagerly."""
     return _default_graph.get()
 
 
 def get_default_graph() -> Graph:
-    """Return the graph that ops are added to; raise ``ValueError`` where they run eagerly."""
+    """Return the graph that ops are added to.
+
+    Returns:
+        The graph.
+
+    Raises:
+        ValueError: if ops run eagerly.
+    """
     graph = _default_graph.get()
     if graph is None:
         raise InvalidArgumentError(
@@ -51,7 +61,7 @@ def get_default_graph() -> Graph:
 
 @contextmanager
 def set_default_graph(graph: Graph | None) -> Iterator[None]:
-    """For the length of the block, add ops to ``graph``; with None, run them eagerly."""
+    """Within the block, add ops to ``graph``; with None, run them eagerly."""
     token = _default_graph.set(graph)
     try:
         yield

@@ -1,9 +1,9 @@
-"""Registers every op of the runtime: TensorFlow's own names, arguments, attributes and defaults.
+"""Registers every op of the runtime with TensorFlow's names, arguments, attributes and defaults.
 
-TensorFlow: REGISTER_OP in core/ops/nn_ops.cc, math_ops.cc, array_ops.cc and state_ops.cc. Left out:
-attributes that only steer other people's kernels (``use_cudnn_on_gpu``) and, in BiasAdd's case,
-formats that nothing here has. Added: padding SAME_LOWER, and int64 wherever int32 is allowed. After a
-change run ``python -m teachconv.graph.op_gen``, which writes gen_nn_ops.py anew.
+TensorFlow: REGISTER_OP in core/ops/nn_ops.cc, math_ops.cc, array_ops.cc and state_ops.cc. Omitted are
+attributes that only affect TensorFlow's own kernels (``use_cudnn_on_gpu``) and formats of BiasAdd that the
+runtime does not support. Added are padding SAME_LOWER, and int64 wherever int32 is allowed. After a change
+run ``python -m teachconv.graph.op_gen`` to write gen_nn_ops.py again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
 _DILATIONS = "dilations: list(int) = [1, 1, 1, 1]"
 _WINDOWS = (_STRIDES, _PADDING, _EXPLICIT, _FORMAT, _DILATIONS)
 
-# --- where values come from -------------------------------------------------------------------------
+# --- sources of values ------------------------------------------------------------------------------
 
 register_op(
     "Placeholder",
@@ -30,7 +30,7 @@ register_op(
     summary="Stands for a value that is fed to each run.",
 )
 register_op(
-    "_Arg",  # pruning puts it in the place of what is fed
+    "_Arg",  # pruning replaces fed tensors by it
     outputs=["output: T"],
     attrs=["T: type", "shape: shape", "index: int"],
     shape_fn=shape_fns.explicit_shape,
@@ -45,11 +45,11 @@ register_op(
     summary="Returns the same value in each run.",
 )
 register_op(
-    "Variable",  # VariableV2 in TensorFlow, where "Variable" is the version before it
+    "Variable",  # VariableV2 in TensorFlow, where "Variable" is an older version
     outputs=["ref: Ref(dtype)"],
     attrs=["shape: shape", "dtype: type"],
     shape_fn=shape_fns.explicit_shape,
-    summary="Refers to a value that outlives the run; the session keeps it, not the node.",
+    summary="Returns a reference to a value that outlives the run; the session stores the value.",
     is_stateful=True,
 )
 register_op(
@@ -58,7 +58,7 @@ register_op(
     outputs=["output_ref: Ref(T)"],
     attrs=["T: type"],
     shape_fn=shape_fns.assign_shape,
-    summary="Gives a variable a new value, and returns the reference for those who want it after that.",
+    summary="Assigns a new value to a variable and returns the reference.",
     is_stateful=True,
 )
 register_op(
@@ -67,12 +67,12 @@ register_op(
     outputs=["output: T"],
     attrs=["T: type"],
     shape_fn=shape_fns.unchanged_shape,
-    summary="Returns its input; of a variable, the value that it has at this moment.",
+    summary="Returns its input; for a variable, its current value.",
 )
 register_op(
     "NoOp",
     shape_fn=shape_fns.no_outputs,
-    summary="Does nothing: a place for control dependencies, as of `group`.",
+    summary="Does nothing; carries control dependencies, as in `group`.",
     is_stateful=True,
 )
 
@@ -92,7 +92,7 @@ register_op(
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
     shape_fn=shape_fns.conv2d_backprop_input_shape,
-    summary="Returns the gradient of Conv2D in its input; this is conv2d_transpose.",
+    summary="Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.",
 )
 register_op(
     "Conv2DBackpropFilter",
@@ -100,7 +100,7 @@ register_op(
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
     shape_fn=shape_fns.conv2d_backprop_filter_shape,
-    summary="Returns the gradient of Conv2D in its filter.",
+    summary="Returns the gradient of Conv2D with respect to its filter.",
 )
 register_op(
     "DepthwiseConv2dNative",
@@ -108,15 +108,15 @@ register_op(
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
     shape_fn=shape_fns.depthwise_conv2d_native_shape,
-    summary="Convolves each channel with filters of its own.",
+    summary="Convolves each channel with its own filters.",
 )
 register_op(
-    "_FusedConv2D",  # only the remapper makes it: no wrapper is generated for an underscore
+    "_FusedConv2D",  # only the remapper creates it; names with an underscore have no wrapper
     inputs=["input: T", "filter: T", "bias: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS, "fused_ops: list(string)"],
     shape_fn=shape_fns.fused_conv2d_shape,
-    summary="Conv2D, BiasAdd and perhaps Relu as one kernel call.",
+    summary="Conv2D, BiasAdd and optionally Relu in one kernel call.",
 )
 
 # --- the rest of a network --------------------------------------------------------------------------
@@ -135,7 +135,7 @@ register_op(
     outputs=["activations: T"],
     attrs=["T: numbertype"],
     shape_fn=shape_fns.unchanged_shape,
-    summary="Returns max(features, 0), element by element.",
+    summary="Returns max(features, 0) element-wise.",
 )
 register_op(
     "MaxPool",
@@ -143,7 +143,7 @@ register_op(
     outputs=["output: T"],
     attrs=["T: numbertype", "ksize: list(int)", _STRIDES, _PADDING, _EXPLICIT, _FORMAT],
     shape_fn=shape_fns.pool_shape,
-    summary="Returns the largest value of each window; padding never wins.",
+    summary="Returns the largest value of each window; padding is ignored.",
 )
 register_op(
     "AvgPool",
@@ -157,7 +157,7 @@ register_op(
         _FORMAT,
     ],
     shape_fn=shape_fns.pool_shape,
-    summary="Returns the mean of each window; cells in the padding are not counted.",
+    summary="Returns the mean of each window; padding is not counted.",
 )
 register_op(
     "MatMul",
@@ -179,12 +179,12 @@ register_op(
 # --- arithmetic -------------------------------------------------------------------------------------
 
 register_op(
-    "Add",  # AddV2 in TensorFlow, where "Add" is the version that adds strings too
+    "Add",  # AddV2 in TensorFlow, where "Add" also accepts strings
     inputs=["x: T", "y: T"],
     outputs=["z: T"],
     attrs=["T: numbertype"],
     shape_fn=shape_fns.broadcast_shape,
-    summary="Returns x + y, broadcast.",
+    summary="Returns x + y with broadcasting.",
 )
 register_op(
     "Sub",
@@ -192,7 +192,7 @@ register_op(
     outputs=["z: T"],
     attrs=["T: numbertype"],
     shape_fn=shape_fns.broadcast_shape,
-    summary="Returns x - y, broadcast.",
+    summary="Returns x - y with broadcasting.",
 )
 register_op(
     "Mul",
@@ -200,7 +200,7 @@ register_op(
     outputs=["z: T"],
     attrs=["T: numbertype"],
     shape_fn=shape_fns.broadcast_shape,
-    summary="Returns x * y, broadcast.",
+    summary="Returns x * y with broadcasting.",
 )
 register_op(
     "Square",
@@ -216,7 +216,7 @@ register_op(
     outputs=["output: T"],
     attrs=["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = int32"],
     shape_fn=shape_fns.reduction_shape,
-    summary="Returns the mean over axes; of integers, rounded towards zero.",
+    summary="Returns the mean over axes; integer means are rounded towards zero.",
 )
 register_op(
     "Sum",
@@ -243,7 +243,7 @@ register_op(
     outputs=["y: T"],
     attrs=["T: type", "Tperm: {int32, int64} = int32"],
     shape_fn=shape_fns.transpose_shape,
-    summary="Returns the axes in another order.",
+    summary="Returns the input with its axes permuted.",
 )
 register_op(
     "Pad",
@@ -251,13 +251,13 @@ register_op(
     outputs=["output: T"],
     attrs=["T: type", "Tpaddings: {int32, int64} = int32"],
     shape_fn=shape_fns.pad_shape,
-    summary="Puts zeros before and after along each axis.",
+    summary="Adds zeros before and after along each axis.",
 )
 register_op(
-    "_Copy",  # only the placer makes it
+    "_Copy",  # only the placer creates it
     inputs=["input: T"],
     outputs=["output: T"],
     attrs=["T: type"],
     shape_fn=shape_fns.unchanged_shape,
-    summary="Copies a value to another device; TensorFlow has a pair for it, _Send and _Recv.",
+    summary="Copies a value to another device; TensorFlow uses a pair of ops, _Send and _Recv.",
 )

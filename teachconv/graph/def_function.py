@@ -1,8 +1,8 @@
-"""`function`: traces a Python function to a graph, once per signature, and runs the graph from then on.
+"""`function`: traces a Python function to a graph once per signature, and then runs the graph.
 
 TensorFlow: python/eager/polymorphic_function/polymorphic_function.py, tracing_compilation.py and
-python/framework/func_graph.py. The Python code runs while it is traced and at no other time: what it
-prints, appends or counts happens once per trace, and a number that it looked at is in the graph for good.
+python/framework/func_graph.py. The Python code runs only while it is traced: side effects such as printing
+happen once per trace, and Python numbers that it reads become constants of the graph.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ _log = logging.getLogger("teachconv.graph")
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """The shape and dtype of an argument; None stands for sizes that may differ from call to call.
+    """The shape and dtype of an argument.
+
+    Attributes:
+        shape: the static shape; None stands for sizes that may differ between calls.
+        dtype: the dtype.
 
     >>> TensorSpec([None, 28, 28, 1], "float32")
     TensorSpec(shape=(None, 28, 28, 1), dtype=dtype('float32'))
@@ -59,7 +63,7 @@ class TensorSpec:
 
 
 class FuncGraph(Graph):
-    """The graph of one trace; variables from outside are captured, one reference node for each."""
+    """The graph of one trace; each variable from outside is captured as one reference node."""
 
     is_function = True
 
@@ -68,7 +72,7 @@ class FuncGraph(Graph):
         self.captures: dict[Variable, Tensor] = {}
 
     def capture(self, variable: Variable) -> Tensor:
-        """Return the node that refers to an eager variable."""
+        """Return the tensor that refers to an eager variable."""
         if variable not in self.captures:
             with self.control_dependencies(None), self.name_scope(None):
                 ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=variable.name)
@@ -78,7 +82,15 @@ class FuncGraph(Graph):
 
 @dataclass(frozen=True)
 class TraceRecord:
-    """One trace: which it is, why it was needed, the signature, how long it took, how many nodes it made."""
+    """One trace of a function.
+
+    Attributes:
+        number: the position in the order of traces, from 1.
+        reason: why it was needed.
+        signature: the signature as text.
+        seconds: the duration of tracing.
+        nodes: the number of nodes.
+    """
 
     number: int
     reason: str
@@ -93,7 +105,7 @@ class TraceRecord:
         )
 
 
-# What a signature holds for each argument: where it is in the call, and what it is
+# One entry of a signature: the path of an argument, and its spec or value
 Leaf = tuple[str, Any]
 
 
@@ -103,12 +115,21 @@ def function(
     input_signature: Sequence[TensorSpec] | None = None,
     config: ConfigProto | None = None,
 ) -> Any:
-    """Decorate a function so that it is traced to a graph, optimised and run as one, as tf.function.
+    """Decorate a function so that it is traced to a graph, optimised and run as a graph, as tf.function.
 
-    Arrays become placeholders: another shape or dtype is another signature, and traces anew. Python
-    values (numbers, strings, flags) are part of the signature themselves. ``input_signature`` gives one
-    `TensorSpec` for each argument, in order; then there is one trace only. ``config`` switches the
-    optimisers.
+    Arrays become placeholders: a new shape or dtype is a new signature and causes a new trace. The values of
+    other arguments (numbers, strings, flags) are part of the signature.
+
+    Args:
+        python_function: the function; None returns a decorator.
+        input_signature: one `TensorSpec` per argument, in order; there is then only one trace.
+        config: switches the optimisers.
+
+    Returns:
+        A `Function`, or a decorator.
+
+    Raises:
+        TypeError: if ``python_function`` is not callable.
 
     >>> import numpy as np, teachconv as tc
     >>> @tc.function
@@ -134,9 +155,10 @@ def function(
 
 
 class Function:
-    """A Python function with a graph for each signature it was called with. `function` makes it.
+    """A Python function with one graph per signature; `function` creates it.
 
-    ``trace_log`` holds a `TraceRecord` for each trace, with the reason for it.
+    Attributes:
+        trace_log: a `TraceRecord` for each trace, with the reason for it.
     """
 
     def __init__(
@@ -157,9 +179,9 @@ class Function:
         self.trace_log: list[TraceRecord] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the graph of this signature, tracing it first if there is none yet.
+        """Run the graph of this signature, tracing it first if necessary.
 
-        Inside another trace or graph the Python function itself is called: its nodes go to that graph.
+        Inside another trace or graph, the Python function is called directly and adds its nodes there.
         """
         if not executing_eagerly():
             return self._python_function(*args, **kwargs)
@@ -167,17 +189,25 @@ class Function:
         return concrete.run(arrays)
 
     def profile(self, *args: Any, **kwargs: Any) -> tuple[Any, RunMetadata]:
-        """Call, and return the result with the `RunMetadata` of the run."""
+        """Call the function; return the result and the `RunMetadata` of the run."""
         metadata = RunMetadata()
         concrete, arrays = self._find(args, kwargs)
         return concrete.run(arrays, metadata), metadata
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Return the traced function for arguments, in which a `TensorSpec` may stand for an array."""
+        """Return the traced function for a signature.
+
+        Args:
+            *args: positional arguments; a `TensorSpec` may stand for an array.
+            **kwargs: keyword arguments, likewise.
+
+        Returns:
+            The concrete function.
+        """
         return self._find(args, kwargs)[0]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """A method traces for each object of its own, whose attributes its graph has seen."""
+        """Return the method of an object; traces depend on its attributes, so each object has its own."""
         if instance is None:
             return self
         if instance not in self._bound:
@@ -206,7 +236,7 @@ class Function:
         return self._concrete[key], arrays
 
     def _apply_specs(self, bound: inspect.BoundArguments) -> None:
-        """Put the declared shapes into the signature; the arrays that come with them are checked."""
+        """Use the declared shapes in the signature, and check the arrays against them."""
         specs = self._specs or ()
         names = list(bound.arguments)
         if len(specs) != len(names):
@@ -251,7 +281,7 @@ class Function:
         return concrete
 
     def _reason(self, key: tuple[Leaf, ...]) -> str:
-        """What is new about a signature, compared with the nearest one that was traced."""
+        """Return how a signature differs from the most similar one that was traced."""
         if not self._concrete:
             return "the first call"
         nearest: list[str] | None = None
@@ -269,9 +299,11 @@ class Function:
 
 
 class ConcreteFunction:
-    """One trace, ready to run: its graph, its inputs, and an executable made on the first call.
+    """One trace, ready to run.
 
-    ``graph`` is the traced `Graph`; `run` takes the arrays in the order of the placeholders.
+    Attributes:
+        graph: the traced `Graph`.
+        inputs: the placeholders, in the order in which `run` takes the arrays.
     """
 
     def __init__(self, graph: FuncGraph, inputs: list[Tensor], result: Any, config: ConfigProto):
@@ -279,20 +311,28 @@ class ConcreteFunction:
         self._outputs: list[Tensor] = []
         targets: list[Operation] = []
         self._rebuild = _flatten_result(result, graph, self._outputs, targets)
-        # side effects on variables belong to the function, whether or not its result needs them
+        # assignments always happen, whether or not the result depends on them
         targets += [op for op in graph.get_operations() if op.type == "Assign" and op not in targets]
         self._executable = make_executable(graph, self._outputs, targets, self.inputs, config)
         self._variables = {ref.op.name: variable for variable, ref in graph.captures.items()}
 
     def __call__(self, *arrays: Any) -> Any:
-        """Run on one array for each placeholder."""
+        """Run with one array for each placeholder; raise ``ValueError`` if their number differs."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(repr(tensor) for tensor in self.inputs) or "none"
             raise ArgumentError(f"the function takes {len(self.inputs)} arrays ({names}); got {len(arrays)}")
         return self.run(list(arrays))
 
     def run(self, arrays: list[Any], run_metadata: RunMetadata | None = None) -> Any:
-        """Run, and give the variables what was assigned to them once all has succeeded."""
+        """Run; store the assigned values in the variables if the whole run succeeds.
+
+        Args:
+            arrays: one array for each placeholder.
+            run_metadata: filled with a log of the run if it is given.
+
+        Returns:
+            The result in the structure that the Python function returned.
+        """
         feeds = [feed_value(tensor, array) for tensor, array in zip(self.inputs, arrays, strict=True)]
         values = {
             name: variable._value for name, variable in self._variables.items() if variable._value is not None
@@ -305,20 +345,20 @@ class ConcreteFunction:
 
 
 # ---------------------------------------------------------------------------------------------
-# Arguments and results, leaf by leaf
+# Nested arguments and results
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Declared:
-    """An array together with the shape that input_signature declares for it."""
+    """An array with the shape that input_signature declares for it."""
 
     spec: TensorSpec
     array: np.ndarray
 
 
 def _flatten(path: str, value: Any, leaves: list[Leaf], arrays: list[Any]) -> None:
-    """Collect what the signature is made of, and the arrays in the order of their placeholders."""
+    """Collect the entries of the signature, and the arrays in the order of their placeholders."""
     if isinstance(value, (list, tuple)):
         leaves.append((path, f"{type(value).__name__} of {len(value)}"))
         for index, item in enumerate(value):
@@ -331,7 +371,7 @@ def _flatten(path: str, value: Any, leaves: list[Leaf], arrays: list[Any]) -> No
         leaves.append((path, value.spec))
         arrays.append(value.array)
     elif isinstance(value, (Variable, Tensor)):
-        leaves.append((path, value))  # known by identity
+        leaves.append((path, value))  # compared by identity
     elif (spec := _spec(value)) is not None:
         leaves.append((path, spec))
         arrays.append(value)
@@ -347,7 +387,7 @@ def _flatten(path: str, value: Any, leaves: list[Leaf], arrays: list[Any]) -> No
 
 
 def _spec(value: Any) -> TensorSpec | None:
-    """Shape and dtype of what becomes a placeholder, None for a Python value."""
+    """Return shape and dtype of a value that becomes a placeholder, or None for a Python value."""
     if isinstance(value, TensorSpec):
         return value
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
@@ -361,7 +401,7 @@ def _leaf_text(leaf: Any) -> str:
 
 
 def _with_placeholders(path: str, value: Any, inputs: list[Tensor]) -> Any:
-    """The argument as the Python function sees it while it is traced."""
+    """Return the argument that the Python function receives while it is traced."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_with_placeholders(f"{path}_{i}", item, inputs) for i, item in enumerate(value)))
     if isinstance(value, (list, tuple)):
@@ -381,7 +421,7 @@ def _with_placeholders(path: str, value: Any, inputs: list[Tensor]) -> Any:
 
 
 def _flatten_result(result: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]) -> Any:
-    """As the session does with fetches; what is no tensor is returned by every call as it is."""
+    """Collect the tensors of a result as the session does; every call returns other values unchanged."""
     if isinstance(result, (list, tuple)):
         parts = [_flatten_result(item, graph, tensors, targets) for item in result]
         if hasattr(result, "_fields"):
@@ -395,7 +435,7 @@ def _flatten_result(result: Any, graph: Graph, tensors: list[Tensor], targets: l
     if not isinstance(result, (Tensor, Operation)):
         return lambda values: result
     if result.graph is not graph:
-        raise InvalidArgumentError(f"the function returned {result.name!r}, which is of another graph")
+        raise InvalidArgumentError(f"the function returned {result.name!r}, which belongs to another graph")
     if isinstance(result, Operation):
         targets.append(result)
         return lambda values: None

@@ -1,7 +1,7 @@
 """Names of devices: ``/cpu:0``, ``/device:CPU:0``, ``/job:localhost/replica:0/task:0/device:CPU:0``.
 
-TensorFlow: python/framework/device_spec.py. A spec may leave the type or the number open; the placer
-fills them in. Job, replica and task are read and, there being one machine, must be the first.
+TensorFlow: python/framework/device_spec.py. A spec may omit the type or the number; the placer fills them in.
+Job, replica and task are accepted but must be the first ones, because there is only one machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ _HOST = {"job:localhost", "replica:0", "task:0"}
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """A kind of device and its number; None where any will do.
+    """A kind of device and its number.
+
+    Attributes:
+        device_type: "CPU" or "GPU", or None for any.
+        device_index: the number, or None for any.
 
     >>> DeviceSpec.from_string("/gpu:1"), str(DeviceSpec.from_string("/cpu:0"))
     (DeviceSpec(device_type='GPU', device_index=1), '/device:CPU:0')
@@ -31,7 +35,17 @@ class DeviceSpec:
 
     @classmethod
     def from_string(cls, text: Any) -> DeviceSpec:
-        """Read a device's name; "" leaves all open. Raises ``ValueError`` for what is none."""
+        """Parse the name of a device.
+
+        Args:
+            text: a name such as "/cpu:0"; "" specifies nothing.
+
+        Returns:
+            The spec.
+
+        Raises:
+            ValueError, TypeError: if ``text`` is not the name of a device.
+        """
         if not isinstance(text, str):
             raise ArgumentTypeError(f'device must be a string such as "/cpu:0", or None; got {text!r}')
         spec = cls()
@@ -49,7 +63,7 @@ class DeviceSpec:
         return spec
 
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
-        """What holds inside ``device(self)`` and then ``device(inner)``: the inner one wins.
+        """Return the spec inside nested scopes ``device(self)`` and ``device(inner)``; the inner one wins.
 
         >>> str(DeviceSpec("GPU", 1).merge(DeviceSpec("CPU")))
         '/device:CPU'
@@ -62,7 +76,7 @@ class DeviceSpec:
         )
 
     def agrees(self, other: DeviceSpec) -> bool:
-        """Whether some device fits both."""
+        """Return whether some device matches both."""
         return all(
             a is None or b is None or a == b
             for a, b in (

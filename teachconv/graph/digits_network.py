@@ -1,7 +1,7 @@
-"""LeNet-shaped inference: a network that PyTorch trained, run by the graph runtime.
+"""Inference with a LeNet-like network that was trained by PyTorch, run by the graph runtime.
 
 After Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document
-recognition, 1998: two rounds of convolution and pooling, three dense layers. The weights, 100 images and
+recognition, 1998: two layers of convolution and pooling, three dense layers. The weights, 100 images and
 PyTorch's logits are recorded (`teachconv.data.digits`).
 """
 
@@ -25,9 +25,13 @@ __all__ = ["build", "run"]
 
 
 def build(weights: dict[str, np.ndarray]) -> Graph:
-    """Return the graph; feed ``images:0`` [batch, 8, 8, 1], fetch ``logits:0``; run ``init`` first.
+    """Build the graph. Run ``init`` first, feed ``images:0`` [batch, 8, 8, 1] and fetch ``logits:0``.
 
-    ``weights`` holds filters (HWIO), dense weights [in, out] and biases under ``conv1/filters`` and so on.
+    Args:
+        weights: filters (HWIO), dense weights [in, out] and biases, with keys such as "conv1/filters".
+
+    Returns:
+        The graph.
     """
     graph = Graph()
     with graph.as_default():
@@ -54,7 +58,15 @@ def build(weights: dict[str, np.ndarray]) -> Graph:
 def run(
     backend: str = "", config: ConfigProto | None = None, run_metadata: RunMetadata | None = None
 ) -> np.ndarray:
-    """Return the logits of the 100 recorded images, [100, 10], computed on one backend.
+    """Compute the logits of the 100 recorded images.
+
+    Args:
+        backend: the name of a backend, or "" for the default.
+        config: the configuration of the session; replaces ``backend``.
+        run_metadata: filled with a log of the run if it is given.
+
+    Returns:
+        [100, 10] float32.
 
     >>> logits = run("numpy")
     >>> int((logits.argmax(axis=1) == digits()["labels"]).sum())          # of 100

@@ -1,4 +1,4 @@
-"""The errors of the runtime, which name the node and the line of the program that made it.
+"""The errors of the runtime; their messages name the node and the line of the program that created it.
 
 TensorFlow: python/framework/errors_impl.py.
 """
@@ -11,8 +11,8 @@ __all__ = ["FailedPreconditionError", "InvalidArgumentError"]
 
 
 class InvalidArgumentError(ArgumentError):
-    """A node cannot run on what it was given, or a graph cannot be run as asked."""
+    """A node cannot run with its inputs, or a graph cannot be run as requested."""
 
 
 class FailedPreconditionError(RuntimeError):
-    """A node found the world in the wrong state: most often a variable that was never initialised."""
+    """The state of the session does not allow a node to run; usually a variable is not initialised."""

@@ -1,4 +1,4 @@
-"""Runs one op at once, without a graph: the same definition, the same checks, the same kernel.
+"""Runs one op immediately, without a graph, with the same definition, checks and kernel as in a graph.
 
 TensorFlow: python/eager/execute.py, and TFE_Py_FastPathExecute behind it. Values are NumPy arrays.
 """
@@ -28,7 +28,18 @@ _NOTHING = OpKernelContext({})
 
 
 def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """Return the op's result for arrays (or Python numbers); errors are those that a graph would give.
+    """Run an op on arrays or Python numbers.
+
+    Args:
+        op_type: the op's name.
+        inputs: one value per input.
+        attrs: the attributes by name.
+
+    Returns:
+        The result, a new array.
+
+    Raises:
+        ValueError, TypeError: as in a graph, and if the op needs a graph.
 
     >>> execute("Add", [np.float32([1, 2]), 1.5], {}).tolist()
     [2.5, 3.5]
@@ -62,5 +73,5 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         result = kernel.compute(_NOTHING, *arrays)
     if not isinstance(result, np.ndarray):
         return np.asarray(result)
-    # an input, or a view of one, is given back as a copy: results belong to the caller
+    # copy a result that is an input or a view of one: the caller owns results
     return result if result.base is None and not any(result is array for array in arrays) else result.copy()

@@ -1,8 +1,8 @@
-"""Runs a plan: a queue of the nodes whose inputs are there, until none is left.
+"""Runs a plan with a queue of the nodes whose inputs are available.
 
-TensorFlow: core/common_runtime/executor.cc. Each node waits for a count of others; when it has run, it
-takes one off the counts of those that wait for it, and puts the ones that reach zero into the queue. A
-value is let go after its last use. Nothing recurses, so a chain may be as long as memory allows.
+TensorFlow: core/common_runtime/executor.cc. Each node has a count of the nodes it waits for. When a node has
+run, it decrements the counts of its followers; those that reach zero enter the queue. A value is freed after
+its last use. There is no recursion, so chains of nodes may be as long as memory allows.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Executor", "Item"]
 
-_BYTES_FOR_A_THREAD = 1 << 16  # handing a node to a thread costs some 30 µs
+_BYTES_FOR_A_THREAD = 1 << 16  # passing a node to a thread costs about 30 µs
 
 
 class Item:
-    """A node as the executor sees it: numbers in the place of names."""
+    """A node as the executor sees it, with slot numbers instead of names."""
 
     __slots__ = (
         "compute",
@@ -59,15 +59,15 @@ class Item:
         self.first_output, self.outputs = first_output, len(op_def.outputs)
         self.inputs: tuple[int, ...] = ()
         self.followers: tuple[int, ...] = ()
-        # which inputs are references that this kernel wants the value of
+        # whether the kernel takes each input as a reference instead of a value
         self.takes_refs = tuple(arg.is_ref for arg in op_def.inputs)
 
 
 class Executor:
-    """A plan with a kernel for every node; `run` may be called by several threads at once."""
+    """A plan with a kernel for every node; several threads may call `run` at the same time."""
 
     def __init__(self, plan: Plan, config: ConfigProto):
-        nodes = sorted_nodes(plan.nodes)  # raises where there is a cycle
+        nodes = sorted_nodes(plan.nodes)  # raises if there is a cycle
         self.threads = config.threads()
         self.items: list[Item] = []
         slots: dict[tuple[str, int], int] = {}
@@ -89,12 +89,12 @@ class Executor:
             item.takes_refs = item.takes_refs if wants else ()
         self._fetches = [slots[name] for name in plan.fetches]
         for slot in self._fetches:
-            self._uses[slot] += 1  # never reaches zero: the caller has the last use
+            self._uses[slot] += 1  # the caller's use keeps the value alive
         self._pending = self._connect(nodes)
         self._roots = [index for index, count in enumerate(self._pending) if not count]
 
     def _connect(self, nodes: list[NodeDef]) -> list[int]:
-        """Fill in who follows whom; return how many each waits for."""
+        """Set the followers of each node; return the number of nodes that each waits for."""
         number = {node.name: index for index, node in enumerate(nodes)}
         waits = [{number[name] for name in before(node)} for node in nodes]
         for first, second in _variable_order(nodes):
@@ -108,7 +108,18 @@ class Executor:
         return [len(earlier) for earlier in waits]
 
     def run(self, context: OpKernelContext, recorder: Recorder | None = None) -> list[Any]:
-        """Return the fetched values. An error names its node, and nothing that was assigned is kept."""
+        """Run the plan.
+
+        Args:
+            context: the feeds and the variables.
+            recorder: receives the statistics of each node, or None.
+
+        Returns:
+            The fetched values.
+
+        Raises:
+            ValueError, FailedPreconditionError: if a kernel fails; the message names the node.
+        """
         if recorder is not None or self.threads > 1:
             values = self._run_in_steps(context, recorder)
         else:
@@ -117,7 +128,7 @@ class Executor:
         return [context.read(value) if type(value) is VariableRef else value for value in fetched]
 
     def _run_plainly(self, context: OpKernelContext) -> list[Any]:
-        """One thread, nothing recorded: the whole overhead of a graph is in this loop."""
+        """Run on one thread without recording; this loop is the whole overhead of a graph."""
         values: list[Any] = [None] * len(self._uses)
         pending, uses, items = self._pending.copy(), self._uses.copy(), self.items
         ready = deque(self._roots)
@@ -148,10 +159,10 @@ class Executor:
         return values
 
     def _run_in_steps(self, context: OpKernelContext, recorder: Recorder | None) -> list[Any]:
-        """The same with threads for expensive nodes, and with every step told to ``recorder``.
+        """Run with threads for expensive nodes, and report every step to ``recorder``.
 
-        Only this thread touches the queue and the values; another thread just computes. So the results
-        are those of `_run_plainly`, whatever the number of threads.
+        Only this thread accesses the queue and the values; other threads only compute. The results are
+        therefore those of `_run_plainly` for any number of threads.
         """
         values: list[Any] = [None] * len(self._uses)
         pending, uses = self._pending.copy(), self._uses.copy()
@@ -195,7 +206,7 @@ class Executor:
 
 
 class _Step:
-    """One node with its inputs, ready to be computed by this or another thread."""
+    """One node with its inputs, ready to be computed by any thread."""
 
     __slots__ = ("args", "context", "finished", "index", "inputs", "item", "recorder")
 
@@ -221,7 +232,7 @@ class _Step:
                     result = self.item.compute(self.context, *inputs)
                 else:
                     result = self.recorder.compute(self.item, self.context, inputs)
-        except BaseException as error:  # whatever it is, the waiting thread has to hear of it
+        except BaseException as error:  # the waiting thread must receive any exception
             self.finished.put((self.index, None, error))
         else:
             self.finished.put((self.index, result, None))
@@ -250,17 +261,17 @@ def _worth_a_thread(item: Item, inputs: list[Any]) -> bool:
 
 @lru_cache(maxsize=8)
 def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
-    """One pool for each number of threads, and for each process: a fork has none of its parent's."""
+    """Return the thread pool of this process for a number of threads; a fork does not inherit threads."""
     return ThreadPoolExecutor(threads - 1, "teachconv-executor")
 
 
 def _variable_order(nodes: list[NodeDef]) -> list[tuple[str, str]]:
-    """Edges that put the accesses to each variable into the order of ``nodes``, which is the program's.
+    """Return edges that order the accesses to each variable as in the program, the order of ``nodes``.
 
-    TensorFlow 1 leaves that order open unless the program states it; TensorFlow 2 does what is done here
-    (python/framework/auto_control_deps.py).
+    TensorFlow 1 does not define that order unless the program adds control dependencies; TensorFlow 2 adds
+    them as this function does (python/framework/auto_control_deps.py).
     """
-    refs: dict[str, str] = {}  # node that gives a reference -> the variable
+    refs: dict[str, str] = {}  # node that returns a reference -> the variable
     last_write: dict[str, str] = {}
     reads: dict[str, list[str]] = {}
     edges: list[tuple[str, str]] = []
@@ -282,7 +293,7 @@ def _variable_order(nodes: list[NodeDef]) -> list[tuple[str, str]]:
 
 
 def _with_node(error: BaseException, item: Item | None) -> BaseException:
-    """The error with the node's name, and the line of the program that made it."""
+    """Return the error with the node's name and the line of the program that created the node."""
     if item is None:
         return error
     node = item.node

@@ -1,7 +1,7 @@
-"""Where is conv2d executed? The way from a public function to the loops, with file and line.
+"""Finds where an op is executed: the steps from a public function to the loops, with file and line.
 
-TensorFlow has no such function, which is why the question is asked: there the way leads through a
-generated file, a C++ registry filled by macros, and a library chosen when it was compiled.
+TensorFlow has no such function; there the path leads through a generated file, a C++ registry filled by
+macros, and a library that was chosen when TensorFlow was compiled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops)
 
 @dataclass(frozen=True)
 class SourceStep:
-    """One stop on the way: what it is, its name, ``file:line``, and a remark."""
+    """One step.
+
+    Attributes:
+        what: the kind of step, such as "kernel".
+        name: the name of the function, class or op.
+        where: ``file:line``.
+        note: a remark.
+    """
 
     what: str
     name: str
@@ -40,7 +47,12 @@ class SourceStep:
 
 @dataclass(frozen=True, repr=False)
 class SourceChain(tables.Report):
-    """The way of one op, from the function that one calls to the functions that compute."""
+    """The steps of one op from the public function to the functions that compute.
+
+    Attributes:
+        query: the name that was looked up.
+        steps: the steps in order.
+    """
 
     query: str
     steps: tuple[SourceStep, ...]
@@ -58,9 +70,15 @@ class SourceChain(tables.Report):
 def find_source(name: str) -> SourceChain:
     """Follow an op from its public wrapper to its kernels and the functions of the backends.
 
-    ``name`` is the wrapper's (``conv2d_transpose``), the generated wrapper's
-    (``conv2d_backprop_input``) or the op's (``Conv2DBackpropInput``). Raises ``ValueError``, with the
-    nearest names, where there is none.
+    Args:
+        name: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
+            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``).
+
+    Returns:
+        The steps with file and line.
+
+    Raises:
+        ValueError: if there is no op of that name; the message suggests similar names.
 
     >>> chain = find_source("conv2d_transpose")
     >>> [(step.what, step.name) for step in chain.steps[:3]]
@@ -88,7 +106,7 @@ def find_source(name: str) -> SourceChain:
 
 
 def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
-    """The public function, if the name is that of one, and the op that it leads to."""
+    """Return the public function of that name, if there is one, and the op that it leads to."""
     for module in _PUBLIC:
         if name in module.__all__:
             public = inspect.unwrap(getattr(module, name))
@@ -111,7 +129,7 @@ def _op_of(generated: str) -> str:
 
 
 def _wrappers(op_name: str) -> list[Callable[..., Any]]:
-    """The public functions that lead to an op."""
+    """Return the public functions that lead to an op."""
     found = []
     for module in _PUBLIC:
         for name in module.__all__:
@@ -122,7 +140,7 @@ def _wrappers(op_name: str) -> list[Callable[..., Any]]:
 
 
 def _generated_name(public: Callable[..., Any]) -> str:
-    """Which generated wrapper a function calls, read from its source: no table that could be wrong."""
+    """Return the generated wrapper that a function calls, read from its source instead of a table."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(public)))
     for node in ast.walk(tree):
         if (
@@ -165,9 +183,9 @@ def _backends(function: str) -> list[SourceStep]:
 
 
 def _compiled(function: str) -> list[SourceStep]:
-    """The functions of the compiled module: the end of the way, where the loops are."""
+    """Return the functions of the compiled module, which contain the loops."""
     path = Path(backends.__file__).parent.parent / "_kernels.pyx"
-    if not path.exists():  # an installed package holds the compiled module only
+    if not path.exists():  # an installed package contains only the compiled module
         return []
     steps = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

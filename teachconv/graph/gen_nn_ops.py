@@ -4,7 +4,7 @@
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, where there is none, runs the op at once.
+graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs.
 """
 
 from __future__ import annotations
@@ -50,10 +50,18 @@ def add(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns x + y, broadcast.
+    """Returns x + y with broadcasting.
 
-    Op Add; input x: T; input y: T; output z: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}.
+    Args:
+        x: input, of type T.
+        y: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output z, of type T.
+
+    Op Add; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [x, y]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -68,10 +76,18 @@ def assign(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Gives a variable a new value, and returns the reference for those who want it after that.
+    """Assigns a new value to a variable and returns the reference.
 
-    Op Assign; input ref: Ref(T); input value: T; output output_ref: Ref(T); attribute T: {float16,
-    bfloat16, float32, float64, int32, int64}.
+    Args:
+        ref: input, reference to a variable of type T.
+        value: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output_ref, reference to a variable of type T.
+
+    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [ref, value]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -89,11 +105,21 @@ def avg_pool(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the mean of each window; cells in the padding are not counted.
+    """Returns the mean of each window; padding is not counted.
 
-    Op AvgPool; input value: T; output output: T; attribute T: {float16, bfloat16, float32, float64};
-    attribute ksize: list(int); attribute strides: list(int); attribute padding: {SAME, VALID,
-    SAME_LOWER}; attribute data_format: {NHWC, NCHW} = 'NHWC'.
+    Args:
+        value: input, of type T.
+        ksize: attribute, list(int).
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER}.
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op AvgPool; T: {float16, bfloat16, float32, float64}.
     """
     inputs: list[Any] = [value]
     attrs: dict[str, Any] = {
@@ -117,8 +143,17 @@ def bias_add(
 ) -> Any:
     """Adds one number to each channel.
 
-    Op BiasAdd; input value: T; input bias: T; output output: T; attribute T: {float16, bfloat16,
-    float32, float64, int32, int64}; attribute data_format: {NHWC, NCHW} = 'NHWC'.
+    Args:
+        value: input, of type T.
+        bias: input, of type T.
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [value, bias]
     attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
@@ -134,8 +169,15 @@ def const(
 ) -> Any:
     """Returns the same value in each run.
 
-    Op Const; output output: dtype; attribute value: tensor; attribute dtype: {float16, bfloat16,
-    float32, float64, int32, int64}.
+    Args:
+        value: attribute, tensor.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        name: name of the node.
+
+    Returns:
+        The output output, of type dtype.
+
+    Op Const.
     """
     inputs: list[Any] = []
     attrs: dict[str, Any] = {"value": value, "dtype": dtype}
@@ -157,10 +199,21 @@ def conv2d(
 ) -> Any:
     """Convolves images with filters (a cross-correlation).
 
-    Op Conv2D; input input: T; input filter: T; output output: T; attribute T: {float16, bfloat16,
-    float32, float64, int32, int64}; attribute strides: list(int); attribute padding: {SAME, VALID,
-    SAME_LOWER, EXPLICIT}; attribute explicit_paddings: list(int) = (); attribute data_format: {NHWC,
-    NCHW} = 'NHWC'; attribute dilations: list(int) = (1, 1, 1, 1).
+    Args:
+        input: input, of type T.
+        filter: input, of type T.
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
+        explicit_paddings: attribute, list(int) = ().
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        dilations: attribute, list(int) = (1, 1, 1, 1).
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Conv2D; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input, filter]
     attrs: dict[str, Any] = {
@@ -188,13 +241,24 @@ def conv2d_backprop_filter(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the gradient of Conv2D in its filter.
+    """Returns the gradient of Conv2D with respect to its filter.
 
-    Op Conv2DBackpropFilter; input input: T; input filter_sizes: int32; input out_backprop: T; output
-    output: T; attribute T: {float16, bfloat16, float32, float64, int32, int64}; attribute strides:
-    list(int); attribute padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; attribute explicit_paddings:
-    list(int) = (); attribute data_format: {NHWC, NCHW} = 'NHWC'; attribute dilations: list(int) = (1, 1,
-    1, 1).
+    Args:
+        input: input, of type T.
+        filter_sizes: input, of type int32.
+        out_backprop: input, of type T.
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
+        explicit_paddings: attribute, list(int) = ().
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        dilations: attribute, list(int) = (1, 1, 1, 1).
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Conv2DBackpropFilter; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input, filter_sizes, out_backprop]
     attrs: dict[str, Any] = {
@@ -222,13 +286,24 @@ def conv2d_backprop_input(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the gradient of Conv2D in its input; this is conv2d_transpose.
+    """Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.
 
-    Op Conv2DBackpropInput; input input_sizes: int32; input filter: T; input out_backprop: T; output
-    output: T; attribute T: {float16, bfloat16, float32, float64, int32, int64}; attribute strides:
-    list(int); attribute padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; attribute explicit_paddings:
-    list(int) = (); attribute data_format: {NHWC, NCHW} = 'NHWC'; attribute dilations: list(int) = (1, 1,
-    1, 1).
+    Args:
+        input_sizes: input, of type int32.
+        filter: input, of type T.
+        out_backprop: input, of type T.
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
+        explicit_paddings: attribute, list(int) = ().
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        dilations: attribute, list(int) = (1, 1, 1, 1).
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Conv2DBackpropInput; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input_sizes, filter, out_backprop]
     attrs: dict[str, Any] = {
@@ -255,12 +330,23 @@ def depthwise_conv2d_native(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Convolves each channel with filters of its own.
+    """Convolves each channel with its own filters.
 
-    Op DepthwiseConv2dNative; input input: T; input filter: T; output output: T; attribute T: {float16,
-    bfloat16, float32, float64, int32, int64}; attribute strides: list(int); attribute padding: {SAME,
-    VALID, SAME_LOWER, EXPLICIT}; attribute explicit_paddings: list(int) = (); attribute data_format:
-    {NHWC, NCHW} = 'NHWC'; attribute dilations: list(int) = (1, 1, 1, 1).
+    Args:
+        input: input, of type T.
+        filter: input, of type T.
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
+        explicit_paddings: attribute, list(int) = ().
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        dilations: attribute, list(int) = (1, 1, 1, 1).
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op DepthwiseConv2dNative; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input, filter]
     attrs: dict[str, Any] = {
@@ -281,10 +367,17 @@ def identity(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns its input; of a variable, the value that it has at this moment.
+    """Returns its input; for a variable, its current value.
 
-    Op Identity; input input: T; output output: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}.
+    Args:
+        input: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -303,8 +396,18 @@ def mat_mul(
 ) -> Any:
     """Multiplies two matrices.
 
-    Op MatMul; input a: T; input b: T; output product: T; attribute transpose_a: bool = False; attribute
-    transpose_b: bool = False; attribute T: {float16, bfloat16, float32, float64, int32, int64}.
+    Args:
+        a: input, of type T.
+        b: input, of type T.
+        transpose_a: attribute, bool = False.
+        transpose_b: attribute, bool = False.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output product, of type T.
+
+    Op MatMul; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [a, b]
     attrs: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "_kernel": _kernel}
@@ -323,12 +426,22 @@ def max_pool(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the largest value of each window; padding never wins.
+    """Returns the largest value of each window; padding is ignored.
 
-    Op MaxPool; input input: T; output output: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}; attribute ksize: list(int); attribute strides: list(int); attribute padding: {SAME,
-    VALID, SAME_LOWER, EXPLICIT}; attribute explicit_paddings: list(int) = (); attribute data_format:
-    {NHWC, NCHW} = 'NHWC'.
+    Args:
+        input: input, of type T.
+        ksize: attribute, list(int).
+        strides: attribute, list(int).
+        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
+        explicit_paddings: attribute, list(int) = ().
+        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [input]
     attrs: dict[str, Any] = {
@@ -351,11 +464,19 @@ def mean(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the mean over axes; of integers, rounded towards zero.
+    """Returns the mean over axes; integer means are rounded towards zero.
 
-    Op Mean; input input: T; input reduction_indices: Tidx; output output: T; attribute keep_dims: bool =
-    False; attribute T: {float16, bfloat16, float32, float64, int32, int64}; attribute Tidx: {int32,
-    int64} = 'int32'.
+    Args:
+        input: input, of type T.
+        reduction_indices: input, of type Tidx.
+        keep_dims: attribute, bool = False.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
     inputs: list[Any] = [input, reduction_indices]
     attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -370,10 +491,18 @@ def mul(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns x * y, broadcast.
+    """Returns x * y with broadcasting.
 
-    Op Mul; input x: T; input y: T; output z: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}.
+    Args:
+        x: input, of type T.
+        y: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output z, of type T.
+
+    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [x, y]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -385,7 +514,13 @@ def mul(
 def no_op(
     name: str | None = None,
 ) -> Any:
-    """Does nothing: a place for control dependencies, as of `group`.
+    """Does nothing; carries control dependencies, as in `group`.
+
+    Args:
+        name: name of the node.
+
+    Returns:
+        The operation.
 
     Op NoOp.
     """
@@ -402,10 +537,18 @@ def pad(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Puts zeros before and after along each axis.
+    """Adds zeros before and after along each axis.
 
-    Op Pad; input input: T; input paddings: Tpaddings; output output: T; attribute T: {float16, bfloat16,
-    float32, float64, int32, int64}; attribute Tpaddings: {int32, int64} = 'int32'.
+    Args:
+        input: input, of type T.
+        paddings: input, of type Tpaddings.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64}; Tpaddings: {int32, int64} = 'int32'.
     """
     inputs: list[Any] = [input, paddings]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -421,8 +564,15 @@ def placeholder(
 ) -> Any:
     """Stands for a value that is fed to each run.
 
-    Op Placeholder; output output: dtype; attribute dtype: {float16, bfloat16, float32, float64, int32,
-    int64}; attribute shape: shape = None.
+    Args:
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        shape: attribute, shape = None.
+        name: name of the node.
+
+    Returns:
+        The output output, of type dtype.
+
+    Op Placeholder.
     """
     inputs: list[Any] = []
     attrs: dict[str, Any] = {"dtype": dtype, "shape": shape}
@@ -436,10 +586,17 @@ def relu(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns max(features, 0), element by element.
+    """Returns max(features, 0) element-wise.
 
-    Op Relu; input features: T; output activations: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}.
+    Args:
+        features: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output activations, of type T.
+
+    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [features]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -456,8 +613,16 @@ def reshape(
 ) -> Any:
     """Returns the same elements, in the same order, in another shape.
 
-    Op Reshape; input tensor: T; input shape: Tshape; output output: T; attribute T: {float16, bfloat16,
-    float32, float64, int32, int64}; attribute Tshape: {int32, int64} = 'int32'.
+    Args:
+        tensor: input, of type T.
+        shape: input, of type Tshape.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64}; Tshape: {int32, int64} = 'int32'.
     """
     inputs: list[Any] = [tensor, shape]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -473,7 +638,15 @@ def softmax(
 ) -> Any:
     """Returns exp(logits) divided by its sum over the last axis.
 
-    Op Softmax; input logits: T; output softmax: T; attribute T: {float16, bfloat16, float32, float64}.
+    Args:
+        logits: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output softmax, of type T.
+
+    Op Softmax; T: {float16, bfloat16, float32, float64}.
     """
     inputs: list[Any] = [logits]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -489,7 +662,15 @@ def square(
 ) -> Any:
     """Returns x * x.
 
-    Op Square; input x: T; output y: T; attribute T: {float16, bfloat16, float32, float64, int32, int64}.
+    Args:
+        x: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output y, of type T.
+
+    Op Square; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [x]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -504,10 +685,18 @@ def sub(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns x - y, broadcast.
+    """Returns x - y with broadcasting.
 
-    Op Sub; input x: T; input y: T; output z: T; attribute T: {float16, bfloat16, float32, float64,
-    int32, int64}.
+    Args:
+        x: input, of type T.
+        y: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output z, of type T.
+
+    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     inputs: list[Any] = [x, y]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -525,9 +714,17 @@ def sum(
 ) -> Any:
     """Returns the sum over axes.
 
-    Op Sum; input input: T; input reduction_indices: Tidx; output output: T; attribute keep_dims: bool =
-    False; attribute T: {float16, bfloat16, float32, float64, int32, int64}; attribute Tidx: {int32,
-    int64} = 'int32'.
+    Args:
+        input: input, of type T.
+        reduction_indices: input, of type Tidx.
+        keep_dims: attribute, bool = False.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
     inputs: list[Any] = [input, reduction_indices]
     attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -542,10 +739,19 @@ def transpose(
     name: str | None = None,
     _kernel: str | None = None,
 ) -> Any:
-    """Returns the axes in another order.
+    """Returns the input with its axes permuted.
 
-    Op Transpose; input x: T; input perm: Tperm; output y: T; attribute T: {float16, bfloat16, float32,
-    float64, int32, int64}; attribute Tperm: {int32, int64} = 'int32'.
+    Args:
+        x: input, of type T.
+        perm: input, of type Tperm.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output y, of type T.
+
+    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64}; Tperm: {int32, int64} =
+    'int32'.
     """
     inputs: list[Any] = [x, perm]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -559,10 +765,17 @@ def variable(
     dtype: Any,
     name: str | None = None,
 ) -> Any:
-    """Refers to a value that outlives the run; the session keeps it, not the node.
+    """Returns a reference to a value that outlives the run; the session stores the value.
 
-    Op Variable; output ref: Ref(dtype); attribute shape: shape; attribute dtype: {float16, bfloat16,
-    float32, float64, int32, int64}.
+    Args:
+        shape: attribute, shape.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        name: name of the node.
+
+    Returns:
+        The output ref, reference to a variable of type dtype.
+
+    Op Variable.
     """
     inputs: list[Any] = []
     attrs: dict[str, Any] = {"shape": shape, "dtype": dtype}

@@ -1,10 +1,9 @@
-"""Where the gradient of each op is registered: a function from its outputs' gradients to its inputs'.
+"""The registry of gradients: a function from the gradients of an op's outputs to those of its inputs.
 
 TensorFlow: python/framework/ops.py, RegisterGradient; the functions themselves are in
-python/ops/nn_grad.py and math_grad.py. The registry is empty so far: this runtime executes, it does
-not differentiate yet. What will stand here is short, because the kernels are there already: the
-gradients of Conv2D are the ops Conv2DBackpropInput and Conv2DBackpropFilter, and conv2d_transpose has
-no op of its own because it *is* the first of them.
+python/ops/nn_grad.py and math_grad.py. The registry is empty so far: this runtime does not differentiate
+yet. The kernels already exist: the gradients of Conv2D are the ops Conv2DBackpropInput and
+Conv2DBackpropFilter. conv2d_transpose has no op of its own because it *is* the first of them.
 """
 
 from __future__ import annotations
@@ -21,9 +20,13 @@ _GRADIENTS: dict[str, Callable[..., Any]] = {}
 
 
 class RegisterGradient:
-    """Decorator: ``@RegisterGradient("Conv2D")`` on a function ``(op, *output_gradients)``.
+    """Decorate a function ``(op, *output_gradients)`` to register it: ``@RegisterGradient("Conv2D")``.
 
-    Raises ``ValueError`` for an op that is not defined, or one that has a gradient already.
+    Args:
+        op_type: the op's name.
+
+    Raises:
+        ValueError: if the op is not defined or already has a gradient.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -33,13 +36,19 @@ class RegisterGradient:
         self._op_type = op_type
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Register the function, and return it as it is."""
+        """Register the function and return it unchanged."""
         _GRADIENTS[self._op_type] = function
         return function
 
 
 def get_gradient_function(op_type: str) -> Callable[..., Any] | None:
-    """Return the gradient function of an op, None where none is registered.
+    """Return the gradient function of an op.
+
+    Args:
+        op_type: the op's name.
+
+    Returns:
+        The function, or None if none is registered.
 
     >>> get_gradient_function("Conv2D") is None
     True

@@ -1,9 +1,8 @@
-"""From a graph, fetches and feeds to something that can be run again and again.
+"""Turns a graph, fetches and feeds into an executable that can run many times.
 
 TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc, GetOrCreateExecutors:
-prune, place, optimise (grappler's meta_optimizer.cc), cut at the borders between devices, make an
-executor. Placement comes before optimisation, so that a device which is not there is an error even for
-a node that would have been folded away.
+prune, place, optimise (grappler's meta_optimizer.cc), partition by device, create an executor. Placement
+comes before optimisation, so that a missing device is an error even for a node that would be folded.
 """
 
 from __future__ import annotations
@@ -29,12 +28,22 @@ __all__ = ["Executable", "SoftPlacementWarning", "make_executable"]
 
 
 class SoftPlacementWarning(UserWarning):
-    """Nodes run on another device than they asked for."""
+    """Warns that nodes run on another device than they request."""
 
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A plan that was placed and optimised, its executor, and all that was done on the way."""
+    """A placed and optimised plan with its executor and a record of the passes.
+
+    Attributes:
+        graph: the graph.
+        plan: the plan after all passes.
+        executor: the executor.
+        pruned: the nodes that the run does not need.
+        rewrites: the changes made by the optimisers.
+        placements: the placement by node name.
+        copies: the nodes that copy between devices.
+    """
 
     graph: Graph
     plan: Plan
@@ -45,7 +54,7 @@ class Executable:
     copies: tuple[NodeDef, ...]
 
     def run(self, context: OpKernelContext, run_metadata: RunMetadata | None = None) -> list[object]:
-        """Return the fetched values; where asked for, fill ``run_metadata`` with what happened."""
+        """Run and return the fetched values; fill ``run_metadata`` with a log if it is given."""
         if run_metadata is None:
             return self.executor.run(context)
         recorder = Recorder()
@@ -61,7 +70,21 @@ def make_executable(
     feeds: Sequence[Tensor],
     config: ConfigProto,
 ) -> Executable:
-    """Prune, place, optimise, insert copies, and find a kernel for every node."""
+    """Prune, place, optimise, insert copies, and find a kernel for every node.
+
+    Args:
+        graph: the graph.
+        fetches: the tensors to fetch.
+        targets: the operations to run.
+        feeds: the tensors that are fed.
+        config: the configuration of the session.
+
+    Returns:
+        The executable.
+
+    Raises:
+        ValueError: if a placeholder is not fed, a device does not exist, or there is no kernel for a node.
+    """
     plan, pruned = prune(graph, fetches, targets, feeds)
     plan, placements = place(plan, config.devices(), config.allow_soft_placement)
     plan, rewrites = optimize(plan, config)
@@ -79,7 +102,7 @@ def make_executable(
 
 
 def optimize(plan: Plan, config: ConfigProto) -> tuple[Plan, list[Rewrite]]:
-    """Run the optimisers that are switched on, in this order; each sees what the one before left."""
+    """Apply the enabled optimisers in order; return the plan and the rewrites."""
     rewrites: list[Rewrite] = []
     if config.constant_folding:
         plan, done = fold_constants(plan, config.backend)

@@ -1,8 +1,7 @@
-"""Pictures of a graph: as an indented tree of text, as DOT, and through graphviz as SVG.
+"""Pictures of a graph as an indented text tree, as DOT, and as SVG.
 
-TensorFlow shows its graphs in TensorBoard. Here the text needs nothing; for the SVG graphviz's
-program ``dot`` has to be installed (graphviz.org). Shapes and dashes carry the meaning, colours only
-repeat it.
+TensorFlow shows its graphs in TensorBoard. The text needs no other program; the SVG needs graphviz's program
+``dot`` (graphviz.org). Shapes and dashes carry all information; colours are redundant.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphPicture", "picture_graph"]
 
-_LINES = 200  # of a tree, and nodes of a drawing: more would not be read
+_LINES = 200  # limit for the lines of a tree and the nodes of a drawing
 _INDENT = 24
 _STYLES = {
     "": "",
@@ -40,7 +39,16 @@ _STYLES = {
 
 @dataclass(frozen=True)
 class PictureNode:
-    """One node of a picture: what it is called, what it gives, what it reads, and its mark."""
+    """One node of a picture.
+
+    Attributes:
+        name: the node's name.
+        op: the op's name.
+        gives: shape and dtype of its outputs.
+        inputs: the names of the nodes it reads.
+        control_inputs: the names of the nodes it waits for.
+        mark: "pruned", "folded", "fused", "merged", "copy", "fed" or "".
+    """
 
     name: str
     op: str
@@ -52,14 +60,24 @@ class PictureNode:
 
 @dataclass(frozen=True, repr=False)
 class GraphPicture:
-    """A graph to be looked at; ``roots`` are the nodes that nobody reads, or that were fetched."""
+    """A picture of a graph.
+
+    Attributes:
+        title: the first line.
+        nodes: the nodes by name.
+        roots: the nodes that were fetched or that no other node reads.
+    """
 
     title: str
     nodes: dict[str, PictureNode]
     roots: tuple[str, ...]
 
     def tree(self) -> str:
-        """The graph as text: under each node, further in, what it reads; a second time only by name."""
+        """Return the graph as text, with the inputs of each node indented below it.
+
+        Returns:
+            The text; a node that is shown again appears only with its name.
+        """
         lines, shown = [self.title], set()
         stack = [(name, 0, "") for name in reversed(self.roots)]
         while stack:
@@ -83,7 +101,11 @@ class GraphPicture:
         return "\n".join(lines)
 
     def to_dot(self) -> str:
-        """The graph in graphviz's language; values flow downwards, control dependencies are dotted."""
+        """Return the graph in graphviz's language.
+
+        Returns:
+            The DOT text; values flow downwards, and control dependencies are dotted.
+        """
         nodes = list(self.nodes.values())[:_LINES]
         drawn = {node.name for node in nodes}
         lines = [
@@ -108,7 +130,11 @@ class GraphPicture:
         return "\n".join([*lines, "}"])
 
     def to_svg(self) -> str | None:
-        """The graph as SVG, None where graphviz's program ``dot`` is not installed."""
+        """Return the graph as SVG.
+
+        Returns:
+            The SVG text, or None if graphviz's program ``dot`` is not installed.
+        """
         if shutil.which("dot") is None:
             return None
         done = subprocess.run(
@@ -137,12 +163,19 @@ def _quoted(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# From a graph, and from a run
+# Pictures of a graph and of a run
 # ---------------------------------------------------------------------------------------------
 
 
 def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
-    """Return the picture of a whole graph, with its static shapes.
+    """Return a picture of a whole graph with its static shapes.
+
+    Args:
+        graph: the graph.
+        title: the first line.
+
+    Returns:
+        The picture.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default() as graph:
@@ -158,7 +191,7 @@ def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
 
 
 def picture_before(executable: Executable) -> GraphPicture:
-    """The whole graph as the program built it, with what became of each node."""
+    """Return the graph as the program built it, with a mark for what the passes did to each node."""
     marks = {node.name: "pruned" for node in executable.pruned}
     for rewrite in executable.rewrites:
         mark = {"constant folding": "folded", "remapper": "fused"}.get(rewrite.optimizer, "merged")
@@ -171,7 +204,7 @@ def picture_before(executable: Executable) -> GraphPicture:
 
 
 def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
-    """What ran, with the shapes that came out."""
+    """Return the graph that ran, with the actual shapes."""
     gives = {node.name: _gives(node) for node in stats}
     folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
     marks = dict.fromkeys(folded, "folded")

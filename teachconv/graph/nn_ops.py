@@ -1,8 +1,8 @@
-"""The ops of networks as one calls them: thin wrappers that normalise arguments and compute nothing.
+"""The public ops of neural networks: thin wrappers that normalise arguments and compute nothing.
 
-TensorFlow: python/ops/nn_ops.py, nn_impl.py and the tf.nn module. One reads such a function, finds no
-loop, and follows it to the generated wrapper (gen_nn_ops.py), which computes nothing either; from there
-`find_source` goes on. Inside a graph each returns a tensor, elsewhere an array.
+TensorFlow: python/ops/nn_ops.py, nn_impl.py and the tf.nn module. Each wrapper calls a generated wrapper
+(gen_nn_ops.py), which computes nothing either; `find_source` shows the steps after that. Inside a graph each
+function returns a tensor, elsewhere an array.
 """
 
 from __future__ import annotations
@@ -42,10 +42,23 @@ def conv2d(
     *,
     backend: str | None = None,
 ) -> Any:
-    """Convolve images with filters, as tf.nn.conv2d: a node Conv2D, or its result.
+    """Convolve images with filters, as tf.nn.conv2d; adds a Conv2D node.
 
-    Arguments are those of `teachconv.conv2d`; ``input`` and ``filters`` may be tensors, variables or
-    arrays. ``backend`` is the label of the kernel: the name of one of teachconv's backends.
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
+        filters: [filter_rows, filter_cols, in_channels / groups, out_channels], same dtype.
+        strides: as in `teachconv.conv2d`.
+        padding: as in `teachconv.conv2d`.
+        data_format: "NHWC" or "NCHW".
+        dilations: as ``strides``; 1 or None means none.
+        name: the name of the node.
+        backend: the label of the kernel: the name of one of teachconv's backends, or None.
+
+    Returns:
+        [batch, out_rows, out_cols, out_channels] in ``data_format`` order, a tensor or an array.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
 
     >>> from teachconv import graph as tg
     >>> import numpy as np
@@ -70,9 +83,18 @@ def depthwise_conv2d(
     *,
     backend: str | None = None,
 ) -> Any:
-    """Convolve each channel with filters of its own, as tf.nn.depthwise_conv2d.
+    """Convolve each channel with its own filters, as tf.nn.depthwise_conv2d.
 
-    ``filters`` is [filter_rows, filter_cols, in_channels, channel_multiplier].
+    Args:
+        input: as in `conv2d`.
+        filters: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        [batch, out_rows, out_cols, in_channels * channel_multiplier] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
     """
     windows = _windows(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native(
@@ -93,12 +115,22 @@ def conv2d_transpose(
     *,
     backend: str | None = None,
 ) -> Any:
-    """Apply the transpose of a convolution, as tf.nn.conv2d_transpose: a node Conv2DBackpropInput.
+    """Apply the transpose of a convolution, as tf.nn.conv2d_transpose; adds a Conv2DBackpropInput node.
 
-    There is no op of its own for it: it *is* the gradient of Conv2D in its input. ``filters`` is
-    [filter_rows, filter_cols, out_channels, in_channels]; ``output_shape`` 4 ints or an int32 tensor.
-    Without it the size is that of `teachconv.conv2d_transpose`, for which the input's static shape must
-    be known.
+    There is no separate op: the transposed convolution *is* the gradient of Conv2D with respect to its input.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_rows, filter_cols, out_channels, in_channels].
+        output_shape: 4 ints or an int32 tensor; None uses the default size of
+            `teachconv.conv2d_transpose`, which requires static shapes of input and filters.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or the size cannot be derived.
 
     >>> from teachconv import graph as tg
     >>> import numpy as np
@@ -115,7 +147,7 @@ def conv2d_transpose(
             "output_shape must be given where the shapes of input and filters are not fully known: 4 ints, "
             f"or an int32 tensor that is fed; input is {shapes[0]}, filters {shapes[1]}"
         )
-    if known and (output_shape is None or given):  # says which sizes are legal, where this one is not
+    if known and (output_shape is None or given):  # raises for an illegal size and lists the legal ones
         geometry = conv2d_transpose_geometry(
             shapes[0],
             shapes[1],
@@ -143,7 +175,20 @@ def conv2d_backprop_input(
     *,
     backend: str | None = None,
 ) -> Any:
-    """Return the gradient of `conv2d` in its input, which has the shape ``input_sizes``."""
+    """Return the gradient of `conv2d` with respect to its input.
+
+    Args:
+        input_sizes: the shape of the input: 4 ints or an int32 tensor.
+        filters: as in `conv2d`.
+        out_backprop: the gradient with respect to the output.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     windows = _windows(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_input(
         input_sizes, filters, out_backprop, **windows, name=name, _kernel=backend
@@ -162,7 +207,20 @@ def conv2d_backprop_filter(
     *,
     backend: str | None = None,
 ) -> Any:
-    """Return the gradient of `conv2d` in its filters, which have the shape ``filter_sizes``."""
+    """Return the gradient of `conv2d` with respect to its filters.
+
+    Args:
+        input: as in `conv2d`.
+        filter_sizes: the shape of the filters: 4 ints or an int32 tensor.
+        out_backprop: the gradient with respect to the output.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     windows = _windows(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_filter(
         input, filter_sizes, out_backprop, **windows, name=name, _kernel=backend
@@ -170,17 +228,49 @@ def conv2d_backprop_filter(
 
 
 def bias_add(value: Any, bias: Any, data_format: str = "NHWC", name: str | None = None) -> Any:
-    """Add one number to each channel, as tf.nn.bias_add; ``bias`` is [channels]."""
+    """Add a bias to each channel, as tf.nn.bias_add.
+
+    Args:
+        value: [..., channels], or [batch, channels, ...] for "NCHW".
+        bias: [channels].
+        data_format: "NHWC" or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the shape of ``value``.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+    """
     return gen_nn_ops.bias_add(value, bias, data_format=check_data_format(data_format), name=name)
 
 
 def relu(features: Any, name: str | None = None) -> Any:
-    """Return max(features, 0), as tf.nn.relu."""
+    """Return max(features, 0), as tf.nn.relu.
+
+    Args:
+        features: numbers of any shape.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the same shape; NaN stays NaN.
+    """
     return gen_nn_ops.relu(features, name=name)
 
 
 def softmax(logits: Any, name: str | None = None) -> Any:
-    """Return exp(logits) over its sum along the last axis, as tf.nn.softmax."""
+    """Return exp(logits) divided by its sum along the last axis, as tf.nn.softmax.
+
+    Args:
+        logits: floats with at least one axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+    """
     return gen_nn_ops.softmax(logits, name=name)
 
 
@@ -194,8 +284,21 @@ def max_pool(
 ) -> Any:
     """Return the largest value of each window, as tf.nn.max_pool2d.
 
-    ``ksize`` and ``strides`` are an int, (rows, cols) or 4 ints in ``data_format`` order, ``padding`` as
-    in `conv2d`; padding never wins, even over negative values.
+    Padding is ignored, even if all values of a window are negative.
+
+    Args:
+        input: [batch, in_rows, in_cols, channels] in ``data_format`` order.
+        ksize: the size of the window: an int, (rows, cols), or 4 ints in ``data_format`` order.
+        strides: as ``ksize``.
+        padding: as in `conv2d`.
+        data_format: "NHWC" or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        [batch, out_rows, out_cols, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
     >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
@@ -213,9 +316,18 @@ def avg_pool(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Any:
-    """Return the mean of each window, as tf.nn.avg_pool2d; cells in the padding are not counted.
+    """Return the mean of each window, as tf.nn.avg_pool2d; padding is not counted.
 
-    ``padding`` is "SAME", "VALID" or "SAME_LOWER"; the rest is as in `max_pool`.
+    Args:
+        input: [batch, in_rows, in_cols, channels] in ``data_format`` order; floats.
+        ksize, strides, data_format, name: as in `max_pool`.
+        padding: "SAME", "VALID" or "SAME_LOWER".
+
+    Returns:
+        [batch, out_rows, out_cols, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
     >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
@@ -230,7 +342,7 @@ def avg_pool(
 def _windows(
     strides: Any, padding: Any, data_format: str, dilations: Any, ksize: Any = None
 ) -> dict[str, Any]:
-    """The attributes of a windowed op in TensorFlow's form: lists of 4, explicit pads as a list of 8."""
+    """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
     layout = check_data_format(data_format)
     mode, (rows, cols) = normalize_padding(padding, layout)
     attrs: dict[str, Any] = {
@@ -255,7 +367,7 @@ def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -
 
 
 def _static_shape(value: Any) -> Any:
-    """The shape of a tensor, a variable, an array or nested lists."""
+    """Return the shape of a tensor, a variable, an array or nested lists."""
     if hasattr(value, "shape"):
         return value.shape
     return to_array(value, None, "input").shape

@@ -1,7 +1,7 @@
-"""Nodes as plain facts, which the passes between a graph and its execution read and rewrite.
+"""Node definitions: plain data that the passes between a graph and its execution read and rewrite.
 
-TensorFlow: core/framework/node_def.proto. A `Graph` is what a program builds and is never rewritten;
-pruning makes node definitions of a part of it, and each later pass returns others.
+TensorFlow: core/framework/node_def.proto. The passes do not change the `Graph` that a program builds:
+pruning creates node definitions for a part of it, and each later pass returns new ones.
 """
 
 from __future__ import annotations
@@ -19,10 +19,19 @@ __all__ = ["NodeDef", "Nodes", "Plan", "Rewrite", "reachable", "sorted_nodes"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeDef:
-    """One node: ``inputs`` are names of tensors, ``control_inputs`` of nodes that have to finish before.
+    """One node.
 
-    A tensor is (node's name, output index). ``number`` counts the nodes in the order in which the
-    program made them; ``file`` and ``line`` say where.
+    Attributes:
+        name: the node's name.
+        op: the op's name.
+        inputs: the input tensors, each as (node name, output index).
+        control_inputs: the names of the nodes that must finish first.
+        attrs: the attributes by name.
+        device: the device, requested or assigned.
+        number: the position in the order in which the program created the nodes.
+        file: the source file of the program that created it.
+        line: the line in that file.
+        colocated_with: the name of the node that it shares a device with, or None.
     """
 
     name: str
@@ -43,7 +52,13 @@ TensorName: TypeAlias = "tuple[str, int]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What one run has to do: the nodes, the tensors that are fetched, the nodes that only have to run."""
+    """The work of one run.
+
+    Attributes:
+        nodes: the nodes by name.
+        fetches: the tensors to return.
+        targets: the names of nodes to run without returning a value.
+    """
 
     nodes: Nodes
     fetches: tuple[TensorName, ...]
@@ -51,13 +66,20 @@ class Plan:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """The names of the nodes that the caller asked for, which no pass may do away with."""
+        """The names of the requested nodes, which no pass may remove."""
         return frozenset([*(name for name, _ in self.fetches), *self.targets])
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One thing that an optimiser did: the nodes it removed, the node that stands for them, and why."""
+    """One change made by an optimiser.
+
+    Attributes:
+        optimizer: the name of the optimiser.
+        removed: the names of the removed nodes.
+        into: the name of the node that replaces them.
+        why: the reason.
+    """
 
     optimizer: str
     removed: tuple[str, ...]
@@ -66,7 +88,7 @@ class Rewrite:
 
 
 def from_operation(op: Operation) -> NodeDef:
-    """The facts of an operation. Its device is that of its partner, where it goes with one and names none."""
+    """Return the definition of an operation; without its own device it gets that of its colocated node."""
     partner = op.colocated_with
     return NodeDef(
         op.name,
@@ -83,12 +105,12 @@ def from_operation(op: Operation) -> NodeDef:
 
 
 def before(node: NodeDef) -> list[str]:
-    """The names of the nodes that a node waits for, each once."""
+    """Return the names of the nodes that a node waits for, without duplicates."""
     return list(dict.fromkeys([*(name for name, _ in node.inputs), *node.control_inputs]))
 
 
 def reachable(plan: Plan) -> Plan:
-    """Return the plan without the nodes that nothing in it needs any more."""
+    """Return the plan without the nodes that are no longer needed."""
     stack, needed = list(plan.wanted), set(plan.wanted)
     while stack:
         for name in before(plan.nodes[stack.pop()]):
@@ -100,10 +122,19 @@ def reachable(plan: Plan) -> Plan:
 
 
 def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
-    """Return the nodes in an order in which they can run; among those that can, the oldest first.
+    """Return the nodes in topological order; among nodes that are ready, the oldest comes first.
 
-    Raises ``ValueError`` where nodes wait for each other. Takes time in proportion to the edges (times
-    a logarithm), and no recursion, whatever the depth.
+    The time is proportional to the number of edges, times a logarithm. There is no recursion, so the graph
+    may be arbitrarily deep.
+
+    Args:
+        nodes: the nodes by name.
+
+    Returns:
+        The nodes in an order in which they can run.
+
+    Raises:
+        ValueError: if the nodes form a cycle.
     """
     waiting = dict.fromkeys(nodes, 0)
     after: dict[str, list[str]] = {name: [] for name in nodes}
@@ -126,6 +157,6 @@ def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
         finished = {node.name for node in done}
         stuck = [name for name in nodes if name not in finished]
         raise InvalidArgumentError(
-            f"these nodes wait for each other, in a cycle: {', '.join(sorted(stuck)[:6])}"
+            f"these nodes wait for each other in a cycle: {', '.join(sorted(stuck)[:6])}"
         )
     return done

@@ -1,11 +1,11 @@
-"""Op definitions: what an op is called, what goes in and out, and which attributes it has.
+"""Op definitions: the name of an op, its inputs and outputs, and its attributes.
 
-TensorFlow: core/framework/op_def.proto holds the facts, core/framework/op.h the registry and
-op_def_builder.cc reads the small language they are written in, which is read here too:
+TensorFlow: core/framework/op_def.proto defines the fields, core/framework/op.h the registry, and
+op_def_builder.cc parses the specification strings. This module parses the same strings:
 ``"input: T"``, ``"strides: list(int)"``, ``"data_format: {'NHWC', 'NCHW'} = 'NHWC'"``.
 
-An op definition says nothing about how the op is computed; that is a kernel's business (op_kernel.py).
-The definitions themselves are in core_ops.py.
+An op definition does not say how the op is computed; kernels do (op_kernel.py). The definitions are in
+core_ops.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tensor_shape import as_shape
 
 __all__ = ["REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
 
-# TensorFlow's names for the types, and NumPy's
+# TensorFlow's names of the types -> NumPy's
 DATA_TYPES = {
     "half": "float16",
     "bfloat16": "bfloat16",
@@ -41,7 +41,13 @@ ATTR_TYPES = ("type", "string", "bool", "int", "shape", "tensor", "list(int)", "
 
 @dataclass(frozen=True, slots=True)
 class ArgDef:
-    """One input or output: its name and its type, which is a dtype or the name of a type attribute."""
+    """One input or output of an op.
+
+    Attributes:
+        name: its name.
+        type: a dtype, or the name of the type attribute that determines the dtype.
+        is_ref: whether it is a reference to a variable.
+    """
 
     name: str
     type: str
@@ -53,9 +59,14 @@ class ArgDef:
 
 @dataclass(frozen=True, slots=True)
 class AttrDef:
-    """One attribute: its name, its type, the values allowed (empty: all) and its default.
+    """One attribute of an op.
 
-    ``has_default`` is False where the caller has to give it, or where it follows from the inputs.
+    Attributes:
+        name: its name.
+        type: one of `ATTR_TYPES`.
+        allowed: the allowed values; empty if there is no restriction.
+        has_default: False if the caller must give a value or the value is inferred from the inputs.
+        default: the default value.
     """
 
     name: str
@@ -69,7 +80,18 @@ class AttrDef:
         return f"{self.name}: {kind}" + (f" = {self.default!r}" if self.has_default else "")
 
     def check(self, value: Any, op: str) -> Any:
-        """Return ``value`` in the form in which a node keeps it, or raise and say what is allowed."""
+        """Return ``value`` converted to the form that nodes store.
+
+        Args:
+            value: the value given by the caller.
+            op: the name of the op, for messages.
+
+        Returns:
+            The converted value.
+
+        Raises:
+            ValueError, TypeError: if the value is not allowed.
+        """
         where = f"attribute {self.name} of {op}"
         if self.type == "type":
             value = to_dtype(value)
@@ -102,7 +124,20 @@ ShapeFunction = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class OpDef:
-    """All that is known of an op without running it; ``file`` and ``line`` say where it is registered."""
+    """The definition of an op.
+
+    Attributes:
+        name: the op's name in CamelCase.
+        inputs: the inputs.
+        outputs: the outputs.
+        attrs: the attributes.
+        shape_fn: the function that computes the static shape of the outputs.
+        summary: one sentence.
+        is_stateful: whether a run can have side effects or a result that is not determined by the inputs.
+        file: the source file that registers the op.
+        line: the line in that file.
+        attr_by_name: the attributes by name.
+    """
 
     name: str
     inputs: tuple[ArgDef, ...]
@@ -117,14 +152,14 @@ class OpDef:
 
     @property
     def gradient(self) -> Callable[..., Any] | None:
-        """The op's gradient function, None where none is registered (gradient_registry.py)."""
+        """The op's gradient function, or None if none is registered (gradient_registry.py)."""
         from .gradient_registry import get_gradient_function
 
         return get_gradient_function(self.name)
 
     @property
     def inferred_attrs(self) -> frozenset[str]:
-        """The type attributes that follow from the inputs, so that no caller gives them."""
+        """The type attributes that are inferred from the inputs instead of given by the caller."""
         return frozenset(arg.type for arg in self.inputs) & self.attr_by_name.keys()
 
     def __str__(self) -> str:
@@ -150,11 +185,26 @@ def register_op(
     summary: str,
     is_stateful: bool = False,
 ) -> OpDef:
-    """Add an op to the registry, as TensorFlow's REGISTER_OP macro; file and line are the caller's.
+    """Add an op to the registry, as TensorFlow's REGISTER_OP macro does.
+
+    Args:
+        name: the op's name in CamelCase.
+        inputs: specifications of the inputs, such as "input: T".
+        outputs: specifications of the outputs.
+        attrs: specifications of the attributes, such as "strides: list(int)".
+        shape_fn: the shape function.
+        summary: one sentence.
+        is_stateful: whether the op has side effects or state.
+
+    Returns:
+        The definition, with file and line of the caller.
+
+    Raises:
+        ValueError: if an op of that name is already registered.
 
     >>> from teachconv.graph.op_def import get_op_def
     >>> print(get_op_def("Relu"))
-    op Relu: Returns max(features, 0), element by element.
+    op Relu: Returns max(features, 0) element-wise.
       input   features: T
       output  activations: T
       attr    T: {float16, bfloat16, float32, float64, int32, int64}
@@ -182,7 +232,17 @@ def register_op(
 
 
 def get_op_def(name: str) -> OpDef:
-    """Return an op's definition; raise ``ValueError``, with the nearest names, where there is none."""
+    """Return the definition of an op.
+
+    Args:
+        name: the op's name, such as "Conv2D".
+
+    Returns:
+        The definition.
+
+    Raises:
+        ValueError: if there is no op of that name; the message suggests similar names.
+    """
     try:
         return REGISTRY[name]
     except (KeyError, TypeError):
@@ -191,12 +251,12 @@ def get_op_def(name: str) -> OpDef:
 
 
 # ---------------------------------------------------------------------------------------------
-# The language in which arguments and attributes are written
+# The specification strings of arguments and attributes
 # ---------------------------------------------------------------------------------------------
 
 
 def parse_arg(spec: str) -> ArgDef:
-    """Read ``name: type`` or ``name: Ref(type)``.
+    """Parse ``name: type`` or ``name: Ref(type)``.
 
     >>> parse_arg("ref: Ref(T)")
     ArgDef(name='ref', type='T', is_ref=True)
@@ -208,7 +268,7 @@ def parse_arg(spec: str) -> ArgDef:
 
 
 def parse_attr(spec: str) -> AttrDef:
-    """Read ``name: type``, ``name: {values}`` or either with ``= default``.
+    """Parse ``name: type`` or ``name: {values}``, with an optional ``= default``.
 
     >>> parse_attr("T: {half, float}")
     AttrDef(name='T', type='type', allowed=('float16', 'float32'), has_default=False, default=None)

@@ -1,7 +1,7 @@
-"""Applies an op definition to arguments: types are inferred, attributes checked, a node is added.
+"""Applies an op definition to arguments: infers types, checks attributes, adds a node.
 
 TensorFlow: python/framework/op_def_library.py, _apply_op_helper. The generated wrappers
-(gen_nn_ops.py) call `apply_op`; eager execution (execute.py) shares the checks.
+(gen_nn_ops.py) call `apply_op`; eager execution (execute.py) uses the same checks.
 """
 
 from __future__ import annotations
@@ -23,10 +23,22 @@ __all__ = ["apply_op"]
 
 
 def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """Add a node to the default graph; return its output tensor, or the operation where it has none.
+    """Add a node to the default graph.
 
-    Everything is checked before the graph is touched, static shapes included; where it fails, the
-    constants made for the arguments go too.
+    All checks, including static shapes, happen before the node is added. If a check fails, the constants
+    created for the arguments are removed too.
+
+    Args:
+        op_type: the name of the op.
+        name: the name of the node; None uses the name of the op.
+        inputs: one value per input: tensors, variables, arrays or Python numbers.
+        attrs: the attributes by name.
+
+    Returns:
+        The output tensor, a tuple if there are several outputs, or the operation if there are none.
+
+    Raises:
+        ValueError, TypeError: if an input or attribute does not fit the definition.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
@@ -58,13 +70,13 @@ def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mappi
 
 
 def check_attrs(op_def: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all attributes of a node, checked, defaults filled in and types inferred from the inputs."""
+    """Return all attributes of a node: checked, with defaults, and with types inferred from the inputs."""
     if len(inputs) != len(op_def.inputs):
         names = ", ".join(arg.name for arg in op_def.inputs) or "none"
         raise ArgumentError(f"{op_def.name} takes {len(op_def.inputs)} inputs ({names}); got {len(inputs)}")
     checked: dict[str, Any] = {}
     for name, value in attrs.items():
-        if name == "_kernel":  # the label that chooses among kernels goes with every op
+        if name == "_kernel":  # every op accepts a kernel label
             if value is not None:
                 checked[name] = value
         elif name not in op_def.attr_by_name:
@@ -77,7 +89,7 @@ def check_attrs(op_def: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) 
         if attr.name in checked:
             continue
         if not attr.has_default and attr.type == "type" and attr.name in op_def.inferred_attrs:
-            continue  # Python numbers only: their own dtype decides, in `_element_type`
+            continue  # only Python numbers: their dtype is determined by `to_array`
         if not attr.has_default:
             raise ArgumentError(f"{op_def.name} needs the attribute {attr.name} ({attr.type})")
         checked[attr.name] = to_dtype(attr.default) if attr.type == "type" else attr.default
@@ -85,7 +97,7 @@ def check_attrs(op_def: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) 
 
 
 def _infer_types(op_def: OpDef, inputs: Sequence[Any], checked: dict[str, Any]) -> None:
-    """Bind each type attribute to the dtype of the inputs that have one; they must agree."""
+    """Set each type attribute to the dtype of its inputs, which must agree."""
     source: dict[str, ArgDef] = {}
     for value, arg in zip(inputs, op_def.inputs, strict=True):
         dtype = getattr(value, "dtype", None)
@@ -106,7 +118,7 @@ def _infer_types(op_def: OpDef, inputs: Sequence[Any], checked: dict[str, Any]) 
 
 
 def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
-    """The dtype that an argument is converted to, None where its own decides."""
+    """Return the dtype that an argument is converted to, or None if it keeps its own."""
     if arg.type in op_def.attr_by_name:
         return checked.get(arg.type)
     return to_dtype(arg.type)
@@ -114,7 +126,7 @@ def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef
 
 def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph) -> Tensor:
     dtype = element_type(value, arg, checked, op_def)
-    if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value at this point
+    if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
     if not isinstance(value, Tensor):
         if arg.is_ref:
@@ -125,7 +137,7 @@ def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, 
         value = apply_op("Const", arg.name, [], {"value": frozen(array), "dtype": array.dtype})
     if value.op.graph is not graph:
         raise ArgumentError(
-            f"{arg.name} of {op_def.name}: {value.name!r} is of another graph than the default one"
+            f"{arg.name} of {op_def.name}: {value.name!r} belongs to a graph other than the default one"
         )
     if dtype is not None and value.dtype != dtype:
         raise ArgumentTypeError(
@@ -140,7 +152,7 @@ def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, 
 
 
 def constant_value(tensor: Tensor) -> np.ndarray | None:
-    """Return the value of a tensor that is a constant, None for any other.
+    """Return the value of a constant tensor, or None for any other tensor.
 
     TensorFlow: python/framework/tensor_util.py, constant_value.
     """

@@ -1,10 +1,10 @@
-"""Generates gen_nn_ops.py: one Python function for each op, written from its definition.
+"""Generates gen_nn_ops.py: one Python function for each op definition.
 
-TensorFlow: python/framework/python_op_gen.cc. There the result exists only in an installed package,
-which is why one looks in vain for gen_nn_ops.py in the repository; here it is checked in.
+TensorFlow: python/framework/python_op_gen.cc. TensorFlow's gen_nn_ops.py exists only in an installed
+package and not in the repository; teachconv's is checked in.
 
-    python -m teachconv.graph.op_gen            writes the file anew
-    python -m teachconv.graph.op_gen --check    says whether it is up to date
+    python -m teachconv.graph.op_gen            writes the file
+    python -m teachconv.graph.op_gen --check    checks whether the file is up to date
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 from textwrap import fill
 
 from . import core_ops  # noqa: F401  (fills the registry)
-from .op_def import REGISTRY, OpDef
+from .op_def import REGISTRY, ArgDef, OpDef
 
 __all__ = ["generate", "lower_case_op_name"]
 
 TARGET = Path(__file__).with_name("gen_nn_ops.py")
+_8, _12 = " " * 8, " " * 12
 
 _HEADER = '''"""The ops as Python functions. GENERATED from core_ops.py by op_gen.py: do not edit.
 
@@ -26,7 +27,7 @@ _HEADER = '''"""The ops as Python functions. GENERATED from core_ops.py by op_ge
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, where there is none, runs the op at once.
+graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs.
 """
 
 from __future__ import annotations
@@ -44,10 +45,16 @@ __all__ = [
 
 
 def lower_case_op_name(name: str) -> str:
-    """Turn an op's CamelCase into the snake_case of its wrapper, by TensorFlow's rule.
+    """Convert an op's CamelCase name to the snake_case name of its wrapper, by TensorFlow's rule.
 
-    An underscore goes before a capital that follows a small letter or is followed by one. A digit is
-    neither: that is why Conv2D is conv2d and not conv2_d.
+    An underscore is inserted before a capital letter that follows or precedes a lower-case letter. A digit is
+    neither, so Conv2D becomes conv2d and not conv2_d.
+
+    Args:
+        name: the name of the op.
+
+    Returns:
+        The name of the generated function.
 
     >>> [lower_case_op_name(name) for name in ("Conv2DBackpropInput", "DepthwiseConv2dNative", "MatMul")]
     ['conv2d_backprop_input', 'depthwise_conv2d_native', 'mat_mul']
@@ -63,7 +70,7 @@ def lower_case_op_name(name: str) -> str:
 
 
 def generate() -> str:
-    """Return the text of gen_nn_ops.py as the registry would have it."""
+    """Return the text of gen_nn_ops.py for the registered ops."""
     public = [op_def for name, op_def in sorted(REGISTRY.items()) if not name.startswith("_")]
     names = "\n".join(f'    "{lower_case_op_name(op_def.name)}",' for op_def in public)
     return _HEADER.replace("{names}", names) + "".join(_function(op_def) for op_def in public)
@@ -84,12 +91,21 @@ def _function(op_def: OpDef) -> str:
     lines = [f"def {lower_case_op_name(op_def.name)}("]
     lines += [f"    {parameter}," for parameter in parameters]
     lines += [") -> Any:", f'    """{op_def.summary}', ""]
-    facts = "; ".join(
-        [f"Op {op_def.name}", *(f"input {arg}" for arg in op_def.inputs)]
-        + [f"output {arg}" for arg in op_def.outputs]
-        + [f"attribute {attr}" for attr in op_def.attrs]
-    )
-    lines.append(fill(facts + ".", 105, initial_indent="    ", subsequent_indent="    "))
+    entries = [f"{arg.name}: input, {_type(arg)}." for arg in op_def.inputs]
+    entries += [f"{attr.name}: attribute, {str(attr).partition(': ')[2]}." for attr in given]
+    entries.append("name: name of the node.")
+    if inputs:
+        entries.append("_kernel: label of the kernel; None selects the default.")
+    outputs = [f"The output {arg.name}, {_type(arg)}." for arg in op_def.outputs] or ["The operation."]
+    for title, items in (("Args", entries), ("Returns", outputs)):
+        lines += [
+            f"    {title}:",
+            *(fill(item, 105, initial_indent=_8, subsequent_indent=_12) for item in items),
+        ]
+        lines.append("")
+    inferred = [attr for attr in op_def.attrs if attr.name in op_def.inferred_attrs]
+    facts = f"Op {op_def.name}" + "".join(f"; {attr}" for attr in inferred) + "."
+    lines.append(fill(facts, 105, initial_indent="    ", subsequent_indent="    "))
     lines += ['    """', f"    inputs: list[Any] = [{', '.join(inputs)}]"]
     one_line = f"    attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
     if len(one_line) <= 110:
@@ -104,12 +120,16 @@ def _function(op_def: OpDef) -> str:
     return "\n\n" + "\n".join(lines) + "\n"
 
 
+def _type(arg: ArgDef) -> str:
+    return f"reference to a variable of type {arg.type}" if arg.is_ref else f"of type {arg.type}"
+
+
 def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or with ``--check`` compare it; the exit status is 1 where it is out of date."""
+    """Write the file, or compare it with ``--check``; return the exit status, 1 if it is out of date."""
     text = generate()
     if "--check" in arguments:
         current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text

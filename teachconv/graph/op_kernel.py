@@ -1,8 +1,8 @@
-"""Kernels: what computes an op on one kind of device, and the registry that finds them.
+"""Kernels, which compute an op on one kind of device, and the kernel registry.
 
 TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an
-OpKernel has Compute(). A kernel is found by (op, device, label); among the kernels of the convolution
-ops the label chooses a backend of teachconv, and "" is the default backend.
+OpKernel has Compute(). A kernel is looked up by (op, device, label). For the convolution ops the label is
+the name of a teachconv backend; "" is the default backend.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["KERNELS", "KernelDef", "OpKernel", "OpKernelContext", "find_kernel",
 
 
 class VariableRef:
-    """What flows along a reference edge: which variable, not its value."""
+    """A reference to a variable, passed along reference edges instead of a value."""
 
     __slots__ = ("dtype", "name", "nbytes", "shape")
 
@@ -30,16 +30,16 @@ class VariableRef:
 
 
 class OpKernelContext:
-    """What a kernel can reach in a run besides its inputs: what was fed, and the variables as they are."""
+    """The state of a run that kernels can access besides their inputs: the feeds and the variables."""
 
     __slots__ = ("changed", "feeds", "variables")
 
     def __init__(self, variables: Mapping[str, np.ndarray], feeds: Sequence[np.ndarray] = ()):
         self.variables, self.feeds = dict(variables), feeds
-        self.changed: dict[str, np.ndarray] = {}  # kept by the session only where the whole run succeeds
+        self.changed: dict[str, np.ndarray] = {}  # stored by the session only if the whole run succeeds
 
     def read(self, ref: VariableRef) -> np.ndarray:
-        """The variable's value at this moment of the run."""
+        """Return the current value of a variable; raise `FailedPreconditionError` if it has none."""
         try:
             return self.variables[ref.name]
         except KeyError:
@@ -49,7 +49,7 @@ class OpKernelContext:
             ) from None
 
     def assign(self, ref: VariableRef, value: np.ndarray) -> None:
-        """Give the variable a value of its own, a copy that nobody writes to."""
+        """Set the value of a variable to a read-only copy; raise ``ValueError`` if shape or dtype differ."""
         if value.dtype != ref.dtype or (
             ref.shape is not None
             and (
@@ -67,11 +67,15 @@ class OpKernelContext:
 
 
 class OpKernel:
-    """Computes one node; made once for it, and then called in each run, perhaps by several threads.
+    """Computes one node. It is created once and called in each run, possibly by several threads.
 
-    A kernel keeps what follows from the attributes and nothing that follows from a run.
-    ``is_expensive`` says that it may be worth a thread. ``backend_function`` names the function of the
-    backend contract that it calls, if any.
+    A kernel stores data derived from the attributes, but no state of a run.
+
+    Attributes:
+        node: the node's definition.
+        label: the label under which the kernel was found.
+        is_expensive: whether running it on another thread may pay off.
+        backend_function: the function of the backend contract that it calls, or None.
     """
 
     is_expensive = False
@@ -81,13 +85,30 @@ class OpKernel:
         self.node, self.label = node, label
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the node's output (a tuple where there are several) for these inputs."""
+        """Compute the node.
+
+        Args:
+            context: the feeds and the variables of the run.
+            *inputs: one array or `VariableRef` per input.
+
+        Returns:
+            The output, or a tuple unless there is exactly one.
+        """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class KernelDef:
-    """One entry of the registry; ``file`` and ``line`` are those of the kernel's class."""
+    """One entry of the registry.
+
+    Attributes:
+        op: the op's name.
+        device: the kind of device, "CPU".
+        label: the label; "" is the default.
+        kernel: the kernel's class.
+        file: the source file of the class.
+        line: the line in that file.
+    """
 
     op: str
     device: str
@@ -106,7 +127,19 @@ _K = TypeVar("_K", bound=type[OpKernel])
 
 
 def register_kernel(op: str, device: str = "CPU", *labels: str) -> Callable[[_K], _K]:
-    """Decorator of a kernel's class: registers it for an op, a kind of device and labels (default "")."""
+    """Decorate a kernel class to register it.
+
+    Args:
+        op: the op's name.
+        device: the kind of device.
+        *labels: the labels; by default "".
+
+    Returns:
+        The decorator.
+
+    Raises:
+        ValueError: if a kernel is already registered for the same op, device and label.
+    """
 
     def register(kernel: _K) -> _K:
         line = inspect.getsourcelines(kernel)[1]
@@ -121,10 +154,18 @@ def register_kernel(op: str, device: str = "CPU", *labels: str) -> Callable[[_K]
 
 
 def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDef:
-    """Return the kernel for a node on a kind of device ("CPU"), or raise and list what there is.
+    """Return the kernel for a node on a kind of device.
 
-    The node's own label (attribute ``_kernel``) must exist; ``default_label`` holds for the ops that
-    have a kernel of that label.
+    Args:
+        node: the node. If it has a label of its own (attribute ``_kernel``), there must be a kernel for it.
+        device: the kind of device, such as "CPU".
+        default_label: the label for nodes without one; ignored for ops that have no kernel with it.
+
+    Returns:
+        The registry entry.
+
+    Raises:
+        ValueError: if there is no kernel; the message lists the kernels of the op.
 
     >>> from teachconv.graph.kernels import KERNELS
     >>> print(KERNELS["Conv2D", "CPU", "numpy"])
@@ -142,10 +183,10 @@ def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDe
     have = [f"({d}, {label or 'default'})" for op, d, label in KERNELS if op == node.op]
     raise InvalidArgumentError(
         f"no kernel for op {node.op} on {device}" + (f" with label {own!r}" if own else "") + f" (node "
-        f"{node.name!r}); there is {', '.join(have) or 'none at all'}"
+        f"{node.name!r}); available: {', '.join(have) or 'none'}"
     )
 
 
 def has_kernel(op: str, device: str) -> bool:
-    """Whether any kernel of an op runs on a kind of device."""
+    """Return whether an op has a kernel for a kind of device."""
     return any(key[0] == op and key[1] == device for key in KERNELS)

@@ -1,6 +1,6 @@
-"""The operators ``+ - * @``, which make nodes of a graph or, outside of one, run at once.
+"""The operators ``+ - * @``, which add nodes to a graph or, outside a graph, run immediately.
 
-TensorFlow: python/framework/override_binary_operator.py. Tensors and variables share them.
+TensorFlow: python/framework/override_binary_operator.py. Tensors and variables inherit them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ __all__ = ["Operators"]
 
 
 class Operators:
-    """Mixin: each operator is the op of its name in math_ops."""
+    """A mixin that maps each operator to the op of the same name in math_ops."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy arrays on the left leave the operator to us
+    __array_ufunc__ = None  # makes NumPy arrays on the left defer to these operators
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -42,7 +42,7 @@ class Operators:
 
 
 def _binary(name: str, x: Any, y: Any) -> Any:
-    from . import gen_nn_ops  # to the right of the tensors that have these operators
+    from . import gen_nn_ops  # late: gen_nn_ops imports the tensors that inherit from this class
 
     if name == "matmul":
         return gen_nn_ops.mat_mul(x, y, name=name)

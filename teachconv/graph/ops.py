@@ -1,8 +1,7 @@
-"""The graph: tensors, operations, and the scopes in which they are made. Nothing here computes.
+"""The graph: tensors, operations, and the scopes in which they are created. Nothing here computes.
 
-TensorFlow: python/framework/ops.py. A `Tensor` is a name for what an operation will give in some run;
-values live in the run and never here. Adding to a graph either succeeds or changes nothing
-(`Graph.atomic`).
+TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
+a run. Adding to a graph either succeeds or leaves the graph unchanged (`Graph.atomic`).
 """
 
 from __future__ import annotations
@@ -28,14 +27,22 @@ from .tensor_shape import StaticShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
 
-_NAME = re.compile(r"^[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*$")  # TensorFlow's, and "_" for its own nodes
+_NAME = re.compile(r"^[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*$")  # TensorFlow's, and a leading "_"
 _HERE = dirname(abspath(__file__))
 
 
 class Tensor(Operators):
-    """One output of an operation: a name, a dtype and what is known of the shape, but no value.
+    """One output of an operation: a name, a dtype and a static shape, but no value.
 
-    ``name`` is the operation's with ``:0`` for its first output. The operators ``+ - * @`` make nodes.
+    The static shape is the part of the shape that is known before a run. The operators ``+ - * @`` add nodes.
+
+    Attributes:
+        op: the operation.
+        index: the index of this output among the operation's outputs.
+        dtype: the NumPy dtype.
+        shape: the static shape (tensor_shape.py).
+        is_ref: whether the tensor is a reference to a variable.
+        name: the operation's name, a colon and the index, as in ``conv1/Conv2D:0``.
     """
 
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
@@ -45,16 +52,27 @@ class Tensor(Operators):
 
     @property
     def name(self) -> str:
-        """The operation's name, a colon, and which of its outputs this is."""
+        """The operation's name, a colon and the output's index."""
         return f"{self.op.name}:{self.index}"
 
     @property
     def graph(self) -> Graph:
-        """The graph it belongs to."""
+        """The graph that contains the tensor."""
         return self.op.graph
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Run the graph for this tensor: ``session.run(self, feed_dict)``."""
+        """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
+
+        Args:
+            feed_dict: values by tensor, as in `Session.run`.
+            session: the session to run in; required.
+
+        Returns:
+            The value, a NumPy array or scalar.
+
+        Raises:
+            ValueError: if there is no session, and as `Session.run`.
+        """
         if session is None:
             raise ArgumentError(f"eval needs a session: {self.name}.eval(feed_dict, session=session)")
         return session.run(self, feed_dict)
@@ -72,7 +90,7 @@ class Tensor(Operators):
         raise self._no_value("truth value")
 
     def __iter__(self) -> Iterator[Any]:
-        raise self._no_value("elements to go through")
+        raise self._no_value("elements to iterate over")
 
     def __len__(self) -> int:
         raise self._no_value("length")
@@ -82,9 +100,23 @@ class Tensor(Operators):
 
 
 class Operation:
-    """One node: an op definition applied to tensors, with attributes, a name and a wish for a device.
+    """One node: an op definition applied to tensors, with attributes, a name and a requested device.
 
-    ``file`` and ``line`` are those of the program that made it. `Graph.create_op` makes operations.
+    `Graph.create_op` creates operations.
+
+    Attributes:
+        graph: the graph that contains it.
+        name: its unique name in the graph.
+        op_def: the op's definition.
+        inputs: the input tensors.
+        attrs: the attributes by name.
+        control_inputs: the operations that must finish before it starts.
+        colocated_with: the operation that it is placed together with, or None.
+        device: the requested device, "" for none.
+        number: its position in the order of creation.
+        file: the source file of the program that created it.
+        line: the line in that file.
+        outputs: the output tensors.
     """
 
     __slots__ = (
@@ -121,18 +153,36 @@ class Operation:
 
     @property
     def type(self) -> str:
-        """The op's name."""
+        """The name of the op."""
         return self.op_def.name
 
     def get_attr(self, name: str) -> Any:
-        """Return an attribute; raise ``ValueError`` where the op has none of that name."""
+        """Return the value of an attribute.
+
+        Args:
+            name: the name of the attribute.
+
+        Returns:
+            The attribute's value.
+
+        Raises:
+            ValueError: if the op has no attribute of that name.
+        """
         if name not in self.attrs:
             have = ", ".join(sorted(self.attrs)) or "none"
             raise ArgumentError(f"{self.type} has no attribute {name!r}; it has {have}")
         return self.attrs[name]
 
     def add_control_input(self, op: Operation) -> None:
-        """Have ``op`` finish before this one starts; a cycle is refused, and nothing is changed then."""
+        """Make this operation wait until ``op`` has finished.
+
+        Args:
+            op: an operation of the same graph.
+
+        Raises:
+            ValueError: if ``op`` is of another graph, or if this would create a cycle; the graph is then
+                unchanged.
+        """
         if not isinstance(op, Operation) or op.graph is not self.graph:
             raise ArgumentError(f"op must be an Operation of the same graph; got {op!r}")
         path = _path(op, self)
@@ -148,7 +198,11 @@ class Operation:
 
 
 class Graph:
-    """Operations in the order in which they were made, and the scopes that hold for the next one.
+    """A list of operations in order of creation, and the scopes that apply to the next one.
+
+    Attributes:
+        variables: the variables created in the graph.
+        version: a counter of changes that can affect the result of a run.
 
     >>> from teachconv import graph as tg
     >>> graph = tg.Graph()
@@ -164,7 +218,7 @@ class Graph:
     def __init__(self) -> None:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
-        self._names_in_use: dict[str, int] = {}  # lower case, as TensorFlow's are told apart
+        self._names_in_use: dict[str, int] = {}  # in lower case: TensorFlow ignores case here
         self._scope = ""
         self._device = DeviceSpec()
         self._control: tuple[Operation, ...] = ()
@@ -172,22 +226,42 @@ class Graph:
         self._kernel_labels: dict[str, str] = {}
         self._undo: list[tuple[str, int | None]] | None = None
         self.variables: list[Any] = []
-        self.version = 0  # counts changes that can alter what a run does
+        self.version = 0  # counts changes that can affect a run
 
     # --- reading ---------------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
-        """Return the operations in the order in which they were made."""
+        """Return the operations in order of creation."""
         return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return an operation; raise ``ValueError`` where there is none of that name."""
+        """Return the operation with a name.
+
+        Args:
+            name: the operation's name, such as "conv1/Conv2D".
+
+        Returns:
+            The operation.
+
+        Raises:
+            ValueError: if the graph has no operation of that name.
+        """
         if name not in self._by_name:
             raise ArgumentError(f"the graph has no operation {name!r}; it has {self._some_names()}")
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return ``operation:output``, as in ``conv1/Conv2D:0``."""
+        """Return the tensor with a name.
+
+        Args:
+            name: the operation's name, a colon and the output's index, such as "conv1/Conv2D:0".
+
+        Returns:
+            The tensor.
+
+        Raises:
+            ValueError: if the name is malformed, or the graph has no such tensor.
+        """
         op_name, colon, index = name.partition(":")
         if not colon or not index.isdigit():
             raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
@@ -204,15 +278,20 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """For the length of the block, add ops to this graph instead of running them."""
+        """Within the block, add ops to this graph instead of running them."""
         with set_default_graph(self):
             yield self
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Put ``name/`` before the names made in the block; None or "" goes back to the top.
+        """Prefix the names created in the block with ``name/``.
 
-        A name that is taken gets a number; one that ends in "/" is entered again as it is.
+        Args:
+            name: the scope; a number is appended if the name is taken. A name that ends in "/" re-enters
+                an existing scope. None or "" returns to the top level.
+
+        Yields:
+            The full scope, ending in "/", or "".
         """
         before = self._scope
         if not name:
@@ -226,7 +305,11 @@ class Graph:
 
     @contextmanager
     def device(self, name: str | None) -> Iterator[None]:
-        """Ask for a device for the operations made in the block; None asks for none again."""
+        """Request a device for the operations created in the block.
+
+        Args:
+            name: a device such as "/cpu:1"; None requests none.
+        """
         before = self._device
         self._device = DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
         try:
@@ -236,7 +319,14 @@ class Graph:
 
     @contextmanager
     def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
-        """Have the operations made in the block placed where ``op`` is, not by the device scope."""
+        """Place the operations created in the block on the device of ``op``, ignoring the device scope.
+
+        Args:
+            op: an operation or tensor of this graph.
+
+        Raises:
+            ValueError: if ``op`` is not of this graph.
+        """
         before, target = (self._colocate, self._device), op.op if isinstance(op, Tensor) else op
         if not isinstance(target, Operation) or target.graph is not self:
             raise ArgumentError(f"op must be an operation or tensor of this graph; got {op!r}")
@@ -248,10 +338,17 @@ class Graph:
 
     @contextmanager
     def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
-        """Have ``inputs`` finish before anything made in the block starts; None forgets those around it.
+        """Make all operations created in the block wait until ``inputs`` have finished.
 
-        What was made before is not affected: read a variable inside the block (``read_value``) to see
-        what an assignment in ``inputs`` left there.
+        Operations created earlier are not affected: to read a variable after an assignment in ``inputs``,
+        call ``read_value`` inside the block.
+
+        Args:
+            inputs: operations, tensors or variables of this graph; None clears the control dependencies
+                of the enclosing blocks.
+
+        Raises:
+            ValueError, TypeError: if an item is of another graph or not an operation, tensor or variable.
         """
         before = self._control
         if inputs is None:
@@ -266,9 +363,16 @@ class Graph:
 
     @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
-        """Choose the kernels of the ops made in the block by their label: ``{"Conv2D": "numpy"}``.
+        """Select the kernels of the ops created in the block by label, as in ``{"Conv2D": "numpy"}``.
 
-        TensorFlow: Graph._kernel_label_map. The labels of the convolution ops are our backends' names.
+        TensorFlow: Graph._kernel_label_map. The labels of the convolution ops are the names of teachconv's
+        backends.
+
+        Args:
+            labels: the kernel label by op name.
+
+        Raises:
+            ValueError: if there is no op of a name.
         """
         before = self._kernel_labels
         for op_type in labels:
@@ -280,17 +384,27 @@ class Graph:
             self._kernel_labels = before
 
     def _as_operation(self, item: Any, what: str) -> Operation:
-        found = getattr(item, "op", item)  # a tensor or a variable stands for the op that makes it
+        found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
         if not isinstance(found, Operation):
             raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {item!r}")
         if found.graph is not self:
-            raise ArgumentError(f"{what} must be of this graph; {found.name!r} is of another one")
+            raise ArgumentError(f"{what} must belong to this graph; {found.name!r} belongs to another one")
         return found
 
     # --- adding ----------------------------------------------------------------------------------
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return ``name`` in the current scope, with a number added where it is taken.
+        """Return ``name`` in the current scope, with a number appended if it is taken.
+
+        Args:
+            name: letters, digits and any of ``_ . / > -``.
+            mark_as_used: whether to reserve the name.
+
+        Returns:
+            The full name.
+
+        Raises:
+            ValueError: if the name contains other characters.
 
         >>> graph = Graph()
         >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
@@ -323,7 +437,7 @@ class Graph:
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """Take back all names and operations of the block where it raises."""
+        """If the block raises, remove all names and operations that it added."""
         outermost = self._undo is None
         undo = self._undo = [] if self._undo is None else self._undo
         names, operations, variables = len(undo), len(self._operations), len(self.variables)
@@ -353,12 +467,25 @@ class Graph:
         dtypes: Sequence[np.dtype[Any]],
         shape: StaticShape,
     ) -> Operation:
-        """Add a node whose arguments were checked; ``name`` is final. op_def_library.py calls this."""
+        """Add a node with arguments that are already checked; op_def_library.py calls this.
+
+        Args:
+            op_def: the op's definition.
+            name: the full, unique name.
+            inputs: the input tensors, of this graph.
+            attrs: all attributes.
+            dtypes: the dtype of each output.
+            shape: the static shape of the outputs.
+
+        Returns:
+            The new operation.
+
+        Raises:
+            ValueError: if an input is of another graph.
+        """
         for tensor in inputs:
             if tensor.op.graph is not self:
-                raise ArgumentError(
-                    f"{tensor.name!r} is of another graph than the one that {name!r} is added to"
-                )
+                raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
         label = self._kernel_labels.get(op_def.name)
         if label is not None:
             attrs = attrs | {"_kernel": label}
@@ -375,7 +502,7 @@ class Graph:
 
 
 def _caller() -> tuple[str, int]:
-    """File and line of the nearest frame outside this package: the program that made the node."""
+    """Return file and line of the nearest frame outside this package, where the program created the node."""
     frame: Any = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
@@ -383,7 +510,7 @@ def _caller() -> tuple[str, int]:
 
 
 def _path(start: Operation, goal: Operation) -> list[Operation]:
-    """A path from ``start`` back along its inputs to ``goal``, in the order of execution; [] if none."""
+    """Return a path along inputs from ``start`` back to ``goal``, in execution order; [] if there is none."""
     came_from: dict[Operation, Operation | None] = {start: None}
     stack = [start]
     while stack:
@@ -403,27 +530,57 @@ def _path(start: Operation, goal: Operation) -> list[Operation]:
 
 
 # ---------------------------------------------------------------------------------------------
-# The same on the default graph, as TensorFlow has them
+# The scopes of the default graph, as module functions
 # ---------------------------------------------------------------------------------------------
 
 
 def name_scope(name: str | None) -> Any:
-    """`Graph.name_scope` of the default graph."""
+    """Prefix names in the default graph: `Graph.name_scope`.
+
+    Args:
+        name: the scope, as in `Graph.name_scope`.
+
+    Returns:
+        The context manager.
+
+    Raises:
+        ValueError: outside a graph.
+    """
     return get_default_graph().name_scope(name)
 
 
 def device(name: str | None) -> Any:
-    """`Graph.device` of the default graph."""
+    """Request a device in the default graph: `Graph.device`.
+
+    Args:
+        name: a device such as "/cpu:1", or None.
+
+    Returns:
+        The context manager.
+
+    Raises:
+        ValueError: outside a graph.
+    """
     return get_default_graph().device(name)
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:
-    """`Graph.control_dependencies` of the default graph."""
+    """Order operations in the default graph: `Graph.control_dependencies`.
+
+    Args:
+        inputs: operations, tensors or variables, or None.
+
+    Returns:
+        The context manager.
+
+    Raises:
+        ValueError: outside a graph.
+    """
     return get_default_graph().control_dependencies(inputs)
 
 
 def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for wrappers that make more than one node: all of them or, on an error, none."""
+    """Decorate a wrapper that creates several nodes, so that an error leaves none of them in the graph."""
 
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Common subexpression elimination: nodes that do the same to the same are one.
+"""Common subexpression elimination: merges nodes that apply the same op to the same inputs.
 
 TensorFlow: core/graph/optimizer_cse.cc.
 """
@@ -19,10 +19,16 @@ __all__ = ["eliminate_common_subexpressions"]
 
 
 def eliminate_common_subexpressions(plan: Plan) -> tuple[Plan, list[Rewrite]]:
-    """Return the plan with equal nodes merged into the oldest of them.
+    """Merge equal nodes into the oldest of them.
 
-    Equal means the same op, attributes, inputs, control inputs and device. What reads a variable stays:
-    between two reads it may have changed.
+    Nodes are equal if they have the same op, attributes, inputs, control inputs and device. Nodes that read a
+    variable are not merged, because its value may change between two reads.
+
+    Args:
+        plan: the plan.
+
+    Returns:
+        The new plan and the rewrites.
     """
     stands_for: dict[str, str] = {}
     found: dict[Any, str] = {}
@@ -52,7 +58,7 @@ def eliminate_common_subexpressions(plan: Plan) -> tuple[Plan, list[Rewrite]]:
 
 
 def _key(node: NodeDef) -> tuple[Any, ...]:
-    # addition of control inputs has no order
+    # the order of control inputs does not matter
     return node.op, node.inputs, frozenset(node.control_inputs), node.device, _attrs_key(node.attrs)
 
 

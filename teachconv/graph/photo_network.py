@@ -1,8 +1,8 @@
-"""A network of fixed filters on the shipped photograph: grey, blur, edges, pool, upsample.
+"""A network of fixed filters for the bundled photograph: grey, blur, edges, pool, upsample.
 
-No counterpart in TensorFlow. Everything that the runtime does to a graph happens here for a reason: the
-horizontal filter is the vertical one transposed (folded), the grey image is asked for twice (merged),
-edges are Conv2D + BiasAdd + Relu (fused), and a mean that nobody fetches is left out (pruned).
+There is no counterpart in TensorFlow. The network demonstrates every pass of the runtime: the vertical blur
+filter is the transposed horizontal one (folded), the grey image is used twice (merged), edges are
+Conv2D + BiasAdd + Relu (fused), and a mean that is not fetched is removed (pruned).
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ __all__ = ["PhotoResult", "build", "run"]
 
 
 def build(rows: int = 150, cols: int = 225) -> Graph:
-    """Return the graph for one photograph; feed ``photo:0``, fetch ``edges:0`` and ``blurred:0``.
+    """Build the graph for one photograph. Feed ``photo:0``; fetch ``edges:0`` and ``blurred:0``.
+
+    Args:
+        rows: the number of rows of the photograph.
+        cols: the number of columns.
+
+    Returns:
+        The graph.
 
     >>> [op.name for op in build().get_operations() if op.type == "Conv2DBackpropInput"]
     ['upsample/conv2d_transpose']
@@ -41,20 +48,20 @@ def build(rows: int = 150, cols: int = 225) -> Graph:
         image = placeholder("float32", [1, rows, cols, 3], name="photo")  # 0..255
         edges = _upsample(nn.max_pool(_edges(_blur(_grey(image))), 2, 2, "SAME", name="pool"), rows, cols)
         identity(edges, name="edges")
-        identity(_blur(_grey(image)), name="blurred")  # asked for once more, made once
-        reduce_mean(image, name="brightness")  # fetched by nobody
+        identity(_blur(_grey(image)), name="blurred")  # the same nodes again, merged by the optimiser
+        reduce_mean(image, name="brightness")  # never fetched, so pruned
     return graph
 
 
 def _grey(image: Any) -> Any:
-    """What the eye makes of red, green and blue (ITU-R BT.601), 0..1."""
+    """Return the luminance of red, green and blue (ITU-R BT.601), 0..1."""
     with name_scope("grey"):
         weights = np.array([0.299, 0.587, 0.114], "float32").reshape(1, 1, 3, 1)
         return nn.conv2d(image, multiply(weights, np.float32(1 / 255), name="weights"))
 
 
 def _blur(grey: Any) -> Any:
-    """A 5 x 5 binomial filter: the outer product of 1 4 6 4 1 with itself, over 256."""
+    """Apply a 5 x 5 binomial filter: the outer product of 1 4 6 4 1 with itself, divided by 256."""
     with name_scope("blur"):
         line = constant(np.array([1, 4, 6, 4, 1], "float32").reshape(1, 5, 1, 1), name="line")
         column = transpose(line, [1, 0, 2, 3])
@@ -62,9 +69,9 @@ def _blur(grey: Any) -> Any:
 
 
 def _edges(blurred: Any) -> Any:
-    """Sobel's filters, light to dark and dark to light, along columns and rows: 4 channels.
+    """Apply Sobel filters along columns and rows, light to dark and dark to light: 4 channels.
 
-    The bias keeps what is hardly an edge below zero, and the Relu cuts it off.
+    The bias makes weak edges negative, and the Relu removes them.
     """
     with name_scope("edge"):
         across = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]], "float32")
@@ -74,7 +81,7 @@ def _edges(blurred: Any) -> Any:
 
 
 def _upsample(pooled: Any, rows: int, cols: int) -> Any:
-    """Bilinear, by a transposed convolution of stride 2, which sums the 4 channels at the same time."""
+    """Upsample bilinearly by a transposed convolution with stride 2, which also sums the 4 channels."""
     with name_scope("upsample"):
         line = np.array([1, 3, 3, 1], "float32") / 4
         kernel = np.repeat(np.outer(line, line)[:, :, None, None], 4, axis=3)  # [rows, cols, out, in]
@@ -83,7 +90,14 @@ def _upsample(pooled: Any, rows: int, cols: int) -> Any:
 
 @dataclass(frozen=True)
 class PhotoResult:
-    """Edges and blurred photograph, [rows, cols] float32, and the log of the run."""
+    """The result of a run on the photograph.
+
+    Attributes:
+        backend: the name of the backend.
+        edges: [rows, cols] float32.
+        blurred: [rows, cols] float32.
+        metadata: the log of the run.
+    """
 
     backend: str
     edges: np.ndarray = field(repr=False)
@@ -91,7 +105,11 @@ class PhotoResult:
     metadata: RunMetadata
 
     def save_html(self, path: str | Path) -> None:
-        """Write a page with the photograph, the results, the log and the graph before and after."""
+        """Write a page with the photograph, the results, the log and the graph before and after.
+
+        Args:
+            path: the file to write.
+        """
         pictures = ""
         for name, cells in (("photo", photo()), ("blurred", self.blurred), ("edges", self.edges)):
             if cells.ndim == 2:
@@ -105,7 +123,14 @@ class PhotoResult:
 
 
 def run(backend: str = "", config: ConfigProto | None = None) -> PhotoResult:
-    """Run the network on the shipped photograph, on one backend ("" for the default one).
+    """Run the network on the bundled photograph.
+
+    Args:
+        backend: the name of a backend, or "" for the default.
+        config: the configuration of the session; replaces ``backend``.
+
+    Returns:
+        The images and the log.
 
     >>> result = run("numpy")
     >>> result.edges.shape, [rewrite.into for rewrite in result.metadata.rewrites][-1]
@@ -120,9 +145,9 @@ def run(backend: str = "", config: ConfigProto | None = None) -> PhotoResult:
 
 
 def _png(cells: np.ndarray) -> bytes:
-    """uint8 [rows, cols] or [rows, cols, 3] as a PNG file (W3C, Portable Network Graphics)."""
+    """Encode uint8 [rows, cols] or [rows, cols, 3] as a PNG file (W3C, Portable Network Graphics)."""
     rows, cols = cells.shape[:2]
-    lines = np.zeros((rows, 1 + cells[0].size), np.uint8)  # each begins with the number of its filter: none
+    lines = np.zeros((rows, 1 + cells[0].size), np.uint8)  # each starts with its filter type: none
     lines[:, 1:] = cells.reshape(rows, -1)
     header = struct.pack(">IIBBBBB", cols, rows, 8, 0 if cells.ndim == 2 else 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))

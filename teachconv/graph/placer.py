@@ -1,8 +1,8 @@
 """Chooses a device for each node. TensorFlow: core/common_runtime/placer.cc and colocation_graph.cc.
 
-What is asked for (``with graph.device("/cpu:1")``) holds, and nodes that belong together are placed
-together: whatever touches a variable's reference is where the variable is. A device that is not there
-is an error or, with ``allow_soft_placement``, a reason that is reported.
+Explicit requests (``with graph.device("/cpu:1")``) are respected, and colocated nodes share a device: every
+node that uses a reference to a variable runs where the variable is. A missing device is an error or, with
+``allow_soft_placement``, a reported reason for choosing another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ __all__ = ["Placement", "insert_copies", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a node runs, and why there; ``soft`` where it had asked for something else."""
+    """The device of a node.
+
+    Attributes:
+        device: the name of the device.
+        reason: why it was chosen.
+        soft: whether the node requested another device.
+    """
 
     device: str
     reason: str
@@ -31,10 +37,18 @@ class Placement:
 def place(
     plan: Plan, devices: Sequence[DeviceSpec], allow_soft_placement: bool
 ) -> tuple[Plan, dict[str, Placement]]:
-    """Return the plan with a device on every node, and the reasons by node.
+    """Choose a device for every node of a plan.
 
-    Raises ``ValueError`` where a device is not there, or where nodes that belong together ask for
-    different ones.
+    Args:
+        plan: the plan.
+        devices: the devices that exist.
+        allow_soft_placement: whether a node may run on another device than it requests.
+
+    Returns:
+        The plan with devices, and the placement by node name.
+
+    Raises:
+        ValueError: if a device does not exist, or colocated nodes request different devices.
     """
     placements: dict[str, Placement] = {}
     for members in _groups(plan.nodes):
@@ -50,12 +64,12 @@ def place(
 
 
 def _groups(nodes: Nodes) -> list[list[NodeDef]]:
-    """The nodes that have to share a device: joined by reference edges or by ``colocate_with``."""
+    """Group the nodes that must share a device because of reference edges or ``colocate_with``."""
     parent = {name: name for name in nodes}
 
     def root(name: str) -> str:
         while parent[name] != name:
-            parent[name] = parent[parent[name]]  # halves the path, so that long chains stay cheap
+            parent[name] = parent[parent[name]]  # path halving keeps long chains cheap
             name = parent[name]
         return name
 
@@ -73,7 +87,7 @@ def _groups(nodes: Nodes) -> list[list[NodeDef]]:
 
 
 def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
-    """What the members ask for together, and the first of them that asks for anything."""
+    """Return the combined request of the members, and the first member that makes one."""
     spec, asker = DeviceSpec(), None
     for node in sorted(members, key=lambda node: node.number):
         own = DeviceSpec.from_string(node.device)
@@ -81,8 +95,8 @@ def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
             continue
         if not spec.agrees(own) and asker is not None:
             raise InvalidArgumentError(
-                f"{node.name!r} asks for {own} and {asker.name!r} for {spec}, but they have to share a "
-                "device: one holds the variable, or its colocation, of the other"
+                f"{node.name!r} asks for {own} and {asker.name!r} for {spec}, but they must share a "
+                "device: one uses the variable of the other or is colocated with it"
             )
         spec, asker = spec.merge(own), asker or node
     return spec, asker
@@ -100,7 +114,7 @@ def _choose(
     ]
     if not usable:
         names = ", ".join(f"{node.name} ({node.op})" for node in members[:4])
-        raise InvalidArgumentError(f"no device here has kernels for {names}; there is {_names(devices)}")
+        raise InvalidArgumentError(f"no device here has kernels for {names}; available: {_names(devices)}")
     for device in usable:
         if wanted.agrees(device):
             asked = "the first device that has a kernel" if asker is None else f"asked for {wanted}"
@@ -108,11 +122,11 @@ def _choose(
     assert asker is not None
     if not allow_soft_placement:
         raise InvalidArgumentError(
-            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, which is not there; "
-            f"there is {_names(devices)}. Ask for one of them, or let the session choose: "
+            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, which does not exist; "
+            f"available: {_names(devices)}. Request one of these, or let the session choose: "
             "ConfigProto(allow_soft_placement=True)"
         )
-    reason = f"soft placement: asked for {wanted}, which is not there"
+    reason = f"soft placement: asked for {wanted}, which does not exist"
     return Placement(str(usable[0]), reason, soft=True)
 
 
@@ -121,9 +135,15 @@ def _names(devices: Sequence[DeviceSpec]) -> str:
 
 
 def insert_copies(plan: Plan) -> tuple[Plan, list[NodeDef]]:
-    """Return the plan with a _Copy on every edge between devices, one for each value and device.
+    """Insert a _Copy node on every edge between devices, one per value and device.
 
-    TensorFlow: core/graph/graph_partition.cc, which cuts the edge into _Send and _Recv.
+    TensorFlow: core/graph/graph_partition.cc, which replaces the edge by _Send and _Recv.
+
+    Args:
+        plan: a plan with devices.
+
+    Returns:
+        The new plan and the inserted nodes.
     """
     nodes: Nodes = {}
     copies: dict[tuple[str, int, str], NodeDef] = {}

@@ -1,8 +1,8 @@
-"""Fuses Conv2D + BiasAdd, and a Relu after them, into one node _FusedConv2D: one call of a backend.
+"""Fuses Conv2D + BiasAdd, and a following Relu, into one node _FusedConv2D: one call to a backend.
 
-TensorFlow: core/grappler/optimizers/remapper.cc. The sums then meet the bias and the zero while they
-are still in cache. For float32, float64 and integers the bits are those of the three nodes wherever a
-backend adds the bias last; float16, bfloat16 and the reference backend round once instead of twice.
+TensorFlow: core/grappler/optimizers/remapper.cc. The bias and the Relu are applied while the sums are
+still in cache. For float32, float64 and integers the result is bit-identical to that of the separate nodes
+if the backend adds the bias last; float16, bfloat16 and the reference backend round once instead of twice.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ __all__ = ["remap"]
 
 
 def remap(plan: Plan) -> tuple[Plan, list[Rewrite]]:
-    """Return the plan with every such chain fused; the fused node has the name of the chain's last node.
+    """Fuse every such chain; the fused node has the name of the last node of the chain.
 
-    Only what nobody else uses may disappear: a Conv2D that is fetched, or read by two nodes, stays. All
-    nodes of a chain must be on one device.
+    A node is fused only if no other node uses it: a Conv2D that is fetched, or read by two nodes, stays. All
+    nodes of a chain must be on the same device.
+
+    Args:
+        plan: the plan.
+
+    Returns:
+        The new plan and the rewrites.
     """
     uses = _uses(plan)
     relu_of = {
@@ -47,7 +53,7 @@ def remap(plan: Plan) -> tuple[Plan, list[Rewrite]]:
 
 
 def _uses(plan: Plan) -> dict[str, int]:
-    """How often each node is used: as an input, to be waited for, or by the caller."""
+    """Count the uses of each node: as an input, as a control input, or as a fetch or target."""
     uses = dict.fromkeys(plan.nodes, 0)
     for node in plan.nodes.values():
         for name in (*(name for name, _ in node.inputs), *node.control_inputs):

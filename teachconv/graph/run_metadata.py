@@ -1,8 +1,8 @@
-"""The log of a run: what was pruned, folded, fused and placed, and which code computed each node.
+"""The log of a run: which nodes were pruned, folded, fused and placed, and which code computed each node.
 
 TensorFlow: RunMetadata and StepStats (core/framework/step_stats.proto), which
-``session.run(..., run_metadata=...)`` fills. It prints as a table, shows as HTML in a notebook, draws the
-graph before and after (graph_pictures.py) and writes a file for chrome://tracing (timeline.py).
+``session.run(..., run_metadata=...)`` fills. The log prints as a table, shows as HTML in a notebook, draws
+the graph before and after the passes (graph_pictures.py) and writes a chrome://tracing file (timeline.py).
 """
 
 from __future__ import annotations
@@ -34,12 +34,24 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 
 @dataclass(frozen=True)
 class NodeStats:
-    """One node that ran: what it is, where and by which code, what it gave, and when.
+    """The statistics of one node that ran.
 
-    ``made_at`` is the line of the program that made the node, ``kernel_at`` the kernel's class,
-    ``backend_at`` the function of the backend that it called ("" where it called none); all as
-    ``file:line``. ``shapes``, ``dtypes`` and ``nbytes`` are those of the outputs; ``start`` and ``end``
-    are seconds since the start of the run, ``thread`` the number of the thread.
+    Attributes:
+        name: the node's name.
+        op: the op's name.
+        device: the device it ran on.
+        kernel: the kernel's class with op, device and label.
+        kernel_at: ``file:line`` of the kernel's class.
+        backend: the backend that the kernel called, or "".
+        algorithm: the backend's algorithm, or "".
+        backend_at: ``file:line`` of the backend's function, or "".
+        made_at: ``file:line`` of the program that created the node.
+        shapes: the shapes of the outputs.
+        dtypes: the dtypes of the outputs.
+        nbytes: the bytes of the outputs.
+        start: seconds from the start of the run until the node started.
+        end: seconds from the start of the run until the node ended.
+        thread: the number of the thread.
     """
 
     name: str
@@ -60,7 +72,7 @@ class NodeStats:
 
 
 class Recorder:
-    """Collects a run's node statistics while it goes on; the executor tells it each step."""
+    """Collects the statistics of nodes during a run; the executor reports each step to it."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
@@ -71,7 +83,7 @@ class Recorder:
         self._bytes = 0
 
     def compute(self, item: Item, context: OpKernelContext, inputs: list[Any]) -> Any:
-        """Compute a node, and keep what is to be known about it."""
+        """Compute a node and record its statistics."""
         start = time.perf_counter() - self._begin
         with record.recording() as stages:
             result = item.compute(context, *inputs)
@@ -104,7 +116,7 @@ class Recorder:
         return result
 
     def stored(self, value: Any) -> None:
-        """Count a value that is kept for later nodes; a view counts as the array behind it."""
+        """Count a value that is stored for later nodes; a view counts as its base array."""
         buffer = _buffer(value)
         if buffer is not None:
             uses, nbytes = self._live.get(id(buffer), (0, buffer.nbytes))
@@ -113,7 +125,7 @@ class Recorder:
             self.peak_bytes = max(self.peak_bytes, self._bytes)
 
     def freed(self, value: Any) -> None:
-        """Count a value that was let go."""
+        """Count a value that was freed."""
         buffer = _buffer(value)
         if buffer is not None:
             uses, nbytes = self._live.pop(id(buffer))
@@ -130,7 +142,7 @@ def _buffer(value: Any) -> np.ndarray | None:
 
 
 def _backend_at(backend: str | None, function: str | None) -> str:
-    """File and line of the backend's function."""
+    """Return file and line of a backend's function, or ""."""
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
@@ -138,7 +150,7 @@ def _backend_at(backend: str | None, function: str | None) -> str:
 
 
 def place(file: str, line: int) -> str:
-    """``file:line``, the file relative to the package's parent where it is inside."""
+    """Return ``file:line``, with files of the package relative to its parent folder."""
     path = os.path.abspath(file)
     if path.startswith(_PACKAGE + os.sep):
         path = os.path.relpath(path, _PACKAGE)
@@ -147,12 +159,17 @@ def place(file: str, line: int) -> str:
 
 @dataclass(repr=False)
 class RunMetadata(tables.Report):
-    """What one run did. Pass an empty one to ``session.run(..., run_metadata=metadata)``.
+    """The log of one run. Pass an empty one to ``session.run(..., run_metadata=metadata)``.
 
-    ``pruned`` are the nodes that the run did not need, ``rewrites`` what each optimiser did,
-    ``placements`` device and reason by node, ``copies`` the nodes that copy between devices, ``nodes`` the
-    statistics of what ran, in the order of their end; ``peak_bytes`` is the most that was held at once
-    for nodes to come.
+    Attributes:
+        pruned: the nodes that the run did not need.
+        rewrites: the changes made by the optimisers.
+        placements: device and reason by node name.
+        copies: the nodes that copy between devices.
+        nodes: the statistics of the nodes that ran, in order of completion.
+        peak_bytes: the largest number of bytes stored at one time for later nodes.
+        before: the graph as it was built.
+        after: the graph that ran.
 
     >>> from teachconv import graph as tg
     >>> metadata = tg.RunMetadata()
@@ -177,7 +194,7 @@ class RunMetadata(tables.Report):
     after: GraphPicture | None = None
 
     def fill(self, executable: Executable, recorder: Recorder) -> None:
-        """Take over what a run left behind; the executor's side of it."""
+        """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
         self.placements, self.copies = executable.placements, executable.copies
         self.nodes, self.peak_bytes = tuple(recorder.nodes), recorder.peak_bytes
@@ -186,7 +203,7 @@ class RunMetadata(tables.Report):
 
     @property
     def seconds(self) -> float:
-        """From the start of the run to the end of the last node."""
+        """Seconds from the start of the run to the end of the last node."""
         return max((node.end for node in self.nodes), default=0.0)
 
     # --- as text ---------------------------------------------------------------------------------
@@ -231,7 +248,12 @@ class RunMetadata(tables.Report):
     # --- as a file -------------------------------------------------------------------------------
 
     def save_html(self, path: str | Path, top: str = "") -> None:
-        """Write the log as a page that any browser shows; ``top`` is HTML to put before it."""
+        """Write the log as an HTML page.
+
+        Args:
+            path: the file to write.
+            top: HTML to insert before the log.
+        """
         page = (
             "<!doctype html><meta charset='utf-8'><title>RunMetadata</title>"
             "<style>:root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1.5em}"
@@ -241,7 +263,11 @@ class RunMetadata(tables.Report):
         Path(path).write_text(page, encoding="utf-8")
 
     def save_chrome_trace(self, path: str | Path) -> None:
-        """Write the run for chrome://tracing or https://ui.perfetto.dev."""
+        """Write the run as a file for chrome://tracing or https://ui.perfetto.dev.
+
+        Args:
+            path: the file to write.
+        """
         from .timeline import chrome_trace
 
         Path(path).write_text(chrome_trace(self), encoding="utf-8")

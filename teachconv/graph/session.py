@@ -1,4 +1,4 @@
-"""Runs graphs: fetches in, values out; variables live here, one value each for every session.
+"""Runs graphs: takes fetches, returns values, and stores the values of variables.
 
 TensorFlow: python/client/session.py in front of core/common_runtime/direct_session.cc.
 """
@@ -29,10 +29,18 @@ __all__ = ["Session"]
 
 
 class Session:
-    """Runs a graph, the default one if none is given; as a context manager it is the default too.
+    """Runs a graph; as a context manager, it also makes the graph the default.
 
-    A session keeps the values of the variables, and for each combination of fetches and feeds an
-    executable, so that pruning, placement and optimisation are done once.
+    A session stores the values of the variables. It also caches one executable for each combination of
+    fetches and feeds, so that pruning, placement and optimisation happen once.
+
+    Args:
+        graph: the graph to run; None uses the default graph.
+        config: switches the optimisers, devices and threads.
+
+    Raises:
+        TypeError: if ``graph`` or ``config`` is of another type.
+        ValueError: if there is no graph.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default() as graph:
@@ -64,25 +72,26 @@ class Session:
         *,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Return the values of ``fetches``, in the same structure.
+        """Run the graph and return the values of ``fetches``. A run that fails changes no variable.
 
         Args:
             fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
                 (a tensor) or "init" (an operation), or lists, tuples and dicts of those.
-            feed_dict: values by tensor (or its name); any tensor may be fed, not only placeholders.
-                Arrays are converted to the tensor's dtype where that keeps the kind of number.
-            run_metadata: an empty `RunMetadata`, to be filled with what happened. Looking costs time.
+            feed_dict: values by tensor or tensor name; any tensor may be fed, not only placeholders.
+                Arrays are converted to the tensor's dtype within the same kind of number.
+            run_metadata: an empty `RunMetadata` to fill with a log of the run; logging takes time.
+
+        Returns:
+            The values in the structure of ``fetches``.
 
         Raises:
-            ValueError, TypeError: for fetches and feeds that do not fit the graph, placeholders that
-                are not fed, devices that are not there, and for what a kernel refuses; then the
-                message names the node and the line that made it.
-            FailedPreconditionError: for a variable that was not initialised.
-
-        A run that fails changes no variable.
+            ValueError, TypeError: if fetches or feeds do not fit the graph, a placeholder is not fed, a
+                device does not exist, or a kernel rejects its inputs; the message then names the node
+                and the line that created it.
+            FailedPreconditionError: if a variable is not initialised.
         """
         if self._closed:
-            raise InvalidArgumentError("this session is closed; make another one")
+            raise InvalidArgumentError("this session is closed; create another one")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
             raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
         tensors: list[Tensor] = []
@@ -97,12 +106,12 @@ class Session:
         context = OpKernelContext(self._variables, list(feeds.values()))
         values = executable.run(context, run_metadata)
         if context.changed:
-            with self._lock:  # the whole run has succeeded: now its assignments hold
+            with self._lock:  # the whole run has succeeded, so its assignments take effect
                 self._variables = self._variables | context.changed
         return rebuild(iter(fetched(values)))
 
     def close(self) -> None:
-        """Let go of all values; the session cannot run any more."""
+        """Release all values; the session can no longer run."""
         self._closed = True
         self._variables, self._executables = {}, {}
 
@@ -129,7 +138,7 @@ class Session:
 def _flatten(
     fetches: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]
 ) -> Callable[[Iterator[Any]], Any]:
-    """Collect what is to be fetched; return the function that puts the values into the same structure."""
+    """Collect the fetches; return a function that arranges their values in the same structure."""
     if isinstance(fetches, Mapping):
         parts = {key: _flatten(value, graph, tensors, targets) for key, value in fetches.items()}
         kind = type(fetches) if type(fetches) is not dict else dict
@@ -149,7 +158,7 @@ def _flatten(
 
 
 def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
-    """The tensor or operation that a fetch or the key of a feed stands for."""
+    """Return the tensor or operation that a fetch or the key of a feed stands for."""
     if isinstance(item, str):
         return graph.get_tensor_by_name(item) if ":" in item else graph.get_operation_by_name(item)
     if isinstance(item, Variable):
@@ -162,12 +171,12 @@ def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
             f"{type(item).__name__}"
         )
     if item.graph is not graph:
-        raise ArgumentError(f"{what}: {item.name!r} is of another graph than the session's")
+        raise ArgumentError(f"{what}: {item.name!r} belongs to a graph other than the session's")
     return item
 
 
 def fetched(values: list[Any]) -> list[Any]:
-    """Make the values the caller's own: nothing that is kept, and no two that share memory."""
+    """Return the values such that the caller owns them: copies of stored arrays, and no shared memory."""
     seen: set[int] = set()
     results: list[Any] = []
     for value in values:
@@ -209,17 +218,17 @@ def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarra
 
 
 def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
-    """Return a value as the array that ``tensor`` can take, which nobody can write to through it."""
+    """Return a value as a read-only array of the dtype and a compatible shape of ``tensor``."""
     what = f"the value fed for {tensor.name!r}"
     if isinstance(value, (Tensor, Operation)):
         raise ArgumentTypeError(f"{what} must be numbers; got {value!r}: fetch its value first")
     raw = np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
     if raw is not None and raw.dtype != tensor.dtype:
-        # a float64 array for a float32 placeholder is everyday; a float for an int would lose numbers
+        # float64 arrays for float32 placeholders are common; floats for ints would lose information
         if raw.dtype.kind in "uif" and np.can_cast(raw.dtype, tensor.dtype, "same_kind"):
             array = raw.astype(tensor.dtype)
             if is_integer(tensor.dtype) and not np.array_equal(array, raw):
-                raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} does not")
+                raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} cannot represent")
         else:
             raise ArgumentTypeError(
                 f'{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: .astype("{tensor.dtype}")'

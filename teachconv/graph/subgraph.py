@@ -1,7 +1,7 @@
-"""Prunes a graph to what the fetches need, and puts an _Arg in the place of each tensor that is fed.
+"""Prunes a graph to the nodes that the fetches need, and replaces each fed tensor by an _Arg node.
 
-TensorFlow: core/graph/subgraph.cc, RewriteGraphForExecution. What a program built and a run does not
-need costs that run nothing; a fed tensor cuts off everything that would have computed it.
+TensorFlow: core/graph/subgraph.cc, RewriteGraphForExecution. Nodes that a run does not need cost it nothing.
+Feeding a tensor removes the nodes that are only needed to compute it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,19 @@ __all__ = ["prune"]
 def prune(
     graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
 ) -> tuple[Plan, tuple[NodeDef, ...]]:
-    """Return the plan of a run, and the nodes of the graph that it does not need.
+    """Return the plan of a run and the nodes that it does not need.
 
-    Raises ``ValueError`` for placeholders that are needed and not fed, all of them named.
+    Args:
+        graph: the graph.
+        fetches: the tensors to fetch.
+        targets: the operations to run.
+        feeds: the tensors that are fed.
+
+    Returns:
+        The plan and the pruned nodes.
+
+    Raises:
+        ValueError: if placeholders are needed and not fed; the message names all of them.
     """
     arguments: dict[tuple[str, int], str] = {}
     nodes: Nodes = {}

@@ -1,7 +1,7 @@
-"""Static shapes: what is known of a tensor's shape before anything runs.
+"""Static shapes: the part of a tensor's shape that is known before a run.
 
-TensorFlow: python/framework/tensor_shape.py. A shape is a tuple of sizes, None for a size that is not
-known yet (written ``?``); where not even the number of axes is known the whole shape is None.
+TensorFlow: python/framework/tensor_shape.py. A shape is a tuple of sizes, with None for an unknown size
+(written ``?``). If even the number of axes is unknown, the whole shape is None.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ StaticShape: TypeAlias = "tuple[int | None, ...] | None"
 
 
 def as_shape(value: Any, name: str = "shape") -> StaticShape:
-    """Return ``value`` as a static shape: None, or a sequence of sizes and Nones; an int is one axis.
+    """Convert a value to a static shape.
+
+    Args:
+        value: None, a sequence of sizes and Nones, or an int for one axis.
+        name: the name of the argument, for messages.
+
+    Returns:
+        The static shape.
+
+    Raises:
+        ValueError, TypeError: if a size is negative or not an integer.
 
     >>> as_shape([None, 28, 28, 1]), as_shape(None), as_shape(3)
     ((None, 28, 28, 1), None, (3,))
@@ -30,7 +40,7 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
             value = [integer(value, name)] if not hasattr(value, "__len__") else list(value)
         except TypeError:
             raise ArgumentTypeError(
-                f"{name} must be a sequence of sizes, None where one is not known; got {value!r}"
+                f"{name} must be a sequence of sizes, with None for unknown ones; got {value!r}"
             ) from None
     sizes = tuple(None if size is None else integer(size, name) for size in value)
     if any(size is not None and size < 0 for size in sizes):
@@ -39,7 +49,7 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
 
 
 def is_fully_defined(shape: StaticShape) -> bool:
-    """Whether every size is known.
+    """Return whether every size is known.
 
     >>> is_fully_defined((2, 3)), is_fully_defined((None, 3)), is_fully_defined(None)
     (True, False, False)
@@ -48,7 +58,7 @@ def is_fully_defined(shape: StaticShape) -> bool:
 
 
 def is_compatible(first: StaticShape, second: StaticShape) -> bool:
-    """Whether some full shape fits both: None fits everything.
+    """Return whether some fully known shape is compatible with both; None is compatible with everything.
 
     >>> is_compatible((None, 3), (2, 3)), is_compatible((2, 3), (2, 4)), is_compatible(None, (1,))
     (True, False, True)
@@ -61,7 +71,7 @@ def is_compatible(first: StaticShape, second: StaticShape) -> bool:
 
 
 def merge(first: StaticShape, second: StaticShape) -> StaticShape:
-    """Return what is known from either of two compatible shapes.
+    """Return the sizes known from either of two compatible shapes.
 
     >>> merge((None, 3), (2, None))
     (2, 3)
@@ -72,7 +82,7 @@ def merge(first: StaticShape, second: StaticShape) -> StaticShape:
 
 
 def text(shape: StaticShape) -> str:
-    """Write a shape as TensorFlow's messages do.
+    """Format a shape as in TensorFlow's messages.
 
     >>> text((None, 28, 28, 1)), text(None), text(())
     ('[?, 28, 28, 1]', '<unknown>', '[]')

@@ -1,7 +1,7 @@
-"""Values as arrays: which dtype a Python number gets, and what may be converted to what.
+"""Converts values to arrays: the dtype of Python numbers, and which conversions are allowed.
 
-TensorFlow: python/framework/tensor_util.py, whose rules hold: Python's ints become int32, its floats
-float32, arrays keep their dtype.
+TensorFlow: python/framework/tensor_util.py. The same rules apply here: Python ints become int32, Python
+floats become float32, and arrays keep their dtype.
 """
 
 from __future__ import annotations
@@ -18,10 +18,21 @@ __all__ = ["frozen", "to_array"]
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
-    """Return ``value`` as an array of a supported dtype; of ``dtype`` where one is given.
+    """Convert a value to an array of a supported dtype.
 
-    Arrays are not converted to another kind of number, nor to another dtype at all: that would hide a
-    mistake. Python's numbers are, where they fit.
+    Arrays are never converted to another dtype, because that would hide mistakes. Python numbers are
+    converted if they fit.
+
+    Args:
+        value: an array, a NumPy scalar, a Python number or nested lists.
+        dtype: the required dtype, or None.
+        name: the name of the argument, for messages.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError, ValueError: if the value is not numeric or has another dtype.
 
     >>> to_array(1, np.dtype("float32"), "x"), to_array(1.5, None, "x").dtype
     (array(1., dtype=float32), dtype('float32'))
@@ -47,7 +58,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a copy that cannot be written to: a node's own."""
+    """Return a read-only copy, for a node to own."""
     array = np.array(array, order="C")
     array.flags.writeable = False
     return array

@@ -1,7 +1,7 @@
-"""A run as a Chrome trace: one bar for each node, one row for each device and thread.
+"""Writes a run as a Chrome trace, with one bar per node and one row per device and thread.
 
-TensorFlow: python/client/timeline.py. The format is the Trace Event Format of chrome://tracing, whose
-times are microseconds.
+TensorFlow: python/client/timeline.py. The format is the Trace Event Format of chrome://tracing, with times
+in microseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ __all__ = ["chrome_trace"]
 
 
 def chrome_trace(metadata: RunMetadata) -> str:
-    """Return the JSON text of a run's trace.
+    """Return the trace of a run as JSON.
+
+    Args:
+        metadata: the log of the run.
+
+    Returns:
+        The JSON text.
 
     >>> import json
     >>> from teachconv import graph as tg

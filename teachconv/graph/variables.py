@@ -1,8 +1,8 @@
 """Variables: values that outlive a run.
 
-TensorFlow: python/ops/variables.py and ref_variable.py. In a graph a variable is four nodes, as there:
-``w`` (Variable), ``w/initial_value``, ``w/Assign`` and ``w/read`` (Identity); its value is kept by each
-session. Outside a graph it keeps its value itself, and functions traced by `function` share it.
+TensorFlow: python/ops/variables.py and ref_variable.py. As in TensorFlow, a variable of a graph consists of
+four nodes: ``w`` (Variable), ``w/initial_value``, ``w/Assign`` and ``w/read`` (Identity); each session stores
+its value. Outside a graph the variable stores its value itself, and functions traced by `function` share it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ __all__ = ["Variable", "global_variables_initializer"]
 
 
 class Variable(Operators):
-    """A value that `assign` replaces.
+    """A value that can be replaced with `assign`; the operators ``+ - * @`` apply to the value.
 
-    ``initial_value`` is an array, nested lists or a number; in a graph also a tensor. Its dtype and
-    shape are the variable's for good. The operators work on the value.
+    Args:
+        initial_value: an array, nested lists or a number; in a graph also a tensor or a callable that
+            returns one. It fixes the variable's dtype and shape.
+        trainable: stored as an attribute; nothing here uses it yet.
+        name: the name of the variable.
+        dtype: the dtype to convert the initial value to.
+
+    Raises:
+        ValueError, TypeError: if the initial value has no known shape or no supported dtype, or the
+            variable is created inside a traced function.
 
     >>> from teachconv import graph as tg
     >>> v = tg.Variable([1.0, 2.0], name="v")
@@ -52,7 +60,7 @@ class Variable(Operators):
             return
         if getattr(self._graph, "is_function", False):
             raise InvalidArgumentError(
-                f"variable {name!r} would be made anew by each trace: create it outside the function, once"
+                f"variable {name!r} would be created again by each trace: create it outside the function"
             )
         with self._graph.atomic():
             self._build(self._graph, initial_value, name, dtype)
@@ -63,7 +71,7 @@ class Variable(Operators):
             initial_value = initial_value()
         if isinstance(initial_value, Variable):
             initial_value = initial_value.read_value()
-        # an initialiser depends on nothing that happens to surround the variable's creation
+        # an initialiser must not depend on the control dependencies around the variable's creation
         with graph.control_dependencies(None), graph.name_scope(name) as scope:
             if isinstance(initial_value, Tensor):
                 initial = initial_value
@@ -82,11 +90,11 @@ class Variable(Operators):
         self.initial_value, self.dtype, self._shape = initial, initial.dtype, initial.shape
         self._name = self._ref.op.name
 
-    # --- what it is ------------------------------------------------------------------------------
+    # --- properties ------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The name of its node with ``:0``; outside a graph, the name it was given."""
+        """The name of the node with ``:0``; outside a graph, the name as given."""
         return self._name if self._graph is None else f"{self._name}:0"
 
     @property
@@ -98,12 +106,12 @@ class Variable(Operators):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph it was made in, None where it was made eagerly."""
+        """The graph that contains it, or None if it was created eagerly."""
         return self._graph
 
     @property
     def shape(self) -> StaticShape:
-        """Its shape, which no assignment changes."""
+        """The shape, which assignments do not change."""
         return self._shape
 
     def __repr__(self) -> str:
@@ -113,20 +121,27 @@ class Variable(Operators):
     # --- reading ---------------------------------------------------------------------------------
 
     def value(self) -> Any:
-        """Return its value: in a graph the tensor ``name/read``, else an array."""
+        """Return the value: in a graph the tensor ``name/read``, otherwise an array."""
         if self._graph is None:
             return self.numpy()
         return self._read
 
     def read_value(self) -> Any:
-        """Return its value as it is here: a node of its own, which obeys the control dependencies here."""
+        """Return the current value: in a graph a new read node, which obeys the control dependencies."""
         graph = current_graph()
         if graph is None:
             return self.value()
         return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
 
     def numpy(self) -> np.ndarray:
-        """Return a copy of the value of a variable that was made eagerly."""
+        """Return a copy of the value of a variable created eagerly.
+
+        Returns:
+            A NumPy array.
+
+        Raises:
+            ValueError: if the variable belongs to a graph.
+        """
         if self._value is None:
             raise InvalidArgumentError(
                 f"variable {self._name!r} is of a graph: session.run({self.name!r}) gives its value"
@@ -137,7 +152,14 @@ class Variable(Operators):
         return np.asarray(self.numpy(), dtype)
 
     def eval(self, session: Any) -> Any:
-        """Return its value in a session."""
+        """Return the value in a session.
+
+        Args:
+            session: the session that stores the value.
+
+        Returns:
+            A NumPy array or scalar.
+        """
         return session.run(self)
 
     # --- writing ---------------------------------------------------------------------------------
@@ -145,9 +167,16 @@ class Variable(Operators):
     def assign(self, value: Any, name: str | None = None) -> Any:
         """Replace the value by one of the same shape and dtype.
 
-        In a graph this is a tensor: the assignment happens when it is run, and its value is the new
-        one. Outside, the variable is returned. Raises ``ValueError`` or ``TypeError`` for another
-        shape or dtype, and then nothing is changed.
+        Args:
+            value: the new value.
+            name: the name of the node.
+
+        Returns:
+            In a graph, a tensor that performs the assignment when it is run and has the new value.
+            Outside a graph, the variable.
+
+        Raises:
+            ValueError, TypeError: if the shape or dtype differs; the variable is then unchanged.
         """
         graph = current_graph()
         if graph is not None:
@@ -168,34 +197,56 @@ class Variable(Operators):
         return self
 
     def assign_add(self, delta: Any, name: str | None = None) -> Any:
-        """Add to the value: `assign` of the sum."""
+        """Add to the value; equivalent to `assign` with the sum.
+
+        Args:
+            delta: what to add, of the same shape and dtype.
+            name: the name of the node.
+
+        Returns:
+            As `assign`.
+        """
         return self.assign(self._here() + delta, name)
 
     def assign_sub(self, delta: Any, name: str | None = None) -> Any:
-        """Subtract from the value: `assign` of the difference."""
+        """Subtract from the value; equivalent to `assign` with the difference.
+
+        Args:
+            delta: what to subtract, of the same shape and dtype.
+            name: the name of the node.
+
+        Returns:
+            As `assign`.
+        """
         return self.assign(self._here() - delta, name)
 
     def _here(self) -> Any:
         return self if current_graph() is None else self.read_value()
 
     def _graph_tensor(self, graph: Graph, as_ref: bool) -> Tensor:
-        """The variable as an argument of a node of ``graph``: its reference, or its value."""
+        """Return the variable as an input of a node of ``graph``: its reference or its value."""
         if self._graph is graph:
             return self._ref if as_ref else self._read
         if self._graph is not None:
-            raise ArgumentError(f"variable {self._name!r} is of another graph than the default one")
+            raise ArgumentError(f"variable {self._name!r} belongs to a graph other than the default one")
         if not hasattr(graph, "capture"):
             raise ArgumentTypeError(
                 f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or "
                 "use it in a function decorated with teachconv.function"
             )
         ref: Tensor = graph.capture(self)
-        # a read of its own for each use: an assignment between two of them is seen by the second
+        # each use gets its own read node, so that a read after an assignment sees the new value
         return ref if as_ref else gen_nn_ops.identity(ref, name="read")
 
 
 def global_variables_initializer() -> Any:
-    """Return an operation that runs the initialisers of all variables of the default graph.
+    """Return an operation that initialises all variables of the default graph.
+
+    Returns:
+        The operation.
+
+    Raises:
+        ValueError: outside a graph.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():

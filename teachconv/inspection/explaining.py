@@ -31,16 +31,25 @@ Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One product of a sum.
+    """One product of a sum; a tap is one position of the filter.
 
-    Explaining an output cell: ``input_index`` * ``filter_index`` with ``running_sum`` so far, rounded
-    once to the result's dtype. ``in_padding`` says that no value stands behind the tap: nothing is
-    multiplied, ``input_value`` and ``product`` count as zero. For the transposed op and the input
-    gradient ``input_index`` is a cell of what is scattered. A filter gradient multiplies the input by
-    ``out_backprop_value``; its ``filter_index`` is the cell explained. Explaining an input cell,
-    ``output_index`` says which output the product is added to, and there is no running sum. Of a
-    dialect's function every index is that of its own arrays: ``weight[tap.filter_index]`` is
+    Every index of a dialect's function refers to the dialect's own arrays: ``weight[tap.filter_index]`` is
     ``filter_value``.
+
+    Attributes:
+        filter_index: the cell of the filter; for a filter gradient, the explained cell.
+        input_index: the cell of the input; for the transposed op and the input gradient, the cell that is
+            scattered.
+        in_padding: whether the tap lies in the padding. Such a tap is skipped, and its ``input_value`` and
+            ``product`` count as zero.
+        input_value: the value of the input.
+        filter_value: the value of the filter.
+        product: the product of the two values.
+        running_sum: the sum up to this tap, rounded once to the result's dtype; None when explaining an
+            input cell.
+        output_index: when explaining an input cell, the output that the product is added to.
+        out_backprop_index: for a filter gradient, the cell of out_backprop.
+        out_backprop_value: for a filter gradient, the value that the input is multiplied by.
     """
 
     filter_index: Cell
@@ -83,12 +92,17 @@ class Taps(Sequence[Tap]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(tables.Report):
-    """One cell of one call.
+    """The explanation of one cell of one call.
 
-    ``cell`` is the cell asked for, ``value`` its value, ``taps`` what it is the sum of (``inverse``
-    False), or which outputs it is added to (``inverse`` True). ``bias`` is added after the taps.
-    ``value`` is the reference's: the exact sum, rounded once. ``canonical`` is there for a dialect's
-    function only: the same explanation with its cells in NHWC and HWIO order.
+    Attributes:
+        op: the name of the op.
+        cell: the explained cell.
+        inverse: whether it is an input cell; then ``taps`` lists the outputs that it contributes to.
+        taps: the products that the cell is the sum of, or to which it contributes.
+        call: the resolved call.
+        bias: the bias, which is added after the taps.
+        canonical: for a dialect's function, the same explanation with cells in NHWC and HWIO order.
+        value: the value of the cell by the reference: the exact sum, rounded once.
     """
 
     op: str
@@ -179,17 +193,24 @@ def explain(
 ) -> Explanation:
     """Explain one cell of ``op(*args, **kwargs)``.
 
-    Args:
-        op: any op of teachconv; the other arguments are its own.
-        at: (n, row, col, channel) of an output cell: every tap of its sum, in the order of the
-            reference. For a filter gradient (filter_row, filter_col, in_channel, out_channel).
-        at_input: (n, row, col, channel) of an input cell: every output cell that it feeds, and
-            through which tap. Give one of the two.
+    Indices count from 0; negative ones count from the end. Cells are in NHWC order whatever the data_format.
+    For a dialect's function they are indices into its own arrays: (n, channel, row, col) for PyTorch.
 
-    Both count from 0; negative numbers count from the end. Cells are in NHWC order whatever the
-    data_format; of a dialect's function they are indices into its own arrays, as
-    (n, channel, row, col) for PyTorch. Raises ``IndexError`` where the cell is outside, naming the
-    legal range.
+    Args:
+        op: any op of teachconv.
+        *args: the op's positional arguments.
+        at: (n, row, col, channel) of an output cell: lists every tap of its sum, in the order of the
+            reference. For a filter gradient (filter_row, filter_col, in_channel, out_channel).
+        at_input: (n, row, col, channel) of an input cell: lists every output cell that it contributes to,
+            and by which tap. Give either ``at`` or ``at_input``.
+        **kwargs: the op's keyword arguments.
+
+    Returns:
+        An `Explanation`: ``.value`` and ``.taps``.
+
+    Raises:
+        IndexError: if the cell is out of range; the message gives the legal range.
+        ValueError, TypeError: as the op, or if not exactly one cell is given.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)

@@ -40,7 +40,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReceptiveField(tables.Report):
-    """The receptive field of a stack of layers; ``print`` it for the growth layer by layer."""
+    """The receptive field of a stack of layers; ``print`` shows how it grows layer by layer.
+
+    Attributes:
+        geometries: the geometries of the layers, first layer first.
+    """
 
     geometries: tuple[Geometry, ...]
 
@@ -148,11 +152,18 @@ class ReceptiveField(tables.Report):
 
 
 def receptive_field(geometries: Iterable[Geometry]) -> ReceptiveField:
-    """Return what one output cell of a stack of layers sees of the stack's input.
+    """Return the part of the input of a stack of layers that one output cell depends on.
 
-    ``geometries`` come from `conv2d_geometry` and `conv2d_transpose_geometry`, the first layer first;
-    each layer's rows and columns must be as many as the layer before gives. Raises ``ValueError`` where
-    they are not, ``TypeError`` for what is no geometry.
+    Args:
+        geometries: geometries from `conv2d_geometry` and `conv2d_transpose_geometry`, first layer first.
+            The input size of each layer must be the output size of the previous layer.
+
+    Returns:
+        A `ReceptiveField`.
+
+    Raises:
+        ValueError: if the sizes of two layers do not match.
+        TypeError: if an item is not a geometry.
 
     >>> import teachconv as tc
     >>> first = tc.conv2d_geometry((1, 32, 32, 3), (3, 3, 3, 8), strides=2, padding="SAME")

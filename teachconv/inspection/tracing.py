@@ -25,11 +25,16 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(tables.Report):
-    """What one call did.
+    """The record of one call.
 
-    ``result`` is the call's result; ``stages`` are its steps in order of their start, each with
-    ``name``, ``file``, ``line``, ``shapes``, ``dtypes``, ``nbytes``, ``seconds``, ``note`` and
-    ``depth``; ``seconds`` is the wall-clock time of the whole call, the recording included.
+    Attributes:
+        op: the name of the op.
+        result: the result of the call.
+        stages: the steps in order of their start, each with ``name``, ``file``, ``line``, ``shapes``,
+            ``dtypes``, ``nbytes``, ``seconds``, ``note`` and ``depth``.
+        backend: the backend that ran.
+        algorithm: the algorithm that ran.
+        seconds: the wall-clock time of the whole call, including the recording.
     """
 
     op: str
@@ -55,10 +60,20 @@ class Trace(tables.Report):
 
 
 def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
-    """Run ``op(*args, **kwargs)`` and return its result with every stage that the call went through.
+    """Run ``op(*args, **kwargs)`` and return its result with every stage of the call.
 
-    ``op`` is any op of teachconv, the arguments are its own, shapes and errors too. Nothing is run
-    twice or simulated: the stages are those of this very call, in the backend that ran.
+    Nothing runs twice and nothing is simulated: the stages are those of this call.
+
+    Args:
+        op: any op of teachconv.
+        *args: the op's positional arguments.
+        **kwargs: the op's keyword arguments.
+
+    Returns:
+        A `Trace`: ``.result`` and ``.stages``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as the op.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 4, 4, 1), "float32"), np.ones((3, 3, 1, 1), "float32")

@@ -19,17 +19,17 @@
    does it. */
 
 /* Numbers of one pixel's columns: whole vectors, because stores of part of a vector are slow. */
-INLINE ptrdiff_t NAME(col2im_step)(const conv_problem *p) {
+INLINE ptrdiff_t col2im_step(const conv_problem *p) {
     return divide_up(p->filter_rows * p->filter_cols * p->in_channels, LANES) * LANES;
 }
 
-/* Do the columns of one out row keep to the scratch bound? */
-INLINE int NAME(col2im_fits)(const conv_problem *p) {
-    const ptrdiff_t bytes = checked_times(checked_times(p->out_cols, NAME(col2im_step)(p)), sizeof(real));
+/* Whether the columns of one out row keep to the scratch bound. */
+INLINE int col2im_fits(const conv_problem *p) {
+    const ptrdiff_t bytes = checked_times(checked_times(p->out_cols, col2im_step(p)), sizeof(real));
     return bytes >= 0 && bytes <= SCRATCH_BYTES / 2;
 }
 
-INLINE gather NAME(col2im_product)(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_t columns) {
+INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_t columns) {
     const conv_problem product = {
         1, out_rows, p->out_cols, p->out_channels, out_rows, p->out_cols, columns, 1, 1, 1, 1, 1, 1, 1, 0, 0};
     gather g = forward_gather(&product);
@@ -39,24 +39,23 @@ INLINE gather NAME(col2im_product)(const conv_problem *p, ptrdiff_t out_rows, pt
 
 /* For runs shorter than a vector. */
 #if defined(TEACHCONV_VECTORS)
-typedef real NAME(short_vector) __attribute__((vector_size(16), may_alias, aligned(sizeof(real))));
+typedef real short_vector __attribute__((vector_size(16), may_alias, aligned(sizeof(real))));
 #else
-typedef real NAME(short_vector);
+typedef real short_vector;
 #endif
-#define SHORT_LANES ((ptrdiff_t)(sizeof(NAME(short_vector)) / sizeof(real)))
+#define SHORT_LANES ((ptrdiff_t)(sizeof(short_vector) / sizeof(real)))
 
-INLINE void NAME(add_numbers)(real *to, const real *from, ptrdiff_t count) {
+INLINE void add_numbers(real *to, const real *from, ptrdiff_t count) {
     ptrdiff_t i = 0;
-    for (; i + LANES <= count; i += LANES) NAME(store)(to + i, NAME(load)(to + i) + NAME(load)(from + i));
+    for (; i + LANES <= count; i += LANES) store(to + i, load(to + i) + load(from + i));
     for (; i + SHORT_LANES <= count; i += SHORT_LANES)
-        *(NAME(short_vector) *)(to + i) += *(const NAME(short_vector) *)(from + i);
+        *(short_vector *)(to + i) += *(const short_vector *)(from + i);
     for (; i < count; i++) to[i] += from[i];
 }
 
 /* Adds the columns of one out row to dx (one image). */
-KERNEL void NAME(scatter_row)(const conv_problem *p, const real *columns, ptrdiff_t out_row, real *dx) {
-    const ptrdiff_t channels = p->in_channels, row_numbers = p->filter_cols * channels,
-                    step = NAME(col2im_step)(p);
+KERNEL void scatter_row(const conv_problem *p, const real *columns, ptrdiff_t out_row, real *dx) {
+    const ptrdiff_t channels = p->in_channels, row_numbers = p->filter_cols * channels, step = col2im_step(p);
     for (ptrdiff_t out_col = 0; out_col < p->out_cols; out_col++, columns += step) {
         const ptrdiff_t in_col = out_col * p->stride_cols - p->pad_left;
         ptrdiff_t first, past;
@@ -66,11 +65,11 @@ KERNEL void NAME(scatter_row)(const conv_problem *p, const real *columns, ptrdif
             const ptrdiff_t in_row = out_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
             if (in_row < 0 || in_row >= p->in_rows || first == past) continue;
             real *to = dx + (in_row * p->in_cols + in_col + first * p->dilation_cols) * channels;
-            if (p->dilation_cols == 1) NAME(add_numbers)(to, from, (past - first) * channels);
+            if (p->dilation_cols == 1) add_numbers(to, from, (past - first) * channels);
             else
                 for (ptrdiff_t tap = first; tap < past;
                      tap++, from += channels, to += p->dilation_cols * channels)
-                    NAME(add_numbers)(to, from, channels);
+                    add_numbers(to, from, channels);
         }
     }
 }
@@ -79,9 +78,9 @@ KERNEL void NAME(scatter_row)(const conv_problem *p, const real *columns, ptrdif
    store. So one row of dx at a time gathers what out rows first_row.. have for it, tap by tap: then no two
    steps of a pass touch the same cell. sums [in_cols][SHORT_LANES]: a vector per pixel, of which `channels`
    lanes count. */
-KERNEL void NAME(gather_row)(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
-                             ptrdiff_t in_row, real *sums, real *dx) {
-    const ptrdiff_t channels = p->in_channels, step = NAME(col2im_step)(p);
+KERNEL void gather_row(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
+                       ptrdiff_t in_row, real *sums, real *dx) {
+    const ptrdiff_t channels = p->in_channels, step = col2im_step(p);
     memset(sums, 0, sizeof(real) * (size_t)(p->in_cols * SHORT_LANES));
     for (ptrdiff_t tap_row = 0; tap_row < p->filter_rows; tap_row++) {
         const ptrdiff_t scaled = in_row + p->pad_top - tap_row * p->dilation_rows,
@@ -97,7 +96,7 @@ KERNEL void NAME(gather_row)(const conv_problem *p, const real *columns, ptrdiff
             real *to = sums + (first * p->stride_cols + in_col) * SHORT_LANES;
             for (ptrdiff_t out_col = first; out_col < past;
                  out_col++, from += step, to += p->stride_cols * SHORT_LANES)
-                *(NAME(short_vector) *)to += *(const NAME(short_vector) *)from;
+                *(short_vector *)to += *(const short_vector *)from;
         }
     }
     for (ptrdiff_t in_col = 0; in_col < p->in_cols; in_col++)
@@ -106,32 +105,30 @@ KERNEL void NAME(gather_row)(const conv_problem *p, const real *columns, ptrdiff
 
 /* The columns of out rows first_row.. into dx (one image). sums: room for a row, or NULL where the channels
    are more than SHORT_LANES. */
-INLINE void NAME(add_columns)(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
-                              real *sums, real *dx) {
-    const ptrdiff_t row_columns = p->out_cols * NAME(col2im_step)(p),
+INLINE void add_columns(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
+                        real *sums, real *dx) {
+    const ptrdiff_t row_columns = p->out_cols * col2im_step(p),
                     reach = (p->filter_rows - 1) * p->dilation_rows;
     const ptrdiff_t first = larger(0, first_row * p->stride_rows - p->pad_top);
     const ptrdiff_t past =
         smaller(p->in_rows, (first_row + rows - 1) * p->stride_rows - p->pad_top + reach + 1);
     for (ptrdiff_t row = 0; !sums && row < rows; row++)
-        NAME(scatter_row)(p, columns + row * row_columns, first_row + row, dx);
+        scatter_row(p, columns + row * row_columns, first_row + row, dx);
     for (ptrdiff_t in_row = first; sums && in_row < past; in_row++)
-        NAME(gather_row)(p, columns, first_row, rows, in_row, sums,
-                         dx + in_row * p->in_cols * p->in_channels);
+        gather_row(p, columns, first_row, rows, in_row, sums, dx + in_row * p->in_cols * p->in_channels);
 }
 
-INLINE int NAME(col2im_image)(const conv_problem *p, const real *dy, const real *packed, const real *bias,
-                              int relu, ptrdiff_t block_rows, real *columns, real *sums, real *dx,
-                              int threads) {
+INLINE int col2im_image(const conv_problem *p, const real *dy, const real *packed, const real *bias, int relu,
+                        ptrdiff_t block_rows, real *columns, real *sums, real *dx, int threads) {
     const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels;
     memset(dx, 0, sizeof(real) * (size_t)numbers);
     for (ptrdiff_t first = 0; first < p->out_rows; first += block_rows) {
         const ptrdiff_t rows = smaller(block_rows, p->out_rows - first);
-        const gather g = NAME(col2im_product)(p, rows, NAME(col2im_step)(p));
-        const int status = NAME(run_gather)(&g, dy + first * p->out_cols * p->out_channels, NULL, packed,
-                                            NULL, 0, columns, threads);
+        const gather g = col2im_product(p, rows, col2im_step(p));
+        const int status = run_gather(&g, dy + first * p->out_cols * p->out_channels, NULL, packed, NULL, 0,
+                                      columns, threads);
         if (status) return status;
-        NAME(add_columns)(p, columns, first, rows, sums, dx);
+        add_columns(p, columns, first, rows, sums, dx);
     }
     for (ptrdiff_t i = 0; (bias || relu) && i < numbers; i++) {
         const real value = bias ? dx[i] + bias[i % p->in_channels] : dx[i];
@@ -140,26 +137,26 @@ INLINE int NAME(col2im_image)(const conv_problem *p, const real *dy, const real 
     return CONV_OK;
 }
 
-KERNEL ptrdiff_t NAME(col2im_packed_bytes)(const conv_problem *p) {
-    return checked_times(checked_times(NAME(col2im_step)(p), p->out_channels), sizeof(real));
+KERNEL ptrdiff_t col2im_packed_bytes(const conv_problem *p) {
+    return checked_times(checked_times(col2im_step(p), p->out_channels), sizeof(real));
 }
 
-KERNEL int NAME(col2im_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
-    const gather g = NAME(col2im_product)(p, 1, p->filter_rows * p->filter_cols * p->in_channels);
+KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int threads) {
+    const gather g = col2im_product(p, 1, p->filter_rows * p->filter_cols * p->in_channels);
     gather_layout l = {0};
     if (p->groups != 1) return CONV_UNSUPPORTED;
-    NAME(phase_layout)(&g, &l);
-    NAME(pack_filter)(&g, &l, w, packed, threads);
+    phase_layout(&g, &l);
+    pack_filter(&g, &l, w, packed, threads);
     return CONV_OK;
 }
 
-KERNEL int NAME(col2im_run)(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                            const real *bias, int relu, real *dx, int threads) {
-    if (p->groups != 1 || (!w && !NAME(col2im_fits)(p))) return CONV_UNSUPPORTED;
-    if (!NAME(col2im_fits)(p)) return NAME(phases_run)(p, dy, w, NULL, bias, relu, dx, threads);
+KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
+                      const real *bias, int relu, real *dx, int threads) {
+    if (p->groups != 1 || (!w && !col2im_fits(p))) return CONV_UNSUPPORTED;
+    if (!col2im_fits(p)) return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(p), threads);
-    const ptrdiff_t row_columns = p->out_cols * NAME(col2im_step)(p);
+    const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
     const ptrdiff_t block_rows =
         larger(1, smaller(p->out_rows, 512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, row_columns)));
     /* at wider strides patches overlap less */
@@ -167,10 +164,10 @@ KERNEL int NAME(col2im_run)(const conv_problem *p, const real *dy, const real *w
     /* + LANES: the last load may reach beyond */
     const ptrdiff_t column_numbers = checked_plus(checked_times(block_rows, row_columns), LANES);
     const int image_threads = (int)smaller(threads, p->batch);
-    real *own_packed = packed ? NULL : (real *)new_scratch(NAME(col2im_packed_bytes)(p));
+    real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));
     if (!packed) {
         if (!own_packed) return CONV_NO_MEMORY;
-        NAME(col2im_pack)(p, w, own_packed, threads);
+        col2im_pack(p, w, own_packed, threads);
         packed = own_packed;
     }
     int status = CONV_OK;
@@ -182,10 +179,10 @@ KERNEL int NAME(col2im_run)(const conv_problem *p, const real *dy, const real *w
 #pragma omp for schedule(static)
         for (ptrdiff_t image = 0; image < p->batch; image++)
             if (columns)
-                status |= NAME(col2im_image)(
-                    p, dy + image * p->out_rows * p->out_cols * p->out_channels, packed, bias, relu,
-                    block_rows, columns, few ? columns + column_numbers : NULL,
-                    dx + image * p->in_rows * p->in_cols * p->in_channels, image_threads > 1 ? 1 : threads);
+                status |= col2im_image(p, dy + image * p->out_rows * p->out_cols * p->out_channels, packed,
+                                       bias, relu, block_rows, columns, few ? columns + column_numbers : NULL,
+                                       dx + image * p->in_rows * p->in_cols * p->in_channels,
+                                       image_threads > 1 ? 1 : threads);
         free_scratch(columns);
     }
     free_scratch(own_packed);

@@ -11,9 +11,9 @@
          for each block of LANES channels                     (x is read where it lies, front to back)
            for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
 
-   What it gains over the general kernels: a group of one channel would leave them with one lane in use. What
-   is left to wait for is memory: two multiply-adds per byte moved. So the tile asks for the lines it will
-   read and write some tiles later.
+   What it gains over the general kernels: a group of one channel would leave them with one lane in use.
+   Memory is then the limit: two multiply-adds per byte moved. So the tile prefetches the lines that later
+   tiles will read and write.
 
    A vector's worth of channels or more needs no copy: where they are no multiple of LANES, the last block
    begins earlier and repeats some.
@@ -28,8 +28,6 @@
    Scratch: copied rows only (64 KB), at least one vector's worth of the rows that the taps reach. Where those
    take more than 4 MB, some out columns at a time, at least one. A filter of more than 64 rows:
    CONV_UNSUPPORTED. */
-#ifndef TEACHCONV_DEPTHWISE_H
-#define TEACHCONV_DEPTHWISE_H
 #define DEPTHWISE_STRETCH_BYTES (24 * 1024)
 #define DEPTHWISE_READ_AHEAD 1024 /* bytes */
 #define DEPTHWISE_WRITE_AHEAD 1024
@@ -72,25 +70,23 @@ static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdif
 static inline int depthwise_can(const conv_problem *p) {
     return p->groups == p->in_channels && p->filter_rows <= DEPTHWISE_MAX_ROWS;
 }
-#endif
 
 /* ---- the filter ---- */
 
 /* Where the block that holds `lane` begins: the last one steps back where that spares a cut. */
-INLINE ptrdiff_t NAME(block_start)(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
+INLINE ptrdiff_t block_start(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
     return step_back ? smaller(lane, lanes - LANES) : lane;
 }
 
 /* w [taps][lanes] into [block][taps][LANES], zero beyond the lanes. */
-INLINE real *NAME(depthwise_packed)(const conv_problem *p, const real *w, int step_back) {
+INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_back) {
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
     real *packed = (real *)new_scratch(checked_times(taps * divide_up(lanes, LANES) * LANES, sizeof(real))),
          *to = packed;
     for (ptrdiff_t lane = 0; packed && lane < lanes; lane += LANES) {
-        const ptrdiff_t first = NAME(block_start)(lane, lanes, step_back),
-                        count = smaller(LANES, lanes - first);
+        const ptrdiff_t first = block_start(lane, lanes, step_back), count = smaller(LANES, lanes - first);
         for (ptrdiff_t tap = 0; tap < taps; tap++, to += LANES)
-            NAME(store)(to, NAME(load_part)(w + tap * lanes + first, count));
+            store(to, load_part(w + tap * lanes + first, count));
     }
     return packed;
 }
@@ -100,9 +96,9 @@ INLINE real *NAME(depthwise_packed)(const conv_problem *p, const real *w, int st
 /* One tile, one block of channels: rows[tap_row] + x_start is the first pixel's first tap. taps_wide: 3 or 5
    where the filter has so many columns (then they unroll), else 0. adjacent: taps and pixels are both one
    column apart, so a pixel's next tap is the next pixel's. */
-INLINE void NAME(depthwise_block)(const int pixels, const int taps_wide, const int adjacent,
-                                  const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
-                                  const real *w, vec *sum) {
+INLINE void depthwise_block(const int pixels, const int taps_wide, const int adjacent,
+                            const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
+                            const real *w, vec *sum) {
     const ptrdiff_t step = k->x_pixel;
     UNROLL(8)
     for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
@@ -111,44 +107,44 @@ INLINE void NAME(depthwise_block)(const int pixels, const int taps_wide, const i
         if (adjacent) {
             vec x[DEPTHWISE_PIXELS + 4];
             UNROLL(12)
-            for (int p = 0; p < pixels + taps_wide - 1; p++) x[p] = NAME(load)(at + p * step);
+            for (int p = 0; p < pixels + taps_wide - 1; p++) x[p] = load(at + p * step);
             UNROLL(5)
             for (int t = 0; t < taps_wide; t++) {
-                const vec weight = NAME(load)(tap + t * k->w_tap);
+                const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++) sum[p] += x[p + t] * weight;
             }
         } else if (taps_wide) {
             UNROLL(5)
             for (int t = 0; t < taps_wide; t++) {
-                const vec weight = NAME(load)(tap + t * k->w_tap);
+                const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += NAME(load)(at + t * k->x_tap + p * step) * weight;
+                for (int p = 0; p < pixels; p++) sum[p] += load(at + t * k->x_tap + p * step) * weight;
             }
         } else {
             for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
-                const vec weight = NAME(load)(tap);
+                const vec weight = load(tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += NAME(load)(at + p * step) * weight;
+                for (int p = 0; p < pixels; p++) sum[p] += load(at + p * step) * weight;
             }
         }
     }
 }
 
 /* Bias and relu of one tile's `count` channels. */
-INLINE void NAME(depthwise_ending)(const int pixels, const real *bias, ptrdiff_t count, int relu, vec *sum) {
-    const vec b = !bias ? (vec){0} : count == LANES ? NAME(load)(bias) : NAME(load_part)(bias, count);
+INLINE void depthwise_ending(const int pixels, const real *bias, ptrdiff_t count, int relu, vec *sum) {
+    const vec b = !bias ? (vec){0} : count == LANES ? load(bias) : load_part(bias, count);
     UNROLL(8)
     for (int p = 0; p < pixels; p++) {
         if (bias) sum[p] += b;
-        if (relu) sum[p] = NAME(relu)(sum[p]);
+        if (relu) sum[p] = rectify(sum[p]);
     }
 }
 
 /* All channels of one tile. */
-INLINE void NAME(depthwise_tile)(const int pixels, const int taps_wide, const int adjacent,
-                                 const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
-                                 const real *w, const real *bias, real *y) {
+INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k,
+                           const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
+                           real *y) {
     vec sum[DEPTHWISE_PIXELS];
     const real *last_row = k->tap_rows > 0 ? rows[k->tap_rows - 1] + x_start : w;
     for (ptrdiff_t left = k->lanes; left > 0; left -= LANES) {
@@ -156,19 +152,19 @@ INLINE void NAME(depthwise_tile)(const int pixels, const int taps_wide, const in
             const ptrdiff_t back = LANES - left;
             x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
         }
-        NAME(depthwise_block)(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
+        depthwise_block(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
         const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
-        if (bias || k->relu) NAME(depthwise_ending)(pixels, bias, count, k->relu, sum);
+        if (bias || k->relu) depthwise_ending(pixels, bias, count, k->relu, sum);
         UNROLL(8)
-        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: not worth asking */
+        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: a prefetch does not pay */
             PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
             PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
         }
         if (count == LANES) {
             UNROLL(8)
-            for (int p = 0; p < pixels; p++) NAME(store)(y + p * k->y_pixel, sum[p]);
+            for (int p = 0; p < pixels; p++) store(y + p * k->y_pixel, sum[p]);
         } else {
-            for (int p = 0; p < pixels; p++) NAME(store_part)(y + p * k->y_pixel, sum[p], count);
+            for (int p = 0; p < pixels; p++) store_part(y + p * k->y_pixel, sum[p], count);
         }
         x_start += k->x_block, w += k->w_block, y += LANES, last_row += k->x_block,
             bias = bias ? bias + LANES : NULL;
@@ -180,10 +176,10 @@ INLINE void NAME(depthwise_tile)(const int pixels, const int taps_wide, const in
 #define TILES_CASE(pixels, taps_wide, adjacent)                                                   \
     case pixels:                                                                                  \
         for (; tiles > 0; tiles--, x_start += pixels * k->x_pixel, y += pixels * k->y_pixel)      \
-            NAME(depthwise_tile)(pixels, taps_wide, adjacent, k, rows, x_start, w, bias, y);      \
+            depthwise_tile(pixels, taps_wide, adjacent, k, rows, x_start, w, bias, y);      \
         break;
 #define TILES_OF(name, taps_wide, adjacent)                                                       \
-    KERNEL void NAME(name)(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
+    KERNEL void name(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
                            const real *const *rows, ptrdiff_t x_start, const real *w,             \
                            const real *bias, real *y) {                                           \
         switch (pixels) {                                                                         \
@@ -209,11 +205,11 @@ TILES_OF(depthwise_tiles_5_adjacent, 5, 1)
       out column  i+pad-2  i+pad-1  i+pad      the first is then finished, and the others move on to the left
 
    Weights and sums stay in registers: 9 + 3 * 4 of AVX-512's 32. */
-INLINE void NAME(depthwise_strip)(const int rows, const int taps, const depthwise_strip_walk *k,
-                                  const real *const *x_rows, const real *w, const real *bias, real *y) {
+INLINE void depthwise_strip(const int rows, const int taps, const depthwise_strip_walk *k,
+                            const real *const *x_rows, const real *w, const real *bias, real *y) {
     vec weight[9], done[DEPTHWISE_STRIP], next[DEPTHWISE_STRIP], begun[DEPTHWISE_STRIP];
     UNROLL(9)
-    for (int t = 0; t < 3 * taps; t++) weight[t] = NAME(load)(w + t / 3 * k->w_row + t % 3 * k->w_tap);
+    for (int t = 0; t < 3 * taps; t++) weight[t] = load(w + t / 3 * k->w_row + t % 3 * k->w_tap);
     UNROLL(4)
     for (int r = 0; r < rows; r++) next[r] = begun[r] = (vec){0};
     for (ptrdiff_t col = k->first_out - k->pad, out = k->first_out - 2; out < k->past_out; col++, out++) {
@@ -223,7 +219,7 @@ INLINE void NAME(depthwise_strip)(const int rows, const int taps, const depthwis
             UNROLL(6)
             for (int q = 0; q < rows + taps - 1; q++) {
                 const real *at = x_rows[q] + col * k->x_pixel;
-                const vec x = NAME(load)(at);
+                const vec x = load(at);
                 if (q >= taps - 1) PREFETCH((const char *)at + k->x_ahead, 3);
                 UNROLL(4)
                 for (int r = 0; r < rows; r++)
@@ -239,28 +235,28 @@ INLINE void NAME(depthwise_strip)(const int rows, const int taps, const depthwis
         for (int r = 0; r < rows; r++) {
             real *to = y + r * k->y_row + out * k->y_pixel;
             PREFETCH_TO_WRITE((const char *)to + k->y_ahead);
-            NAME(finish_sum)(to, done[r], bias, LANES, k->relu);
+            finish_sum(to, done[r], bias, LANES, k->relu);
         }
     }
 }
 
-KERNEL void NAME(depthwise_strip_of)(ptrdiff_t rows, ptrdiff_t taps, const depthwise_strip_walk *k,
-                                     const real *const *x_rows, const real *w, const real *bias, real *y) {
+KERNEL void depthwise_strip_of(ptrdiff_t rows, ptrdiff_t taps, const depthwise_strip_walk *k,
+                               const real *const *x_rows, const real *w, const real *bias, real *y) {
     switch (rows > 1 ? rows + 2 : taps) {
-    case 1: NAME(depthwise_strip)(1, 1, k, x_rows, w, bias, y); break;
-    case 2: NAME(depthwise_strip)(1, 2, k, x_rows, w, bias, y); break;
-    case 3: NAME(depthwise_strip)(1, 3, k, x_rows, w, bias, y); break;
-    case 4: NAME(depthwise_strip)(2, 3, k, x_rows, w, bias, y); break;
-    case 5: NAME(depthwise_strip)(3, 3, k, x_rows, w, bias, y); break;
-    case 6: NAME(depthwise_strip)(4, 3, k, x_rows, w, bias, y); break;
+    case 1: depthwise_strip(1, 1, k, x_rows, w, bias, y); break;
+    case 2: depthwise_strip(1, 2, k, x_rows, w, bias, y); break;
+    case 3: depthwise_strip(1, 3, k, x_rows, w, bias, y); break;
+    case 4: depthwise_strip(2, 3, k, x_rows, w, bias, y); break;
+    case 5: depthwise_strip(3, 3, k, x_rows, w, bias, y); break;
+    case 6: depthwise_strip(4, 3, k, x_rows, w, bias, y); break;
     }
 }
 
 /* Out rows first_row..first_row+rows-1, which all see the tap rows first_tap..past_tap-1: stretch by stretch,
    block by block. */
-KERNEL void NAME(depthwise_strip_rows)(const gather *g, const real *x, ptrdiff_t first_row, ptrdiff_t rows,
-                                       ptrdiff_t first_tap, ptrdiff_t past_tap, const real *w,
-                                       const real *bias, int relu, real *y) {
+KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first_row, ptrdiff_t rows,
+                                 ptrdiff_t first_tap, ptrdiff_t past_tap, const real *w, const real *bias,
+                                 int relu, real *y) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t lanes = s->in_channels, taps = past_tap - first_tap,
                     bytes = lanes * (ptrdiff_t)sizeof(real);
@@ -284,10 +280,9 @@ KERNEL void NAME(depthwise_strip_rows)(const gather *g, const real *x, ptrdiff_t
     for (ptrdiff_t col = 0; col < s->out_cols; col += stretch) {
         k.first_out = col, k.past_out = smaller(s->out_cols, col + stretch);
         for (ptrdiff_t lane = 0; lane < lanes; lane += LANES) {
-            const ptrdiff_t first = NAME(block_start)(lane, lanes, 1);
+            const ptrdiff_t first = block_start(lane, lanes, 1);
             for (ptrdiff_t q = 0; q < rows + taps - 1; q++) blocks[q] = x_rows[q] + first;
-            NAME(depthwise_strip_of)(rows, taps, &k, blocks, w + lane * 9, bias ? bias + first : NULL,
-                                     y + first);
+            depthwise_strip_of(rows, taps, &k, blocks, w + lane * 9, bias ? bias + first : NULL, y + first);
         }
     }
 }
@@ -295,23 +290,22 @@ KERNEL void NAME(depthwise_strip_rows)(const gather *g, const real *x, ptrdiff_t
 /* ---- rows and images ---- */
 
 /* The taps of filter columns first_tap.. that one border pixel sees. */
-INLINE void NAME(depthwise_border)(const conv_problem *s, const depthwise_walk *k, const real *const *rows,
-                                   ptrdiff_t x_start, const real *w, const real *bias, ptrdiff_t col,
-                                   real *y) {
+INLINE void depthwise_border(const conv_problem *s, const depthwise_walk *k, const real *const *rows,
+                             ptrdiff_t x_start, const real *w, const real *bias, ptrdiff_t col, real *y) {
     depthwise_walk border = *k;
     ptrdiff_t first_tap, past_tap;
     indices_inside(s->filter_cols, s->dilation_cols, col * s->stride_cols - s->pad_left, s->in_cols,
                    &first_tap, &past_tap);
     border.tap_cols = past_tap - first_tap;
     if (border.tap_cols == 0) border.tap_rows = 0, first_tap = 0;
-    NAME(depthwise_tiles)(1, 1, &border, rows, x_start + col * k->x_pixel + first_tap * k->x_tap,
-                          w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
+    depthwise_tiles(1, 1, &border, rows, x_start + col * k->x_pixel + first_tap * k->x_tap,
+                    w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
 }
 
 /* One row of outputs, lanes of one group; w packed; y at the row's first output. */
-KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
-                                const real *w, const real *bias, int relu, ptrdiff_t out_row,
-                                ptrdiff_t y_pixel, real *y) {
+KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
+                          const real *w, const real *bias, int relu, ptrdiff_t out_row, ptrdiff_t y_pixel,
+                          real *y) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
     const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
@@ -319,8 +313,7 @@ KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, ptrdiff
     ptrdiff_t first_row, past_row, first, past;
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
     for (ptrdiff_t tap = first_row; tap < past_row; tap++)
-        rows[tap - first_row] =
-            NAME(cached_row)(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
+        rows[tap - first_row] = cached_row(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
     const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
     const depthwise_walk k = {.tap_rows = past_row - first_row,
@@ -332,7 +325,7 @@ KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, ptrdiff
                               .w_row = g->tap_row_step * g->stored_cols * LANES,
                               .w_block = taps * LANES,
                               .y_pixel = y_pixel,
-                              .lanes = NAME(past_lane)(cache, group) - first_lane,
+                              .lanes = past_lane(cache, group) - first_lane,
                               .x_ahead = near && cache->in_place ? DEPTHWISE_READ_AHEAD : 0,
                               .y_ahead = near ? DEPTHWISE_WRITE_AHEAD : 0,
                               .step_back = cache->in_place,
@@ -343,21 +336,21 @@ KERNEL void NAME(depthwise_row)(const gather *g, const row_cache *cache, ptrdiff
     w += ((g->first_tap_row + first_row * g->tap_row_step) * g->stored_cols + g->first_tap_col) * LANES
          + first_lane * taps;
     y += first_lane, bias = bias ? bias + first_lane : NULL;
-    for (ptrdiff_t col = 0; col < first; col++) NAME(depthwise_border)(s, &k, rows, start, w, bias, col, y);
+    for (ptrdiff_t col = 0; col < first; col++) depthwise_border(s, &k, rows, start, w, bias, col, y);
     for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
         const ptrdiff_t count = (past - col) / pixels;
-        (s->filter_cols == 5 && adjacent ? NAME(depthwise_tiles_5_adjacent)
-         : s->filter_cols == 3 ? NAME(depthwise_tiles_3)
-                               : NAME(depthwise_tiles))(pixels, count, &k, rows, start + col * k.x_pixel, w,
-                                                        bias, y + col * y_pixel);
+        (s->filter_cols == 5 && adjacent ? depthwise_tiles_5_adjacent
+         : s->filter_cols == 3
+             ? depthwise_tiles_3
+             : depthwise_tiles)(pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
         col += count * pixels;
     }
     for (ptrdiff_t col = past; col < s->out_cols; col++)
-        NAME(depthwise_border)(s, &k, rows, start, w, bias, col, y);
+        depthwise_border(s, &k, rows, start, w, bias, col, y);
 }
 
-/* May strips do it? */
-INLINE int NAME(strips_can)(const gather *g, const row_cache *cache) {
+/* Whether strips can compute it. */
+INLINE int strips_can(const gather *g, const row_cache *cache) {
     const conv_problem *s = &g->shape;
     return cache->in_place && s->in_channels == s->out_channels && g->stored_rows == 3 && g->stored_cols == 3
            && s->filter_rows == 3 && s->filter_cols == 3 && s->stride_rows == 1 && s->stride_cols == 1
@@ -365,52 +358,51 @@ INLINE int NAME(strips_can)(const gather *g, const row_cache *cache) {
 }
 
 /* Up to DEPTHWISE_STRIP rows of outputs of one image. */
-KERNEL void NAME(depthwise_rows)(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
-                                 const real *w, const real *bias, int relu, ptrdiff_t first_row,
-                                 ptrdiff_t past_row, real *y) {
+KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
+                           const real *w, const real *bias, int relu, ptrdiff_t first_row, ptrdiff_t past_row,
+                           real *y) {
     const conv_problem *s = &g->shape;
-    const int strips = NAME(strips_can)(g, cache);
-    const real *x = (const real *)cache->image + image * s->in_rows * s->in_cols * s->in_channels;
+    const int strips = strips_can(g, cache);
+    const real *x = cache->image + image * s->in_rows * s->in_cols * s->in_channels;
     for (ptrdiff_t row = first_row, count; row < past_row; row += count) {
         ptrdiff_t first_tap, past_tap;
         count = 1;
         indices_inside(3, 1, row - s->pad_top, s->in_rows, &first_tap, &past_tap);
         if (!strips || first_tap == past_tap) {
-            NAME(depthwise_row)(g, cache, image, group, w, bias, relu, row, g->y_col_step,
-                                y + row * g->y_row_step);
+            depthwise_row(g, cache, image, group, w, bias, relu, row, g->y_col_step, y + row * g->y_row_step);
             continue;
         }
         if (past_tap - first_tap == 3)
             count = smaller(past_row, s->in_rows - 2 + s->pad_top) - row; /* as many as see all three */
-        NAME(depthwise_strip_rows)(g, x, row, count, first_tap, past_tap, w, bias, relu, y);
+        depthwise_strip_rows(g, x, row, count, first_tap, past_tap, w, bias, relu, y);
     }
 }
 
-KERNEL int NAME(depthwise_run)(const conv_problem *p, const real *x, const real *w, const real *unused,
-                               const real *bias, int relu, real *y, int threads) {
+KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, const real *unused,
+                         const real *bias, int relu, real *y, int threads) {
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
     const gather whole = forward_gather(p);
     const ptrdiff_t multiplier = p->out_channels / p->in_channels,
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
-    const ptrdiff_t group_lanes = NAME(lanes_at_a_time)(p->out_channels, multiplier, slots * p->in_cols);
+    const ptrdiff_t group_lanes = lanes_at_a_time(p->out_channels, multiplier, slots * p->in_cols);
     const ptrdiff_t groups = divide_up(p->out_channels, group_lanes),
                     strips = divide_up(p->out_rows, DEPTHWISE_STRIP);
     const int in_place = multiplier == 1 && p->out_channels >= LANES;
     const ptrdiff_t row_lanes = in_place ? 0 : slots * group_lanes, reach = reach_cols(p);
     const ptrdiff_t cols = columns_that_fit(p->out_cols, row_lanes * p->in_cols,
                                             row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
-                                            NAME(scratch_numbers)(slots)),
+                                            scratch_numbers(slots)),
                     cols_held = held_columns(p, cols), parts = divide_up(p->out_cols, cols);
-    real *packed = NAME(depthwise_packed)(p, w, in_place);
+    real *packed = depthwise_packed(p, w, in_place);
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache cache;
-        const int ready = NAME(open_row_cache)(&cache, x, p->batch * p->in_rows, p->in_cols, cols_held,
-                                               p->in_channels, multiplier, group_lanes, slots, 1);
+        const int ready = open_row_cache(&cache, x, p->batch * p->in_rows, p->in_cols, cols_held,
+                                         p->in_channels, multiplier, group_lanes, slots, 1);
         if (!ready) failed = 1;
 #pragma omp for schedule(static)
         for (ptrdiff_t i = 0; i < p->batch * groups * parts * strips; i++) {
@@ -421,9 +413,9 @@ KERNEL int NAME(depthwise_run)(const conv_problem *p, const real *x, const real 
             gather g = whole;
             g.shape = in_columns(p, &range);
             show_columns(&cache, range.first_in, range.past_in);
-            NAME(depthwise_rows)(&g, &cache, image, group, packed, bias, relu, row,
-                                 smaller(p->out_rows, row + DEPTHWISE_STRIP),
-                                 y + image * g.y_image_step + range.first_out * g.y_col_step);
+            depthwise_rows(&g, &cache, image, group, packed, bias, relu, row,
+                           smaller(p->out_rows, row + DEPTHWISE_STRIP),
+                           y + image * g.y_image_step + range.first_out * g.y_col_step);
         }
         free_scratch(cache.rows);
     }

@@ -24,13 +24,11 @@
    Scratch as in depthwise.h; the filter gradient's sums (1 MB, at least one vector's worth); with a
    multiplier, the input gradient's row of dx before it is summed, or so many of its columns as keep to 4 MB,
    at least one per column phase. */
-#ifndef TEACHCONV_DEPTHWISE_GRADIENTS_H
-#define TEACHCONV_DEPTHWISE_GRADIENTS_H
 
 /* What the filter gradient of one group of lanes walks over. */
 typedef struct {
-    const void *const *tap_starts; /* [tap col][tap row]: that tap of out column 0, first lane of the group */
-    const void *dy;                /* out column 0 */
+    const real *const *tap_starts; /* [tap col][tap row]: that tap of out column 0, first lane of the group */
+    const real *dy;                /* out column 0 */
     ptrdiff_t first_row, past_row; /* the tap rows inside the image */
     ptrdiff_t x_pixel, x_block, dy_pixel, dy_block, blocks;
     ptrdiff_t last_back; /* how far the last block steps back */
@@ -48,11 +46,10 @@ static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_
     c.past_in = larger(c.first_in, last < 0 ? 0 : smaller(p->out_cols, last / stride + 1));
     return c;
 }
-#endif
 
 /* The multiplier's outputs of one row of dx, summed into their channel. */
-INLINE void NAME(sum_multiplier)(const real *spread, ptrdiff_t cells, ptrdiff_t channels,
-                                 ptrdiff_t multiplier, const real *bias, int relu, real *row) {
+INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier,
+                           const real *bias, int relu, real *row) {
     for (ptrdiff_t cell = 0; cell < cells; cell++) {
         real sum = 0;
         for (ptrdiff_t m = 0; m < multiplier; m++) sum += spread[cell * multiplier + m];
@@ -63,52 +60,51 @@ INLINE void NAME(sum_multiplier)(const real *spread, ptrdiff_t cells, ptrdiff_t 
 
 /* These columns of one row of dx: it belongs to one row phase and is written by its column phases in turn.
    spread: room for their multiplier, or NULL. */
-INLINE void NAME(depthwise_input_row)(const conv_problem *p, const row_cache *dy, const column_range *range,
-                                      ptrdiff_t image, ptrdiff_t in_row, const real *packed, const real *bias,
-                                      int relu, real *spread, real *row) {
+INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                ptrdiff_t image, ptrdiff_t in_row, const real *packed, const real *bias,
+                                int relu, real *spread, real *row) {
     const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels,
                     cols = range->past_out - range->first_out;
     row += range->first_out * p->in_channels;
     for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
         ptrdiff_t offset;
         gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
-        const column_range phase = {range->first_out / p->stride_cols,
-                                    range->first_out / p->stride_cols
-                                        + divide_up(cols - residue, p->stride_cols),
-                                    range->first_in, range->past_in};
+        const column_range phase = {
+            range->first_out / p->stride_cols,
+            range->first_out / p->stride_cols + divide_up(cols - residue, p->stride_cols), range->first_in,
+            range->past_in};
         g.shape = in_columns(&g.shape, &phase);
         if (g.shape.in_channels == 0)
             g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap: zeros and bias */
-        NAME(depthwise_row)(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
-                            in_row / p->stride_rows, p->stride_cols * lanes,
-                            (spread ? spread : row) + residue * lanes);
+        depthwise_row(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
+                      in_row / p->stride_rows, p->stride_cols * lanes,
+                      (spread ? spread : row) + residue * lanes);
     }
-    if (spread)
-        NAME(sum_multiplier)(spread, cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
+    if (spread) sum_multiplier(spread, cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
 }
 
 /* Rows of dx of one image, from row first_row on: at stride 1 one phase, and strips, as forward; else row by
    row. */
-INLINE void NAME(depthwise_input_rows)(const conv_problem *p, const row_cache *dy, const column_range *range,
-                                       ptrdiff_t image, ptrdiff_t first_row, const real *packed,
-                                       const real *bias, int relu, real *spread, real *dx) {
+INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                 ptrdiff_t image, ptrdiff_t first_row, const real *packed, const real *bias,
+                                 int relu, real *spread, real *dx) {
     const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
     const int all_columns = range->past_out - range->first_out == p->in_cols;
     if (p->stride_rows == 1 && p->stride_cols == 1 && !spread && all_columns) {
         ptrdiff_t offset;
         const gather g = phase_gather(p, 0, 0, &offset);
         if (g.shape.in_channels > 0) {
-            NAME(depthwise_rows)(&g, dy, image, 0, packed, bias, relu, first_row, past_row, dx);
+            depthwise_rows(&g, dy, image, 0, packed, bias, relu, first_row, past_row, dx);
             return;
         }
     }
     for (ptrdiff_t row = first_row; row < past_row; row++)
-        NAME(depthwise_input_row)(p, dy, range, image, row, packed, bias, relu, spread,
-                                  dx + row * p->in_cols * p->in_channels);
+        depthwise_input_row(p, dy, range, image, row, packed, bias, relu, spread,
+                            dx + row * p->in_cols * p->in_channels);
 }
 
-KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, const real *w, const real *unused,
-                                     const real *bias, int relu, real *dx, int threads) {
+KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real *w, const real *unused,
+                               const real *bias, int relu, real *dx, int threads) {
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
@@ -124,17 +120,17 @@ KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, cons
     const ptrdiff_t reach = smaller(p->out_cols, (p->filter_cols - 1) * p->dilation_cols / stride + 1);
     const ptrdiff_t steps =
         columns_that_fit(divide_up(p->in_cols, stride), row_lanes * p->out_cols + spread_lanes * p->in_cols,
-                         row_lanes * reach, row_lanes + spread_lanes * stride, NAME(scratch_numbers)(slots));
+                         row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
     const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
                     dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
-    real *packed = NAME(depthwise_packed)(p, w, lanes >= LANES);
+    real *packed = depthwise_packed(p, w, lanes >= LANES);
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache cache;
-        int ready = NAME(open_row_cache)(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
-                                         group_lanes, slots, 1);
+        int ready = open_row_cache(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
+                                   group_lanes, slots, 1);
         real *spread = spread_out ? (real *)new_scratch(checked_times(cols * lanes, sizeof(real))) : NULL;
         if (!packed || (spread_out && !spread)) ready = 0;
         if (!ready) failed = 1;
@@ -144,8 +140,8 @@ KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, cons
             if (!ready) continue;
             const column_range range = input_columns(p, i / strips % parts * cols, steps);
             show_columns(&cache, range.first_in, range.past_in);
-            NAME(depthwise_input_rows)(p, &cache, &range, image, row, packed, bias, relu, spread,
-                                       dx + image * p->in_rows * p->in_cols * p->in_channels);
+            depthwise_input_rows(p, &cache, &range, image, row, packed, bias, relu, spread,
+                                 dx + image * p->in_rows * p->in_cols * p->in_channels);
         }
         free_scratch(spread);
         free_scratch(cache.rows);
@@ -158,27 +154,26 @@ KERNEL int NAME(depthwise_input_run)(const conv_problem *p, const real *dy, cons
 
 /* Adds `pixels` products to the sums of up to 9 taps; sums: [tap][LANES]; tap_starts[t] + x_start is tap t of
    the first pixel. */
-INLINE void NAME(depthwise_taps)(const int taps, const real *const *tap_starts, ptrdiff_t x_start,
-                                 ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
-                                 real *sums) {
+INLINE void depthwise_taps(const int taps, const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step,
+                           const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels, real *sums) {
     vec sum[DEPTHWISE_TAPS];
     const real *x[DEPTHWISE_TAPS];
     UNROLL(9)
-    for (int t = 0; t < taps; t++) sum[t] = NAME(load)(sums + t * LANES), x[t] = tap_starts[t] + x_start;
+    for (int t = 0; t < taps; t++) sum[t] = load(sums + t * LANES), x[t] = tap_starts[t] + x_start;
     for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
-        const vec d = NAME(load)(dy);
+        const vec d = load(dy);
         UNROLL(9)
-        for (int t = 0; t < taps; t++) sum[t] += NAME(load)(x[t] + at) * d;
+        for (int t = 0; t < taps; t++) sum[t] += load(x[t] + at) * d;
     }
     UNROLL(9)
-    for (int t = 0; t < taps; t++) NAME(store)(sums + t * LANES, sum[t]);
+    for (int t = 0; t < taps; t++) store(sums + t * LANES, sum[t]);
 }
 
 /* The same for rows of `cols` taps one pixel apart, at stride 1: each new x is one pixel's rightmost tap, and
    for each of the next ones a tap further to the left. Tap (row, col) has number col * step + row. */
-INLINE void NAME(depthwise_taps_moving)(const int rows, const int cols, ptrdiff_t step,
-                                        const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step,
-                                        const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels, real *sums) {
+INLINE void depthwise_taps_moving(const int rows, const int cols, ptrdiff_t step,
+                                  const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step,
+                                  const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels, real *sums) {
     vec sum[3 * 5], seen[3 * 5];
     const real *x[3];
     UNROLL(3)
@@ -186,15 +181,15 @@ INLINE void NAME(depthwise_taps_moving)(const int rows, const int cols, ptrdiff_
         x[r] = tap_starts[(cols - 1) * step + r] + x_start;
         UNROLL(5)
         for (int c = 0; c < cols; c++) {
-            sum[r * cols + c] = NAME(load)(sums + (c * step + r) * LANES);
-            if (c < cols - 1) seen[r * cols + c] = NAME(load)(tap_starts[c * step + r] + x_start);
+            sum[r * cols + c] = load(sums + (c * step + r) * LANES);
+            if (c < cols - 1) seen[r * cols + c] = load(tap_starts[c * step + r] + x_start);
         }
     }
     for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
-        const vec d = NAME(load)(dy);
+        const vec d = load(dy);
         UNROLL(3)
         for (int r = 0; r < rows; r++) {
-            seen[r * cols + cols - 1] = NAME(load)(x[r] + at);
+            seen[r * cols + cols - 1] = load(x[r] + at);
             UNROLL(5)
             for (int c = 0; c < cols; c++) sum[r * cols + c] += seen[r * cols + c] * d;
             UNROLL(4)
@@ -204,38 +199,37 @@ INLINE void NAME(depthwise_taps_moving)(const int rows, const int cols, ptrdiff_
     UNROLL(3)
     for (int r = 0; r < rows; r++) {
         UNROLL(5)
-        for (int c = 0; c < cols; c++) NAME(store)(sums + (c * step + r) * LANES, sum[r * cols + c]);
+        for (int c = 0; c < cols; c++) store(sums + (c * step + r) * LANES, sum[r * cols + c]);
     }
 }
 
-KERNEL void NAME(depthwise_some_taps)(ptrdiff_t taps, const real *const *tap_starts, ptrdiff_t x_start,
-                                      ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
-                                      real *sums) {
+KERNEL void depthwise_some_taps(ptrdiff_t taps, const real *const *tap_starts, ptrdiff_t x_start,
+                                ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
+                                real *sums) {
     while (taps > 0) {
         const ptrdiff_t now = taps >= 9 ? 9 : taps == 6 || taps <= 3 ? taps : taps >= 6 ? 6 : 3;
         switch (now) {
-        case 1: NAME(depthwise_taps)(1, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
-        case 2: NAME(depthwise_taps)(2, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
-        case 3: NAME(depthwise_taps)(3, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
-        case 6: NAME(depthwise_taps)(6, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
-        default: NAME(depthwise_taps)(9, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 1: depthwise_taps(1, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 2: depthwise_taps(2, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 3: depthwise_taps(3, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        case 6: depthwise_taps(6, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
+        default: depthwise_taps(9, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); break;
         }
         taps -= now, tap_starts += now, sums += now * LANES;
     }
 }
 
 /* 3 or 5 tap columns; as many rows at a time as leave the sums in registers. */
-KERNEL void NAME(depthwise_moving)(const conv_problem *p, ptrdiff_t rows, const real *const *tap_starts,
-                                   ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step,
-                                   ptrdiff_t pixels, real *sums) {
+KERNEL void depthwise_moving(const conv_problem *p, ptrdiff_t rows, const real *const *tap_starts,
+                             ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step,
+                             ptrdiff_t pixels, real *sums) {
     const ptrdiff_t step = p->filter_rows, most = p->filter_cols == 3 ? 3 : TILE_PIXELS > 6 ? 2 : 1;
     for (ptrdiff_t now; rows > 0; rows -= now, tap_starts += now, sums += now * LANES) {
         now = smaller(most, rows);
         switch (p->filter_cols * 10 + now) {
-#define ROWS_OF(cols, rows)                                                                             \
-    case cols * 10 + rows:                                                                              \
-        NAME(depthwise_taps_moving)(rows, cols, step, tap_starts, x_start, x_step, dy, dy_step, pixels, \
-                                    sums);                                                              \
+#define ROWS_OF(cols, rows)                                                                              \
+    case cols * 10 + rows:                                                                               \
+        depthwise_taps_moving(rows, cols, step, tap_starts, x_start, x_step, dy, dy_step, pixels, sums); \
         break;
             ROWS_OF(3, 1) ROWS_OF(3, 2) ROWS_OF(3, 3) ROWS_OF(5, 1) ROWS_OF(5, 2)
 #undef ROWS_OF
@@ -245,10 +239,9 @@ KERNEL void NAME(depthwise_moving)(const conv_problem *p, ptrdiff_t rows, const 
 
 /* Out columns first..past-1 and tap columns first_tap..past_tap-1, which they all see; all blocks of the
    group. sums [block][tap col][tap row][LANES]. */
-INLINE void NAME(depthwise_filter_columns)(const conv_problem *p, const depthwise_taps_walk *k,
-                                           ptrdiff_t first, ptrdiff_t past, ptrdiff_t first_tap,
-                                           ptrdiff_t past_tap, real *sums) {
-    const real *const *starts = (const real *const *)k->tap_starts;
+INLINE void depthwise_filter_columns(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t first,
+                                     ptrdiff_t past, ptrdiff_t first_tap, ptrdiff_t past_tap, real *sums) {
+    const real *const *starts = k->tap_starts;
     const ptrdiff_t rows = k->past_row - k->first_row, taps = p->filter_rows * p->filter_cols;
     const int adjacent =
         p->stride_cols == 1 && p->dilation_cols == 1 && past_tap - first_tap == p->filter_cols;
@@ -258,21 +251,21 @@ INLINE void NAME(depthwise_filter_columns)(const conv_problem *p, const depthwis
     for (ptrdiff_t block = 0; block < k->blocks; block++, sums += taps * LANES) {
         const ptrdiff_t back = block + 1 == k->blocks ? k->last_back : 0;
         const ptrdiff_t x = first * k->x_pixel + block * k->x_block - back;
-        const real *dy = (const real *)k->dy + first * k->dy_pixel + block * k->dy_block - back;
+        const real *dy = k->dy + first * k->dy_pixel + block * k->dy_block - back;
         ptrdiff_t tap = first_tap * p->filter_rows + k->first_row;
         if (moving)
-            NAME(depthwise_moving)(p, rows, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
-                                   sums + tap * LANES);
+            depthwise_moving(p, rows, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
+                             sums + tap * LANES);
         else
             for (; tap < past_tap * p->filter_rows; tap += run == rows ? p->filter_rows : run)
-                NAME(depthwise_some_taps)(run, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
-                                          sums + tap * LANES);
+                depthwise_some_taps(run, starts + tap, x, k->x_pixel, dy, k->dy_pixel, past - first,
+                                    sums + tap * LANES);
     }
 }
 
 /* One out row: the inner columns in stretches, the border columns one by one with the taps they see. */
-INLINE void NAME(depthwise_filter_row)(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t stretch,
-                                       real *sums) {
+INLINE void depthwise_filter_row(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t stretch,
+                                 real *sums) {
     ptrdiff_t first, past;
     inner_columns(p, &first, &past);
     for (ptrdiff_t col = 0; col < p->out_cols;) {
@@ -282,17 +275,16 @@ INLINE void NAME(depthwise_filter_row)(const conv_problem *p, const depthwise_ta
         if (!inner)
             indices_inside(p->filter_cols, p->dilation_cols, col * p->stride_cols - p->pad_left, p->in_cols,
                            &first_tap, &past_tap);
-        if (first_tap < past_tap) NAME(depthwise_filter_columns)(p, k, col, next, first_tap, past_tap, sums);
+        if (first_tap < past_tap) depthwise_filter_columns(p, k, col, next, first_tap, past_tap, sums);
         col = next;
     }
 }
 
 /* One group of lanes, all images and rows; p: what the caches show of the convolution.
    sums [block][tap col][tap row][LANES]. */
-INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache *x, const row_cache *dy,
-                                         const real **tap_starts, ptrdiff_t group, real *sums) {
-    const ptrdiff_t lanes = NAME(past_lane)(x, group) - group * x->group_lanes,
-                    blocks = divide_up(lanes, LANES);
+INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, const row_cache *dy,
+                                   const real **tap_starts, ptrdiff_t group, real *sums) {
+    const ptrdiff_t lanes = past_lane(x, group) - group * x->group_lanes, blocks = divide_up(lanes, LANES);
     const ptrdiff_t x_pixel = p->stride_cols * x->pixel_step,
                     line_bytes = x_pixel * p->filter_rows * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
@@ -303,14 +295,13 @@ INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache 
         indices_inside(p->filter_rows, p->dilation_rows, in_row, p->in_rows, &first_row, &past_row);
         if (past_row == first_row) continue;
         for (ptrdiff_t tap_row = first_row; tap_row < past_row; tap_row++) {
-            const real *row =
-                NAME(cached_row)(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
+            const real *row = cached_row(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
             for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++)
                 tap_starts[tap_col * p->filter_rows + tap_row] =
                     row + (tap_col * p->dilation_cols - p->pad_left) * x->pixel_step;
         }
-        const depthwise_taps_walk k = {.tap_starts = (const void *const *)tap_starts,
-                                       .dy = NAME(cached_row)(dy, p->out_rows, image, group, out_row),
+        const depthwise_taps_walk k = {.tap_starts = tap_starts,
+                                       .dy = cached_row(dy, p->out_rows, image, group, out_row),
                                        .first_row = first_row,
                                        .past_row = past_row,
                                        .x_pixel = x_pixel,
@@ -319,25 +310,24 @@ INLINE void NAME(depthwise_filter_group)(const conv_problem *p, const row_cache 
                                        .dy_block = dy->block_step,
                                        .blocks = blocks,
                                        .last_back = x->in_place ? blocks * LANES - lanes : 0};
-        NAME(depthwise_filter_row)(p, &k, stretch, sums);
+        depthwise_filter_row(p, &k, stretch, sums);
     }
 }
 
 /* The group's sums into dw [taps][lanes]. */
-INLINE void NAME(depthwise_filter_store)(const conv_problem *p, const row_cache *x, ptrdiff_t group,
-                                         const real *sums, real *dw) {
+INLINE void depthwise_filter_store(const conv_problem *p, const row_cache *x, ptrdiff_t group,
+                                   const real *sums, real *dw) {
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
-    for (ptrdiff_t lane = group * x->group_lanes; lane < NAME(past_lane)(x, group);
+    for (ptrdiff_t lane = group * x->group_lanes; lane < past_lane(x, group);
          lane += LANES, sums += taps * LANES) {
-        const ptrdiff_t repeated = lane - NAME(block_start)(lane, lanes, x->in_place);
+        const ptrdiff_t repeated = lane - block_start(lane, lanes, x->in_place);
         for (ptrdiff_t tap = 0; tap < taps; tap++)
             memcpy(dw + (tap % p->filter_rows * p->filter_cols + tap / p->filter_rows) * lanes + lane,
                    sums + tap * LANES + repeated, sizeof(real) * (size_t)smaller(LANES, lanes - lane));
     }
 }
 
-KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, const real *dy, real *dw,
-                                      int threads) {
+KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
     if (lanes == 0 || taps == 0) return CONV_OK;
@@ -350,7 +340,7 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
     const ptrdiff_t sums_fit =
         larger(1, SCRATCH_BYTES / 4 / (ptrdiff_t)sizeof(real) / (taps * LANES)) * LANES;
     const ptrdiff_t group_lanes = smaller(
-        smaller(share, sums_fit), NAME(lanes_at_a_time)(lanes, multiplier, slots * p->in_cols + p->out_cols));
+        smaller(share, sums_fit), lanes_at_a_time(lanes, multiplier, slots * p->in_cols + p->out_cols));
     const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = whole_lines(group_lanes * taps);
     const ptrdiff_t copied_lanes = multiplier == 1 && lanes >= LANES ? 0 : group_lanes,
                     row_lanes = slots * copied_lanes, reach = reach_cols(p);
@@ -359,15 +349,15 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
     const ptrdiff_t cols =
         columns_that_fit(p->out_cols, row_lanes * p->in_cols + copied_lanes * p->out_cols,
                          row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols + copied_lanes,
-                         NAME(scratch_numbers)(slots) - sums_take);
+                         scratch_numbers(slots) - sums_take);
     const ptrdiff_t x_cols = held_columns(p, cols);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
         row_cache x_rows, dy_rows; /* both in place, or both copied */
-        const int x_ready = NAME(open_row_cache)(&x_rows, x, p->batch * p->in_rows, p->in_cols, x_cols,
-                                                 p->in_channels, multiplier, group_lanes, slots, 1);
-        const int dy_ready = NAME(open_row_cache)(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, cols,
-                                                  lanes, 1, group_lanes, 1, x_rows.in_place);
+        const int x_ready = open_row_cache(&x_rows, x, p->batch * p->in_rows, p->in_cols, x_cols,
+                                           p->in_channels, multiplier, group_lanes, slots, 1);
+        const int dy_ready = open_row_cache(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, cols, lanes, 1,
+                                            group_lanes, 1, x_rows.in_place);
         real *sums =
             (real *)new_scratch(sum_numbers * (ptrdiff_t)sizeof(real) + taps * (ptrdiff_t)sizeof(real *));
         const int ready = sums && x_ready && dy_ready;
@@ -381,10 +371,10 @@ KERNEL int NAME(depthwise_filter_run)(const conv_problem *p, const real *x, cons
                 const conv_problem part = in_columns(p, &range);
                 show_columns(&x_rows, range.first_in, range.past_in);
                 show_columns(&dy_rows, range.first_out, range.past_out);
-                NAME(depthwise_filter_group)(&part, &x_rows, &dy_rows, (const real **)(sums + sum_numbers),
-                                             group, sums);
+                depthwise_filter_group(&part, &x_rows, &dy_rows, (const real **)(sums + sum_numbers), group,
+                                       sums);
             }
-            NAME(depthwise_filter_store)(p, &x_rows, group, sums, dw);
+            depthwise_filter_store(p, &x_rows, group, sums, dw);
         }
         free_scratch(sums);
         free_scratch(x_rows.rows);

@@ -1,4 +1,12 @@
-/* The ladder, once more for each instruction set and type. */
+/* Every kernel for one type and instruction set, and the table of them: the body of the six .c files. Each is
+   a translation unit of its own, so that they compile in parallel and a kernel's name needs no suffix.
+
+   In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name) */
+#include "engine.h"
+
+#if ISA_LEVEL == 0 || defined(TEACHCONV_X86)
+#include "gather.h"
+#include "phase_axis.h"
 #include "vectors.h"
 #include "register_tile.h"
 #include "pack.h"
@@ -11,3 +19,48 @@
 #include "row_cache.h"
 #include "depthwise.h"
 #include "depthwise_gradients.h"
+
+/* The table's functions take void pointers. */
+#define PACK(f)                                                                                  \
+    static int any_##f##_pack(const conv_problem *p, const void *w, void *packed, int threads) { \
+        return f##_pack(p, (const real *)w, (real *)packed, threads);                            \
+    }
+#define RUN(f)                                                                                           \
+    static int any_##f##_run(const conv_problem *p, const void *data, const void *w, const void *packed, \
+                             const void *bias, int relu, void *result, int threads) {                    \
+        return f##_run(p, (const real *)data, (const real *)w, (const real *)packed, (const real *)bias, \
+                       relu, (real *)result, threads);                                                   \
+    }
+#define RUN_FILTER_GRADIENT(f)                                                                              \
+    static int any_##f##_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) { \
+        return f##_run(p, (const real *)x, (const real *)dy, (real *)dw, threads);                          \
+    }
+/* clang-format off */
+PACK(row_gemm) PACK(winograd2) PACK(winograd2_input) PACK(phases) PACK(col2im)
+RUN(row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
+    /* clang-format on */
+    static int any_all_finite(const void *x, ptrdiff_t count) {
+    return all_finite((const real *)x, count);
+}
+
+#define PACKED_RUNG(f) \
+    { f##_packed_bytes, any_##f##_pack, any_##f##_run }
+#define PLAIN_RUNG(f) \
+    { NULL, NULL, any_##f##_run }
+
+extern const kernel_table KERNEL_TABLE;
+const kernel_table KERNEL_TABLE = {
+    .lanes = LANES,
+    .rungs = {[ROW_GEMM] = PACKED_RUNG(row_gemm),
+              [WINOGRAD2] = PACKED_RUNG(winograd2),
+              [WINOGRAD2_INPUT] = PACKED_RUNG(winograd2_input),
+              [PHASES_INPUT] = PACKED_RUNG(phases),
+              [COL2IM_INPUT] = PACKED_RUNG(col2im),
+              [DEPTHWISE] = PLAIN_RUNG(depthwise),
+              [DEPTHWISE_INPUT] = PLAIN_RUNG(depthwise_input)},
+    .pixel_gemm = any_pixel_gemm_run,
+    .depthwise = any_depthwise_filter_run,
+    .all_finite = any_all_finite,
+};
+#endif

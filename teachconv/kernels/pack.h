@@ -9,8 +9,6 @@
    back: full cache lines, no jumps, nothing for the TLB to miss. For an input gradient the two channel axes
    are swapped on the way, by transposing LANES x LANES squares in registers. */
 
-#undef SHUFFLE_STEP
-#undef EACH_LANE
 #if defined(TEACHCONV_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define HAVE_SHUFFLE 1
 #else
@@ -65,17 +63,17 @@
 #endif
 
 /* to[k][j] = from[j][k] for a square of LANES x LANES. */
-INLINE void NAME(transpose_square)(const real *from, ptrdiff_t from_step, real *to, ptrdiff_t to_step) {
+INLINE void transpose_square(const real *from, ptrdiff_t from_step, real *to, ptrdiff_t to_step) {
 #if HAVE_SHUFFLE
     vec row[LANES_LITERAL];
     UNROLL(16)
-    for (int i = 0; i < LANES; i++) row[i] = NAME(load)(from + i * from_step);
+    for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
     SHUFFLE_STEP(8)
     SHUFFLE_STEP(4)
     SHUFFLE_STEP(2)
     SHUFFLE_STEP(1)
     UNROLL(16)
-    for (int i = 0; i < LANES; i++) NAME(store)(to + i * to_step, row[i]);
+    for (int i = 0; i < LANES; i++) store(to + i * to_step, row[i]);
 #else
     for (ptrdiff_t k = 0; k < LANES; k++)
         for (ptrdiff_t j = 0; j < LANES; j++) to[k * to_step + j] = from[j * from_step + k];
@@ -84,13 +82,13 @@ INLINE void NAME(transpose_square)(const real *from, ptrdiff_t from_step, real *
 #undef LANES_LITERAL
 
 /* to[k][j] = from[j][k], k < depth, j < columns, zero for columns <= j < width. */
-INLINE void NAME(transpose)(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns,
-                            real *to, ptrdiff_t width) {
+INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns, real *to,
+                      ptrdiff_t width) {
     const ptrdiff_t whole_depth = depth / LANES * LANES, whole_columns = columns / LANES * LANES;
     for (ptrdiff_t k = 0; k < whole_depth; k += LANES)
         for (ptrdiff_t j = 0; j < whole_columns; j += LANES) {
             for (ptrdiff_t i = 0; i < LANES; i++) PREFETCH(from + (j + i) * from_step + k + 4 * LANES, 3);
-            NAME(transpose_square)(from + j * from_step + k, from_step, to + k * width + j, width);
+            transpose_square(from + j * from_step + k, from_step, to + k * width + j, width);
         }
     for (ptrdiff_t k = 0; k < depth; k++)
         for (ptrdiff_t j = k < whole_depth ? whole_columns : 0; j < width; j++)
@@ -98,9 +96,8 @@ INLINE void NAME(transpose)(const real *from, ptrdiff_t from_step, ptrdiff_t dep
 }
 
 /* Rows first_k..past_k-1 of one panel: columns first_column.. of group `group`. */
-KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, ptrdiff_t first_column,
-                             ptrdiff_t columns, ptrdiff_t width, ptrdiff_t first_k, ptrdiff_t past_k,
-                             real *to) {
+KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_t first_column,
+                       ptrdiff_t columns, ptrdiff_t width, ptrdiff_t first_k, ptrdiff_t past_k, real *to) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t channels = s->in_channels / s->groups, group_columns = s->out_channels / s->groups;
     for (ptrdiff_t k = first_k; k < past_k;) {
@@ -112,7 +109,7 @@ KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, pt
         if (g->swapped) {
             const real *from =
                 w + (stored_tap * group_columns + first_column) * s->in_channels + group * channels + channel;
-            NAME(transpose)(from, s->in_channels, count, columns, to, width);
+            transpose(from, s->in_channels, count, columns, to, width);
         } else {
             const real *from = w + (stored_tap * channels + channel) * s->out_channels + group * group_columns
                                + first_column;
@@ -121,8 +118,8 @@ KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, pt
                 PREFETCH(from + 20 * s->out_channels, 3);
                 PREFETCH(from + 20 * s->out_channels + LANES, 3);
                 if (columns == 2 * LANES) {
-                    NAME(store)(row, NAME(load)(from));
-                    NAME(store)(row + LANES, NAME(load)(from + LANES));
+                    store(row, load(from));
+                    store(row + LANES, load(from + LANES));
                 } else {
                     for (ptrdiff_t j = 0; j < width; j++) row[j] = j < columns ? from[j] : 0;
                 }
@@ -134,22 +131,21 @@ KERNEL void NAME(pack_panel)(const gather *g, const real *w, ptrdiff_t group, pt
 }
 
 /* Where panel `panel` of a group begins in the packed filter; its columns and its width in numbers. */
-INLINE ptrdiff_t NAME(find_panel)(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel,
-                                  ptrdiff_t *columns, ptrdiff_t *width) {
+INLINE ptrdiff_t find_panel(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t *columns,
+                            ptrdiff_t *width) {
     *columns = smaller(l->panel_columns, l->group_columns - panel * l->panel_columns);
     *width = *columns > LANES ? 2 * LANES : LANES;
     return l->depth * (group * packed_columns(l, LANES) + panel * l->panel_columns);
 }
 
-KERNEL void NAME(pack_filter)(const gather *g, const gather_layout *l, const real *w, real *packed,
-                              int threads) {
+KERNEL void pack_filter(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
     const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
     threads = useful_threads((double)panels * l->depth * l->panel_columns, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (ptrdiff_t i = 0; i < panels; i++) {
         ptrdiff_t columns, width;
         const ptrdiff_t group = i / l->panels_per_group, panel = i % l->panels_per_group;
-        const ptrdiff_t start = NAME(find_panel)(l, group, panel, &columns, &width);
-        NAME(pack_panel)(g, w, group, panel * l->panel_columns, columns, width, 0, l->depth, packed + start);
+        const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
+        pack_panel(g, w, group, panel * l->panel_columns, columns, width, 0, l->depth, packed + start);
     }
 }

@@ -24,22 +24,19 @@
         +--------------------+
      w  |  14 in_channels    |      for each 14 in_channels of dx, for each tap, for each panel of 32 pixels:
         +--------------------+          register_tile.h; then the sums, transposed, into dx               */
-#ifndef TEACHCONV_PHASES_H
-#define TEACHCONV_PHASES_H
 #define FEW_PIXELS 64
 
 /* Some pixels of one gather, with their patches transposed. */
 typedef struct {
     const gather *g;
-    const void *w, *packed;
+    const real *w, *packed;
     const ptrdiff_t *tap_starts, *y_starts; /* [taps] in w; [pixels] in y */
     ptrdiff_t pixels, padded, taps;         /* padded: rounded up to vectors */
 } exchanged;
-#endif
 
 /* The tile's sums [in_channel][pixel] into dx, with the ending that register_tile.h would have given them. */
-INLINE void NAME(store_exchanged)(const real *sums, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t pixels,
-                                  const real *bias, int relu, const ptrdiff_t *y_starts, real *y) {
+INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t pixels,
+                            const real *bias, int relu, const ptrdiff_t *y_starts, real *y) {
     for (ptrdiff_t pixel = 0; pixel < pixels; pixel++)
         for (ptrdiff_t row = 0; row < rows; row++) {
             const real value = bias ? sums[row * width + pixel] + bias[row] : sums[row * width + pixel];
@@ -48,12 +45,12 @@ INLINE void NAME(store_exchanged)(const real *sums, ptrdiff_t width, ptrdiff_t r
 }
 
 /* dx of in_channels row..row+rows-1 at all pixels. */
-KERNEL void NAME(exchanged_tile)(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, const real *bias,
-                                 int relu, real *y) {
+KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, const real *bias, int relu,
+                           real *y) {
     const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
-    const real *w = (const real *)e->w + row * channels, *packed = (const real *)e->packed;
-    /* a tap's rows lie side by side: while they are multiplied, those of the next tap are asked for, or of
-       the next tile, some bytes per k; but more than a line per k would leave gaps */
+    const real *w = e->w + row * channels, *packed = e->packed;
+    /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
+       prefetched, some bytes per k; more than a line per k would leave gaps */
     const ptrdiff_t row_bytes = rows * (ptrdiff_t)sizeof(real), line = row_bytes <= 64 ? row_bytes : 0;
     ptrdiff_t sum_starts[TILE_PIXELS];
     real sums[TILE_PIXELS * FEW_PIXELS];
@@ -64,30 +61,29 @@ KERNEL void NAME(exchanged_tile)(const exchanged *e, ptrdiff_t row, ptrdiff_t ro
         for (ptrdiff_t first = 0; first < e->pixels; first += 2 * LANES) {
             const ptrdiff_t width = smaller(2 * LANES, e->padded - first);
             const tile_ending ending = {NULL, width, tap > 0, 0, next, first == 0 ? line : 0, NULL};
-            const NAME(tile_function) multiply = NAME(tiles)[rows][width > LANES];
+            const tile_function multiply = tile_table[rows][width > LANES];
             multiply(w + e->tap_starts[tap], channels, &zero, 1, channels,
                      packed + first * depth + tap * channels * width, width, sums + first, sum_starts,
                      &ending);
         }
     }
-    NAME(store_exchanged)(sums, e->padded, rows, e->pixels, bias ? bias + row : NULL, relu, e->y_starts,
-                          y + row);
+    store_exchanged(sums, e->padded, rows, e->pixels, bias ? bias + row : NULL, relu, e->y_starts, y + row);
 }
 
 /* How many pixels at a time: as many as the scratch bound allows for their patches, twice. 0: not even one
    vector of them. */
-INLINE ptrdiff_t NAME(exchanged_pixels)(const conv_problem *s) {
+INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
     const ptrdiff_t depth = s->filter_rows * s->filter_cols * s->in_channels;
     return smaller(FEW_PIXELS, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real) / larger(1, depth)) / LANES
            * LANES;
 }
 
-KERNEL int NAME(run_exchanged)(const gather *g, const real *x, const real *w, const real *bias, int relu,
-                               real *y, int threads) {
+KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
+                         int threads) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols,
                     depth = taps * s->in_channels;
-    const ptrdiff_t chunk = smaller(NAME(exchanged_pixels)(s), divide_up(pixels, LANES) * LANES),
+    const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
                     tiles = divide_up(s->out_channels, TILE_PIXELS);
     const ptrdiff_t numbers = whole_lines(depth * chunk);
     real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
@@ -104,10 +100,10 @@ KERNEL int NAME(run_exchanged)(const gather *g, const real *x, const real *w, co
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
         const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps};
-        NAME(fill_patches)(g, x, done, count, patches);
+        fill_patches(g, x, done, count, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
-            NAME(transpose)(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
-                            packed + first * depth, smaller(2 * LANES, padded - first));
+            transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
+                      packed + first * depth, smaller(2 * LANES, padded - first));
         for (ptrdiff_t i = 0, pixel = done; i < count; i++, pixel++)
             y_starts[i] = pixel / s->out_cols / s->out_rows * g->y_image_step
                           + pixel / s->out_cols % s->out_rows * g->y_row_step
@@ -115,25 +111,25 @@ KERNEL int NAME(run_exchanged)(const gather *g, const real *x, const real *w, co
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
         for (ptrdiff_t tile = 0; tile < tiles; tile++) {
             const ptrdiff_t row = s->out_channels * tile / tiles, past = s->out_channels * (tile + 1) / tiles;
-            NAME(exchanged_tile)(&e, row, past - row, bias, relu, y);
+            exchanged_tile(&e, row, past - row, bias, relu, y);
         }
     }
     free_scratch(patches);
     return CONV_OK;
 }
 
-/* One phase, whichever way suits it. */
-INLINE int NAME(run_phase)(const gather *g, const real *dy, const real *w, const real *packed,
-                           const real *bias, int relu, real *dx, int threads) {
+/* One phase, with exchanged roles where few pixels meet much filter. */
+INLINE int run_phase(const gather *g, const real *dy, const real *w, const real *packed, const real *bias,
+                     int relu, real *dx, int threads) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols;
     if (!packed && s->groups == 1 && s->in_channels > 0 && pixels > 0 && pixels <= 2 * FEW_PIXELS
-        && s->out_channels >= 4 * smaller(pixels, FEW_PIXELS) && NAME(exchanged_pixels)(s) > 0)
-        return NAME(run_exchanged)(g, dy, w, bias, relu, dx, useful_threads(problem_macs(s), threads));
-    return NAME(run_gather)(g, dy, w, packed, bias, relu, dx, threads);
+        && s->out_channels >= 4 * smaller(pixels, FEW_PIXELS) && exchanged_pixels(s) > 0)
+        return run_exchanged(g, dy, w, bias, relu, dx, useful_threads(problem_macs(s), threads));
+    return run_gather(g, dy, w, packed, bias, relu, dx, threads);
 }
 
-KERNEL ptrdiff_t NAME(phases_packed_bytes)(const conv_problem *p) {
+KERNEL ptrdiff_t phases_packed_bytes(const conv_problem *p) {
     /* every tap belongs to at most one phase, and every phase rounds its columns up alike */
     const ptrdiff_t columns = divide_up(p->in_channels / p->groups, LANES) * LANES;
     return checked_times(
@@ -141,7 +137,7 @@ KERNEL ptrdiff_t NAME(phases_packed_bytes)(const conv_problem *p) {
         sizeof(real));
 }
 
-INLINE void NAME(phase_layout)(const gather *g, gather_layout *l) {
+INLINE void phase_layout(const gather *g, gather_layout *l) {
     const conv_problem *s = &g->shape;
     l->depth = s->filter_rows * s->filter_cols * (s->in_channels / s->groups);
     l->group_columns = s->out_channels / s->groups;
@@ -149,31 +145,29 @@ INLINE void NAME(phase_layout)(const gather *g, gather_layout *l) {
     l->panels_per_group = divide_up(l->group_columns, l->panel_columns);
 }
 
-KERNEL int NAME(phases_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
-    for (ptrdiff_t row = 0; row < p->stride_rows; row++)
-        for (ptrdiff_t col = 0; col < p->stride_cols; col++) {
+KERNEL int phases_pack(const conv_problem *p, const real *w, real *packed, int threads) {
+    for (ptrdiff_t row = 0; row < smaller(p->stride_rows, p->in_rows); row++)
+        for (ptrdiff_t col = 0; col < smaller(p->stride_cols, p->in_cols); col++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, row, col, &offset);
             gather_layout l = {0};
-            NAME(phase_layout)(&g, &l);
-            NAME(pack_filter)(&g, &l, w, packed, threads);
+            phase_layout(&g, &l);
+            pack_filter(&g, &l, w, packed, threads);
             packed += packed_filter_numbers(&g, &l, LANES);
         }
     return CONV_OK;
 }
 
-KERNEL int NAME(phases_run)(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                            const real *bias, int relu, real *dx, int threads) {
+KERNEL int phases_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
+                      const real *bias, int relu, real *dx, int threads) {
     int status = CONV_OK;
-    for (ptrdiff_t row = 0; row < p->stride_rows; row++)
-        for (ptrdiff_t col = 0; col < p->stride_cols; col++) {
+    for (ptrdiff_t row = 0; row < smaller(p->stride_rows, p->in_rows); row++)
+        for (ptrdiff_t col = 0; col < smaller(p->stride_cols, p->in_cols); col++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, row, col, &offset);
             gather_layout l = {0};
-            NAME(phase_layout)(&g, &l);
-            if (g.shape.out_rows == 0 || g.shape.out_cols == 0)
-                offset = 0; /* nothing is written: stay inside dx */
-            status |= NAME(run_phase)(&g, dy, w, packed, bias, relu, dx + offset, threads);
+            phase_layout(&g, &l);
+            status |= run_phase(&g, dy, w, packed, bias, relu, dx + offset, threads);
             if (packed) packed += packed_filter_numbers(&g, &l, LANES);
         }
     return status;

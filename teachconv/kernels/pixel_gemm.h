@@ -33,17 +33,19 @@
    one.
    Scratch: one block's copies for all threads together; of a ragged dy (out_channels no multiple of 2
    vectors) at least one pixel. Where not even one row of it fits, blocks are parts of a row. */
-#ifndef TEACHCONV_PIXEL_GEMM_H
-#define TEACHCONV_PIXEL_GEMM_H
-#define SMALL_PIXEL_BLOCK (600 * 1024)  /* x and dy of a block stay in the second-level cache */
-#define LARGE_PIXEL_BLOCK (3500 * 1024) /* they do not, but dw, which each block reads and writes, is large */
+#define SMALL_PIXEL_BLOCK (600 * 1024) /* x and dy of a block stay in the second-level cache */
+#define LARGE_PIXEL_BLOCK                                                             \
+    (3500 * 1024) /* they do not, but dw, which each block reads and writes, is large \
+                   */
 
 /* What one tile walks over: images x lines x pixels, steps in numbers. */
 typedef struct {
     ptrdiff_t images, lines, pixels;
     ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
-    const void *ahead;    /* part of the next block, one cache line of which is asked for per pixel */
-    ptrdiff_t x_rows[14]; /* merged: where each row of the tile finds its x; else they lie side by side */
+    const void *ahead; /* part of the next block, one cache line of which is asked for per pixel */
+    ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x; else side by side */
+    ptrdiff_t dw_starts[TILE_PIXELS]; /* where each row's sums go */
+    tile_ending ending;
 } pixel_walk;
 
 typedef struct {
@@ -59,42 +61,18 @@ typedef struct {
     ptrdiff_t x_rows, x_cols;         /* of the copied x, per image */
     ptrdiff_t x_numbers, dy_numbers;
 } pixel_layout;
-#endif
 
-#undef X_TILE
 #define X_TILE ((TILE_PIXELS + LANES - 1) / LANES * LANES) /* numbers of one pixel in a copied tile */
 
-typedef void (*NAME(pixel_function))(const pixel_walk *walk, const real *x, const real *dy, real *dw,
-                                     ptrdiff_t dw_step, ptrdiff_t columns, int resume);
+typedef void (*pixel_function)(const pixel_walk *walk, const real *x, const real *dy, real *dw);
 
-/* Zeros, or what dw holds of the blocks before. */
-INLINE void NAME(pixel_begin)(const int rows, const int vectors, vec (*sum)[TILE_VECTORS], const real *dw,
-                              ptrdiff_t dw_step, ptrdiff_t columns, int resume) {
-    UNROLL(14)
-    for (int r = 0; r < rows; r++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++) sum[r][v] = (vec){0};
-    }
-    if (!resume) return;
-    UNROLL(14)
-    for (int r = 0; r < rows; r++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++) {
-            const ptrdiff_t left = columns - v * LANES;
-            const real *from = dw + r * dw_step + v * LANES;
-            sum[r][v] = left >= LANES ? NAME(load)(from) : NAME(load_part)(from, left);
-        }
-    }
-}
-
-INLINE void NAME(pixel_tile)(const int rows, const int vectors, const int merged, const pixel_walk *walk,
-                             const real *x, const real *dy, real *dw, ptrdiff_t dw_step, ptrdiff_t columns,
-                             int resume) {
+INLINE void pixel_tile(const int rows, const int vectors, const int merged, const pixel_walk *walk,
+                       const real *x, const real *dy, real *dw) {
     vec sum[TILE_PIXELS][TILE_VECTORS];
     const real *x_rows[TILE_PIXELS];
     UNROLL(14)
     for (int r = 0; r < rows; r++) x_rows[r] = x + (merged ? walk->x_rows[r] : r);
-    NAME(pixel_begin)(rows, vectors, sum, dw, dw_step, columns, resume);
+    tile_begin(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
     const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel;
     const char *ahead = (const char *)walk->ahead;
     for (ptrdiff_t image = 0; image < walk->images; image++)
@@ -102,12 +80,12 @@ INLINE void NAME(pixel_tile)(const int rows, const int vectors, const int merged
             const real *b = dy + image * walk->dy_image + line * walk->dy_line;
             ptrdiff_t a = image * walk->x_image + line * walk->x_line;
             for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
-                /* where a step skips cache lines, the hardware does not guess them */
+                /* the hardware does not predict steps that skip cache lines */
                 if (!merged) PREFETCH(x + a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
                 ahead += 64;
-                const vec b0 = NAME(load)(b), b1 = vectors > 1 ? NAME(load)(b + LANES) : b0;
+                const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {
                     const real value = merged ? x_rows[r][a] : x[a + r];
@@ -116,19 +94,13 @@ INLINE void NAME(pixel_tile)(const int rows, const int vectors, const int merged
                 }
             }
         }
-    UNROLL(14)
-    for (int r = 0; r < rows; r++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++)
-            NAME(finish_sum)(dw + r * dw_step + v * LANES, sum[r][v], NULL, columns - v * LANES, 0);
-    }
+    tile_end(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
 }
 
-#define TILE_OF(name, rows, vectors, merged)                                                            \
-    KERNEL void NAME(pixel_tile_##rows##_##name)(const pixel_walk *walk, const real *x, const real *dy, \
-                                                 real *dw, ptrdiff_t dw_step, ptrdiff_t columns,        \
-                                                 int resume) {                                          \
-        NAME(pixel_tile)(rows, vectors, merged, walk, x, dy, dw, dw_step, columns, resume);             \
+#define TILE_OF(name, rows, vectors, merged)                                                      \
+    KERNEL void pixel_tile_##rows##_##name(const pixel_walk *walk, const real *x, const real *dy, \
+                                           real *dw) {                                            \
+        pixel_tile(rows, vectors, merged, walk, x, dy, dw);                                       \
     }
 /* clang-format off */
 #define TILES_OF(rows) \
@@ -140,9 +112,9 @@ TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES
 #endif
 #undef TILES_OF
 #undef TILE_OF
-#define NAMED(rows, name) NAME(pixel_tile_##rows##_##name)
+#define NAMED(rows, name) pixel_tile_##rows##_##name
 #define ALL(rows) {{NAMED(rows, one), NAMED(rows, two)}, {NAMED(rows, one_merged), NAMED(rows, two_merged)}}
-static const NAME(pixel_function) NAME(pixel_tiles)[TILE_PIXELS + 1][2][TILE_VECTORS] = {
+static const pixel_function pixel_tile_table[TILE_PIXELS + 1][2][TILE_VECTORS] = {
     {{0, 0}, {0, 0}}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
 #if TILE_PIXELS > 6
     ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
@@ -153,7 +125,7 @@ static const NAME(pixel_function) NAME(pixel_tiles)[TILE_PIXELS + 1][2][TILE_VEC
 /* clang-format on */
 
 /* What depends on the tile alone. */
-INLINE pixel_layout NAME(pixel_shape)(const conv_problem *p, int may_merge) {
+INLINE pixel_layout pixel_shape(const conv_problem *p, int may_merge) {
     pixel_layout l = {0};
     const ptrdiff_t channels = p->in_channels / p->groups;
     l.merged = may_merge && p->groups == 1 && p->dilation_cols == 1 && p->filter_rows * p->filter_cols > 1
@@ -180,7 +152,7 @@ INLINE pixel_layout NAME(pixel_shape)(const conv_problem *p, int may_merge) {
 }
 
 /* How many rows and images make a block whose x and dy take about `bytes`. Returns the copies' bytes. */
-INLINE ptrdiff_t NAME(pixel_blocks)(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
+INLINE ptrdiff_t pixel_blocks(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
     const ptrdiff_t budget = bytes / (ptrdiff_t)sizeof(real), down = l->one_tap ? 1 : p->stride_rows;
     const ptrdiff_t reach_rows = (p->filter_rows - 1) * p->dilation_rows + 1;
     const ptrdiff_t x_row =
@@ -206,19 +178,19 @@ INLINE ptrdiff_t NAME(pixel_blocks)(const conv_problem *p, pixel_layout *l, ptrd
 
 /* The layout within the scratch bound: smaller blocks, then x in place, then dy too unless it is ragged, then
    parts of its rows. */
-KERNEL void NAME(pixel_lay_out)(const conv_problem *p, int may_merge, pixel_layout *l) {
+KERNEL void pixel_lay_out(const conv_problem *p, int may_merge, pixel_layout *l) {
     const ptrdiff_t dw_bytes = p->filter_rows * p->filter_cols * (p->in_channels / p->groups)
                                * p->out_channels * (ptrdiff_t)sizeof(real);
-    *l = NAME(pixel_shape)(p, may_merge);
-    if (NAME(pixel_blocks)(p, l, larger(SMALL_PIXEL_BLOCK, smaller(LARGE_PIXEL_BLOCK, 2 * dw_bytes)))
+    *l = pixel_shape(p, may_merge);
+    if (pixel_blocks(p, l, larger(SMALL_PIXEL_BLOCK, smaller(LARGE_PIXEL_BLOCK, 2 * dw_bytes)))
         <= SCRATCH_BYTES)
         return;
-    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
-    *l = NAME(pixel_shape)(p, 0);
+    if (pixel_blocks(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    *l = pixel_shape(p, 0);
     l->copy_x = 0;
-    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    if (pixel_blocks(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
     l->copy_dy = l->columns % (2 * LANES) != 0;
-    if (NAME(pixel_blocks)(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
+    if (pixel_blocks(p, l, SMALL_PIXEL_BLOCK) <= SCRATCH_BYTES) return;
     const ptrdiff_t dy_pixel = p->groups * l->panels * 2 * LANES; /* the block is one row of one image */
     l->block_cols = larger(1, SMALL_PIXEL_BLOCK / (ptrdiff_t)sizeof(real) / dy_pixel);
     l->col_blocks = divide_up(p->out_cols, l->block_cols);
@@ -227,17 +199,14 @@ KERNEL void NAME(pixel_lay_out)(const conv_problem *p, int may_merge, pixel_layo
 
 /* One block of pixels: images first_image.., out rows first_row.., out columns first_col.., and where the
    copies lie. */
-#ifndef TEACHCONV_PIXEL_BLOCK
-#define TEACHCONV_PIXEL_BLOCK
 typedef struct {
     ptrdiff_t first_image, images, first_row, rows, first_col, cols;
     /* the input rows that any tap of the block can see, inside the image (merged: with padding) */
     ptrdiff_t first_in_row, in_rows;
     ptrdiff_t copied_rows; /* those; with one tap, the one that each out row sees */
 } pixel_range;
-#endif
 
-INLINE pixel_range NAME(pixel_block_range)(const conv_problem *p, const pixel_layout *l, ptrdiff_t index) {
+INLINE pixel_range pixel_block_range(const conv_problem *p, const pixel_layout *l, ptrdiff_t index) {
     pixel_range r;
     r.first_col = index % l->col_blocks * l->block_cols;
     r.cols = smaller(l->block_cols, p->out_cols - r.first_col);
@@ -258,8 +227,8 @@ INLINE pixel_range NAME(pixel_block_range)(const conv_problem *p, const pixel_la
 
 /* x of one copied row of the block: into tiles [group][tile][image][row][col][X_TILE], or, merged, into a
    padded row. A pixel of a tile is copied as whole vectors: what lies beyond its tile_rows is never used. */
-KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r,
-                             const real *x, ptrdiff_t image, ptrdiff_t row, real *to) {
+KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
+                       ptrdiff_t image, ptrdiff_t row, real *to) {
     const ptrdiff_t in_row =
         l->one_tap ? (r->first_row + row) * p->stride_rows - p->pad_top : r->first_in_row + row;
     /* copied col c is input col c * step + start */
@@ -293,15 +262,14 @@ KERNEL void NAME(copy_x_row)(const conv_problem *p, const pixel_layout *l, const
             const real *a = from + tile / l->tiles * channels + tile % l->tiles * l->tile_rows;
             real *pixel = to + tile * tile_numbers;
             for (ptrdiff_t i = 0; i < X_TILE; i += LANES)
-                NAME(store)(pixel + i,
-                            a + i + LANES <= end ? NAME(load)(a + i) : NAME(load_part)(a + i, end - a - i));
+                store(pixel + i, a + i + LANES <= end ? load(a + i) : load_part(a + i, end - a - i));
         }
 }
 
 /* dy of one out row of the block: into panels [group][panel][image][row][col][2 vectors], zero beyond the
    columns. */
-KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, const pixel_range *r,
-                              const real *dy, ptrdiff_t image, ptrdiff_t row, real *to) {
+KERNEL void copy_dy_row(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *dy,
+                        ptrdiff_t image, ptrdiff_t row, real *to) {
     const ptrdiff_t dy_row = (r->first_image + image) * p->out_rows + r->first_row + row;
     const real *from = dy + (dy_row * p->out_cols + r->first_col) * p->out_channels;
     const ptrdiff_t panel_numbers = r->images * r->rows * r->cols * 2 * LANES;
@@ -313,8 +281,8 @@ KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, cons
                 const real *b = from + group * l->columns + panel * 2 * LANES;
                 real *pixel = to + (group * l->panels + panel) * panel_numbers;
                 if (columns == 2 * LANES) {
-                    NAME(store)(pixel, NAME(load)(b));
-                    NAME(store)(pixel + LANES, NAME(load)(b + LANES));
+                    store(pixel, load(b));
+                    store(pixel + LANES, load(b + LANES));
                 } else {
                     for (ptrdiff_t j = 0; j < 2 * LANES; j++) pixel[j] = j < columns ? b[j] : 0;
                 }
@@ -323,10 +291,10 @@ KERNEL void NAME(copy_dy_row)(const conv_problem *p, const pixel_layout *l, cons
 
 /* One piece of dw: a tile of rows x a panel of columns, for one tap, over the block's pixels whose input is
    inside. */
-KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
-                            const real *x_copy, const real *dy, const real *dy_copy, ptrdiff_t group,
-                            ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
-                            real *dw) {
+KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
+                      const real *x_copy, const real *dy, const real *dy_copy, ptrdiff_t group,
+                      ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
+                      real *dw) {
     const ptrdiff_t tap_row = tap / p->filter_cols, tap_col = tap % p->filter_cols; /* merged: the first */
     const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows,
                     rows = smaller(l->tile_rows, l->rows - first);
@@ -338,7 +306,12 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
         indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
         indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
     }
-    pixel_walk walk = {r->images, past_row - first_row, past_col - first_col, 0, 0, 0, 0, 0, 0, ahead, {0}};
+    pixel_walk walk = {.images = r->images,
+                       .lines = past_row - first_row,
+                       .pixels = past_col - first_col,
+                       .ahead = ahead,
+                       .ending = {.columns = columns, .resume = resume}};
+    for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * p->out_channels;
     const ptrdiff_t in_row = row_start + first_row * p->stride_rows,
                     in_col = col_start + first_col * p->stride_cols;
     if (walk.lines == 0 || walk.pixels == 0 || r->images == 0) {
@@ -374,12 +347,12 @@ KERNEL void NAME(pixel_job)(const conv_problem *p, const pixel_layout *l, const 
     }
     dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels + group * l->columns
           + panel * 2 * LANES;
-    NAME(pixel_tiles)[rows][l->merged][columns > LANES](&walk, x, dy, dw, p->out_channels, columns, resume);
+    pixel_tile_table[rows][l->merged][columns > LANES](&walk, x, dy, dw);
 }
 
-/* Job after job asks for the cache lines that follow the block in x, then in dy: those of the next block. */
-INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_range *r, const real *x,
-                                         const real *dy, ptrdiff_t job) {
+/* Job after job prefetches the lines after the block in x, then in dy: those of the next block. */
+INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, const real *x, const real *dy,
+                                   ptrdiff_t job) {
     const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
     const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
     const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * 64;
@@ -392,12 +365,12 @@ INLINE const void *NAME(what_comes_next)(const conv_problem *p, const pixel_rang
         + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
               * p->out_channels * (ptrdiff_t)sizeof(real);
     if (at < x_bytes) return x_next + at;
-    /* beyond both, any address: asking for what nobody needs costs little */
+    /* beyond both, any address: a useless prefetch costs little */
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
-INLINE int NAME(multiply_pixels)(const conv_problem *p, const pixel_layout *layout, const real *x,
-                                 const real *dy, real *dw, int threads) {
+INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, const real *x, const real *dy,
+                           real *dw, int threads) {
     const pixel_layout l = *layout;
     threads = useful_threads(problem_macs(p), threads);
     real *copies =
@@ -407,26 +380,26 @@ INLINE int NAME(multiply_pixels)(const conv_problem *p, const pixel_layout *layo
     const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     for (ptrdiff_t block = 0; block < l.image_blocks * l.row_blocks * l.col_blocks; block++) {
-        const pixel_range r = NAME(pixel_block_range)(p, &l, block);
+        const pixel_range r = pixel_block_range(p, &l, block);
 #pragma omp for schedule(static) nowait
         for (ptrdiff_t i = 0; i < (l.copy_x ? r.images * r.copied_rows : 0); i++)
-            NAME(copy_x_row)(p, &l, &r, x, i / r.copied_rows, i % r.copied_rows, x_copy);
+            copy_x_row(p, &l, &r, x, i / r.copied_rows, i % r.copied_rows, x_copy);
 #pragma omp for schedule(static)
         for (ptrdiff_t i = 0; i < (l.copy_dy ? r.images * r.rows : 0); i++)
-            NAME(copy_dy_row)(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
+            copy_dy_row(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
 #pragma omp for schedule(dynamic, 16)
         for (ptrdiff_t job = 0; job < jobs; job++) {
             const ptrdiff_t tap = job % l.taps, tile = job / l.taps % l.tiles,
                             panel = job / l.taps / l.tiles % l.panels;
-            NAME(pixel_job)(p, &l, &r, x, x_copy, dy, dy_copy, job / l.taps / l.tiles / l.panels, panel, tile,
-                            tap, block > 0, NAME(what_comes_next)(p, &r, x, dy, job), dw);
+            pixel_job(p, &l, &r, x, x_copy, dy, dy_copy, job / l.taps / l.tiles / l.panels, panel, tile, tap,
+                      block > 0, what_comes_next(p, &r, x, dy, job), dw);
         }
     }
     free_scratch(copies);
     return CONV_OK;
 }
 
-KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
     const ptrdiff_t dw_numbers =
         p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
     if (dw_numbers == 0) return CONV_OK;
@@ -435,12 +408,12 @@ KERNEL int NAME(pixel_gemm_run)(const conv_problem *p, const real *x, const real
         return CONV_OK;
     }
     pixel_layout l;
-    NAME(pixel_lay_out)(p, 1, &l);
-    const int status = NAME(multiply_pixels)(p, &l, x, dy, dw, threads);
+    pixel_lay_out(p, 1, &l);
+    const int status = multiply_pixels(p, &l, x, dy, dw, threads);
     /* an infinity or NaN of dy times a zero of the merged padding is a NaN in dw, which is quicker to read */
-    if (status || !l.merged || NAME(all_finite)(dw, dw_numbers)
-        || NAME(all_finite)(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
+    if (status || !l.merged || all_finite(dw, dw_numbers)
+        || all_finite(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
         return status;
-    NAME(pixel_lay_out)(p, 0, &l);
-    return NAME(multiply_pixels)(p, &l, x, dy, dw, threads);
+    pixel_lay_out(p, 0, &l);
+    return multiply_pixels(p, &l, x, dy, dw, threads);
 }

@@ -5,9 +5,9 @@
      w  [filter_rows, filter_cols, in_channels / groups, out_channels]       HWIO
      y  [batch, out_rows, out_cols, out_channels]                            NHWC
 
-   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1 reads
-   zero. out_rows and pad_top are facts; nobody derives them again, so they may be larger or smaller than the
-   taps reach. */
+   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1
+   contributes nothing. out_rows and pad_top are given, not derived, so they may be larger or smaller than
+   the taps reach. */
 #ifndef TEACHCONV_PROBLEM_H
 #define TEACHCONV_PROBLEM_H
 
@@ -17,9 +17,6 @@
 #include <string.h>
 #if defined(_WIN32)
 #include <malloc.h>
-#endif
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
 #endif
 
 typedef struct {
@@ -47,7 +44,8 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
     return a < 0 || b < 0 || a > PTRDIFF_MAX - b ? -1 : a + b;
 }
 
-/* Do the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t? Asked once per call. */
+/* Whether the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t. Checked once per problem.
+ */
 static inline int problem_fits(const conv_problem *p) {
     const ptrdiff_t x =
         checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);
@@ -80,22 +78,13 @@ static inline double problem_macs(const conv_problem *p) {
            * (p->in_channels / p->groups);
 }
 
-/* GNU's OpenMP hangs in a child forked after its parent used threads. Such a child gets one thread. */
-static inline int threads_survive_here(void) {
-#if defined(__unix__) || defined(__APPLE__)
-    static long owner = 0; /* two threads that get here first write the same number */
-    const long here = (long)getpid();
-    if (owner == 0) owner = here;
-    return owner == here;
-#else
-    return 1;
-#endif
-}
+/* GNU's OpenMP hangs in a child forked after its parent used threads: such a child gets one thread. */
+int teachconv_threads_survive(void);
 
 /* Starting threads costs some microseconds, so a small problem gets one. */
 static inline int useful_threads(double macs, int threads) {
     const double enough = 1e6; /* multiply-adds per thread: about 10 microseconds */
-    if (threads <= 1 || macs < 2 * enough || !threads_survive_here()) return 1;
+    if (threads <= 1 || macs < 2 * enough || !teachconv_threads_survive()) return 1;
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
 

@@ -1,21 +1,18 @@
-/* Looking at data without leaving the vector unit: is every number finite, and is it of a size that a
-   transform cannot hurt?
+/* Checks of data in vector registers: whether every number is finite, and of a size that a transform can
+   handle.
 
      |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that
      overflows into the sign bit is a comparison:
          sign of (bits(|x|) + (sign - bits(limit)))   is set exactly where   |x| >= limit                */
-#undef whole
-#undef SIGN_BIT
-#undef BITS_OF
 #if REAL_IS_DOUBLE
-#define whole uint64_t
+typedef uint64_t integer;
 #define SIGN_BIT ((uint64_t)1 << 63)
 #define BITS_OF(exponent) ((uint64_t)((exponent) + 1023) << 52) /* of 2 ** exponent */
 /* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers are far from both ends */
 #define TRANSFORM_LIMIT 450
 #define INFINITE_BITS BITS_OF(1024)
 #else
-#define whole uint32_t
+typedef uint32_t integer;
 #define SIGN_BIT ((uint32_t)1 << 31)
 #define BITS_OF(exponent) ((uint32_t)((exponent) + 127) << 23)
 #define TRANSFORM_LIMIT 50
@@ -23,13 +20,11 @@
 #endif
 
 #if defined(TEACHCONV_VECTORS)
-typedef whole NAME(whole_vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef integer whole_vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #else
-typedef whole NAME(whole_vector);
+typedef integer whole_vector;
 #endif
 
-#ifndef TEACHCONV_RANGES_H
-#define TEACHCONV_RANGES_H
 enum { SEEN_TOO_LARGE = 1, SEEN_LARGE_ENOUGH = 2, SEEN_NONZERO = 4 };
 
 /* All zero, or: nothing too large, and the largest not so small that products would lose bits to the
@@ -37,29 +32,28 @@ enum { SEEN_TOO_LARGE = 1, SEEN_LARGE_ENOUGH = 2, SEEN_NONZERO = 4 };
 static inline int range_is_safe(int flags) {
     return flags == 0 || (!(flags & SEEN_TOO_LARGE) && (flags & SEEN_LARGE_ENOUGH));
 }
-#endif
 
 /* What has been seen so far, in the sign bits (`any`: in any bit). */
 typedef struct {
-    NAME(whole_vector) too_large, large_enough, any;
-} NAME(range);
+    whole_vector too_large, large_enough, any;
+} range_seen;
 
-INLINE void NAME(look_at)(NAME(range) * range, vec value) {
+INLINE void look_at(range_seen *range, vec value) {
 #if defined(TEACHCONV_VECTORS)
-    const NAME(whole_vector) size = (NAME(whole_vector))value & ~SIGN_BIT;
+    const whole_vector size = (whole_vector)value & ~SIGN_BIT;
 #else
-    whole size;
+    integer size;
     memcpy(&size, &value, sizeof size);
     size &= ~SIGN_BIT;
 #endif
-    range->too_large |= size + (whole)(SIGN_BIT - BITS_OF(TRANSFORM_LIMIT));
-    range->large_enough |= size + (whole)(SIGN_BIT - BITS_OF(-TRANSFORM_LIMIT));
+    range->too_large |= size + (integer)(SIGN_BIT - BITS_OF(TRANSFORM_LIMIT));
+    range->large_enough |= size + (integer)(SIGN_BIT - BITS_OF(-TRANSFORM_LIMIT));
     range->any |= size;
 }
 
-INLINE int NAME(range_flags)(const NAME(range) * range) {
-    const whole *large = (const whole *)&range->too_large, *enough = (const whole *)&range->large_enough,
-                *any = (const whole *)&range->any;
+INLINE int range_flags(const range_seen *range) {
+    const integer *large = (const integer *)&range->too_large,
+                  *enough = (const integer *)&range->large_enough, *any = (const integer *)&range->any;
     int flags = 0;
     for (ptrdiff_t i = 0; i < LANES; i++)
         flags |= (large[i] & SIGN_BIT ? SEEN_TOO_LARGE : 0) | (enough[i] & SIGN_BIT ? SEEN_LARGE_ENOUGH : 0)
@@ -67,14 +61,14 @@ INLINE int NAME(range_flags)(const NAME(range) * range) {
     return flags;
 }
 
-KERNEL int NAME(all_finite)(const real *x, ptrdiff_t count) {
+KERNEL int all_finite(const real *x, ptrdiff_t count) {
     for (ptrdiff_t first = 0; first < count; first += 4096) { /* leave early where the answer is no */
         const ptrdiff_t past = smaller(count, first + 4096);
-        whole seen = 0;
+        integer seen = 0;
         for (ptrdiff_t i = first; i < past; i++) {
-            whole size;
+            integer size;
             memcpy(&size, x + i, sizeof size);
-            seen |= (size & ~SIGN_BIT) + (whole)(SIGN_BIT - INFINITE_BITS);
+            seen |= (size & ~SIGN_BIT) + (integer)(SIGN_BIT - INFINITE_BITS);
         }
         if (seen & SIGN_BIT) return 0;
     }

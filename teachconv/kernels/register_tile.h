@@ -18,81 +18,120 @@
    sums, enough to keep two multiply-add units busy although each takes four cycles. */
 
 /* What happens to a finished (or half finished) sum. */
-#ifndef TEACHCONV_REGISTER_TILE_H
-#define TEACHCONV_REGISTER_TILE_H
 typedef struct {
-    const void *bias;  /* of the tile's first column, or NULL */
+    const real *bias;  /* of the tile's first column, or NULL */
     ptrdiff_t columns; /* out_channels that exist in this tile; the packed filter is zero beyond them */
     int resume;        /* go on from what y holds (k came in pieces) */
     int relu;
-    const void *ahead;    /* what a later tile will want: a line per k is asked for; or any address */
+    const void *ahead;    /* prefetched for a later tile, a line per k; or any address */
     ptrdiff_t ahead_step; /* bytes from one k to the next */
-    void *copy;           /* COPYING: where the rows of b go */
+    real *copy;           /* COPYING: where the rows of b go */
 } tile_ending;
 
 /* Columns of the table of tiles: one vector wide, two, or two and copying the rows of b as it reads them. */
 enum { ONE_VECTOR = 0, TWO_VECTORS = 1, COPYING = 2 };
-#endif
 
-typedef void (*NAME(tile_function))(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
-                                    ptrdiff_t runs, ptrdiff_t run_length, const real *b, ptrdiff_t b_step,
-                                    real *y, const ptrdiff_t *y_starts, const tile_ending *ending);
+typedef void (*tile_function)(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
+                              ptrdiff_t runs, ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
+                              const ptrdiff_t *y_starts, const tile_ending *ending);
 
-INLINE void NAME(finish_sum)(real *to, vec value, const real *bias, ptrdiff_t columns, int relu) {
+INLINE void finish_sum(real *to, vec value, const real *bias, ptrdiff_t columns, int relu) {
     if (columns >= LANES) {
-        if (bias) value += NAME(load)(bias);
-        NAME(store)(to, relu ? NAME(relu)(value) : value);
+        if (bias) value += load(bias);
+        store(to, relu ? rectify(value) : value);
     } else if (columns > 0) {
-        if (bias) value += NAME(load_part)(bias, columns);
-        NAME(store_part)(to, relu ? NAME(relu)(value) : value, columns);
+        if (bias) value += load_part(bias, columns);
+        store_part(to, relu ? rectify(value) : value, columns);
     }
 }
 
-/* Zeros, or where k came in pieces what y holds. */
-INLINE void NAME(tile_begin)(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], const real *y,
-                             const ptrdiff_t *y_starts, const tile_ending *ending) {
+/* The tile's last vector where the columns do not fill it: one vector per pixel, from y and back, with bias
+   and relu. Out of line, because the code would be repeated in each of some 360 tiles. */
+KERNEL void read_cut_vectors(int pixels, const real *y, const ptrdiff_t *y_starts, ptrdiff_t columns,
+                             vec *cut) {
+    for (int p = 0; p < pixels; p++) cut[p] = load_part(y + y_starts[p], columns);
+}
+
+KERNEL void finish_cut_vectors(int pixels, const vec *cut, real *y, const ptrdiff_t *y_starts,
+                               const real *bias, ptrdiff_t columns, int relu) {
+    const vec b = bias ? load_part(bias, columns) : (vec){0};
+    for (int p = 0; p < pixels; p++) {
+        vec value = cut[p];
+        if (bias) value += b;
+        store_part(y + y_starts[p], relu ? rectify(value) : value, columns);
+    }
+}
+
+/* One column of vectors. */
+INLINE void read_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS], const real *y,
+                      const ptrdiff_t *y_starts) {
+    UNROLL(14)
+    for (int p = 0; p < pixels; p++) sum[p][v] = load(y + y_starts[p] + v * LANES);
+}
+
+INLINE void finish_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS], real *y,
+                        const ptrdiff_t *y_starts, const tile_ending *ending) {
+    if (ending->bias) {
+        UNROLL(14)
+        for (int p = 0; p < pixels; p++) sum[p][v] += load(ending->bias + v * LANES);
+    }
+    if (ending->relu) {
+        UNROLL(14)
+        for (int p = 0; p < pixels; p++) sum[p][v] = rectify(sum[p][v]);
+    }
+    UNROLL(14)
+    for (int p = 0; p < pixels; p++) store(y + y_starts[p] + v * LANES, sum[p][v]);
+}
+
+/* Zeros, or what y holds if k came in pieces. */
+INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], const real *y,
+                       const ptrdiff_t *y_starts, const tile_ending *ending) {
+    const int last = vectors - 1;
     UNROLL(14)
     for (int p = 0; p < pixels; p++) {
         UNROLL(2)
         for (int v = 0; v < vectors; v++) sum[p][v] = (vec){0};
     }
-    if (ending->resume) {
+    if (!ending->resume) return;
+    if (ending->columns >= vectors * LANES) {
+        read_sums(pixels, last, sum, y, y_starts);
+    } else {
+        vec cut[TILE_PIXELS];
+        read_cut_vectors(pixels, y + last * LANES, y_starts, ending->columns - last * LANES, cut);
         UNROLL(14)
-        for (int p = 0; p < pixels; p++) {
-            UNROLL(2)
-            for (int v = 0; v < vectors; v++) {
-                const ptrdiff_t left = ending->columns - v * LANES;
-                const real *from = y + y_starts[p] + v * LANES;
-                sum[p][v] = left >= LANES ? NAME(load)(from) : NAME(load_part)(from, left);
-            }
-        }
+        for (int p = 0; p < pixels; p++) sum[p][last] = cut[p];
     }
+    if (vectors > 1) read_sums(pixels, 0, sum, y, y_starts);
 }
 
 /* Bias, relu, and into y. */
-INLINE void NAME(tile_end)(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
-                           const ptrdiff_t *y_starts, const tile_ending *ending) {
-    const real *bias = (const real *)ending->bias;
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++)
-            NAME(finish_sum)(y + y_starts[p] + v * LANES, sum[p][v], bias ? bias + v * LANES : NULL,
-                             ending->columns - v * LANES, ending->relu);
+INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
+                     const ptrdiff_t *y_starts, const tile_ending *ending) {
+    const int last = vectors - 1;
+    if (vectors > 1) finish_sums(pixels, 0, sum, y, y_starts, ending);
+    if (ending->columns >= vectors * LANES) {
+        finish_sums(pixels, last, sum, y, y_starts, ending);
+    } else {
+        vec cut[TILE_PIXELS];
+        UNROLL(14)
+        for (int p = 0; p < pixels; p++) cut[p] = sum[p][last];
+        finish_cut_vectors(pixels, cut, y + last * LANES, y_starts,
+                           ending->bias ? ending->bias + last * LANES : NULL, ending->columns - last * LANES,
+                           ending->relu);
     }
 }
 
 /* pixels and vectors are constants where this is called, so every loop over them unrolls and `sum` lives in
    registers. */
-INLINE void NAME(tile)(const int pixels, const int vectors, const int copying, const real *a,
-                       ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
-                       ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
-                       const ptrdiff_t *y_starts, const tile_ending *ending) {
+INLINE void register_tile(const int pixels, const int vectors, const int copying, const real *a,
+                          ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
+                          ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
+                          const ptrdiff_t *y_starts, const tile_ending *ending) {
     vec sum[TILE_PIXELS][TILE_VECTORS];
     const char *ahead = (const char *)ending->ahead;
     const ptrdiff_t ahead_step = ending->ahead_step;
-    real *copy = (real *)ending->copy;
-    NAME(tile_begin)(pixels, vectors, sum, y, y_starts, ending);
+    real *copy = ending->copy;
+    tile_begin(pixels, vectors, sum, y, y_starts, ending);
     for (ptrdiff_t run = 0; run < runs; run++) {
         /* every third pixel has a pointer, its neighbours lie one and two steps on: five pointers serve 14
            pixels */
@@ -102,10 +141,10 @@ INLINE void NAME(tile)(const int pixels, const int vectors, const int copying, c
         for (ptrdiff_t k = 0; k < run_length; k++) {
             PREFETCH(ahead, 3);
             ahead += ahead_step;
-            const vec b0 = NAME(load)(b), b1 = vectors > 1 ? NAME(load)(b + LANES) : b0;
+            const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
             if (copying) {
-                NAME(store)(copy, b0);
-                NAME(store)(copy + LANES, b1);
+                store(copy, b0);
+                store(copy + LANES, b1);
                 copy += 2 * LANES;
             }
             UNROLL(14)
@@ -123,16 +162,16 @@ INLINE void NAME(tile)(const int pixels, const int vectors, const int copying, c
             b += b_step; /* vectors * LANES in a packed panel, out_channels where w itself is streamed */
         }
     }
-    NAME(tile_end)(pixels, vectors, sum, y, y_starts, ending);
+    tile_end(pixels, vectors, sum, y, y_starts, ending);
 }
 
-#define TILE_OF(name, pixels, vectors, copying)                                                              \
-    KERNEL void NAME(tile_##pixels##_##name)(const real *a, ptrdiff_t pixel_step,                            \
-                                             const ptrdiff_t *run_starts, ptrdiff_t runs,                    \
-                                             ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y, \
-                                             const ptrdiff_t *y_starts, const tile_ending *ending) {         \
-        NAME(tile)(pixels, vectors, copying, a, pixel_step, run_starts, runs, run_length, b, b_step, y,      \
-                   y_starts, ending);                                                                        \
+#define TILE_OF(name, pixels, vectors, copying)                                                            \
+    KERNEL void tile_##pixels##_##name(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,   \
+                                       ptrdiff_t runs, ptrdiff_t run_length, const real *b,                \
+                                       ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts,               \
+                                       const tile_ending *ending) {                                        \
+        register_tile(pixels, vectors, copying, a, pixel_step, run_starts, runs, run_length, b, b_step, y, \
+                      y_starts, ending);                                                                   \
     }
 /* clang-format off */
 #define TILES_OF(pixels) \
@@ -144,8 +183,8 @@ TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES
 #undef TILES_OF
 #undef TILE_OF
 
-#define ALL(pixels) {NAME(tile_##pixels##_one), NAME(tile_##pixels##_two), NAME(tile_##pixels##_copying)}
-static const NAME(tile_function) NAME(tiles)[TILE_PIXELS + 1][COPYING + 1] = {
+#define ALL(pixels) {tile_##pixels##_one, tile_##pixels##_two, tile_##pixels##_copying}
+static const tile_function tile_table[TILE_PIXELS + 1][COPYING + 1] = {
     {0, 0, 0}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
 #if TILE_PIXELS > 6
     ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),

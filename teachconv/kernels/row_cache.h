@@ -8,8 +8,6 @@
    Where the slots of whole rows would be too much scratch, they hold some columns at a time.
 
    Gained over packing the whole image: what is written comes back from the first-level cache. */
-#ifndef TEACHCONV_ROW_CACHE_H
-#define TEACHCONV_ROW_CACHE_H
 #define DEPTHWISE_CACHE_BYTES (64 * 1024) /* of copied rows */
 
 /* Columns that are worked on together: the outputs and the inputs that their taps reach. */
@@ -20,14 +18,14 @@ typedef struct {
 /* Rows of x as the taps see them: in place, or copied into blocks of channels, each until another row needs
    its slot. */
 typedef struct {
-    const void *image, *end;
+    const real *image, *end;
     ptrdiff_t image_cols, channels, multiplier, lanes; /* lanes = channels * multiplier */
     ptrdiff_t first_col, cols;                         /* the columns looked at; all, where all fit */
     ptrdiff_t group_lanes, groups;    /* how many lanes are copied at a time; how many times that is */
     ptrdiff_t pixel_step, block_step; /* numbers from pixel to pixel, from block to block */
     ptrdiff_t slots, row_numbers;
     int in_place;
-    void *rows;
+    real *rows;
     ptrdiff_t *tags; /* which row of which image and group a slot holds; -1 none */
 } row_cache;
 
@@ -84,24 +82,22 @@ static inline ptrdiff_t columns_that_fit(ptrdiff_t columns, ptrdiff_t all, ptrdi
     if (all <= larger(0, numbers)) return columns;
     return smaller(columns, larger(1, (numbers - fixed) / larger(1, each)));
 }
-#endif
 
 /* Numbers of scratch, less what rounding to cache lines and the slots' tags may take. */
-INLINE ptrdiff_t NAME(scratch_numbers)(ptrdiff_t slots) {
+INLINE ptrdiff_t scratch_numbers(ptrdiff_t slots) {
     return SCRATCH_BYTES / (ptrdiff_t)sizeof(real) - 64 - 32 * (slots + 1);
 }
 
 /* Lanes first..past-1 of one row, [col][channel], into [block][col][LANES]. Lanes beyond the channels hold
    anything: none is stored. */
-KERNEL void NAME(copy_into_blocks)(const row_cache *cache, const real *from, ptrdiff_t first, ptrdiff_t past,
-                                   real *to) {
-    const real *end = (const real *)cache->end;
+KERNEL void copy_into_blocks(const row_cache *cache, const real *from, ptrdiff_t first, ptrdiff_t past,
+                             real *to) {
+    const real *end = cache->end;
     for (ptrdiff_t lane = first; lane < past; lane += LANES) {
         const real *pixel = from + (cache->multiplier == 1 ? lane : 0);
         for (ptrdiff_t col = 0; col < cache->cols; col++, pixel += cache->channels, to += LANES) {
             if (cache->multiplier == 1)
-                NAME(store)(to,
-                            pixel + LANES <= end ? NAME(load)(pixel) : NAME(load_part)(pixel, end - pixel));
+                store(to, pixel + LANES <= end ? load(pixel) : load_part(pixel, end - pixel));
             else
                 for (ptrdiff_t i = 0; i < smaller(LANES, past - lane); i++)
                     to[i] = pixel[(lane + i) / cache->multiplier];
@@ -110,22 +106,20 @@ KERNEL void NAME(copy_into_blocks)(const row_cache *cache, const real *from, ptr
 }
 
 /* The lanes of a group end here. */
-static inline ptrdiff_t NAME(past_lane)(const row_cache *cache, ptrdiff_t group) {
+static inline ptrdiff_t past_lane(const row_cache *cache, ptrdiff_t group) {
     return smaller(cache->lanes, (group + 1) * cache->group_lanes);
 }
 
 /* The row's first pixel of the group's first lane. */
-INLINE const real *NAME(cached_row)(const row_cache *cache, ptrdiff_t image_rows, ptrdiff_t image,
-                                    ptrdiff_t group, ptrdiff_t row) {
+INLINE const real *cached_row(const row_cache *cache, ptrdiff_t image_rows, ptrdiff_t image, ptrdiff_t group,
+                              ptrdiff_t row) {
     const real *original =
-        (const real *)cache->image
-        + ((image * image_rows + row) * cache->image_cols + cache->first_col) * cache->channels;
+        cache->image + ((image * image_rows + row) * cache->image_cols + cache->first_col) * cache->channels;
     if (cache->in_place) return original + group * cache->group_lanes;
     const ptrdiff_t tag = (image * cache->groups + group) * image_rows + row, slot = row % cache->slots;
-    real *copy = (real *)cache->rows + slot * cache->row_numbers;
+    real *copy = cache->rows + slot * cache->row_numbers;
     if (cache->tags[slot] != tag) {
-        NAME(copy_into_blocks)(cache, original, group * cache->group_lanes, NAME(past_lane)(cache, group),
-                               copy);
+        copy_into_blocks(cache, original, group * cache->group_lanes, past_lane(cache, group), copy);
         cache->tags[slot] = tag;
     }
     return copy;
@@ -133,9 +127,9 @@ INLINE const real *NAME(cached_row)(const row_cache *cache, ptrdiff_t image_rows
 
 /* x [all_rows, image_cols, channels], `slots` rows of which are looked at together, `cols` columns. 0 where
    there is no memory. */
-INLINE int NAME(open_row_cache)(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdiff_t image_cols,
-                                ptrdiff_t cols, ptrdiff_t channels, ptrdiff_t multiplier,
-                                ptrdiff_t group_lanes, ptrdiff_t slots, int may_stay) {
+INLINE int open_row_cache(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdiff_t image_cols,
+                          ptrdiff_t cols, ptrdiff_t channels, ptrdiff_t multiplier, ptrdiff_t group_lanes,
+                          ptrdiff_t slots, int may_stay) {
     const row_cache in_place = {.image = x,
                                 .end = x + all_rows * image_cols * channels,
                                 .image_cols = image_cols,
@@ -153,16 +147,16 @@ INLINE int NAME(open_row_cache)(row_cache *c, const real *x, ptrdiff_t all_rows,
     c->in_place = 0, c->pixel_step = LANES, c->block_step = cols * LANES;
     c->slots = slots, c->row_numbers = whole_lines(group_lanes * cols);
     const ptrdiff_t bytes = checked_times(checked_times(slots, c->row_numbers), sizeof(real));
-    c->rows = new_scratch(checked_plus(bytes, slots * (ptrdiff_t)sizeof(ptrdiff_t)));
+    c->rows = (real *)new_scratch(checked_plus(bytes, slots * (ptrdiff_t)sizeof(ptrdiff_t)));
     if (!c->rows) return 0;
-    c->tags = (ptrdiff_t *)((real *)c->rows + slots * c->row_numbers);
+    c->tags = (ptrdiff_t *)(c->rows + slots * c->row_numbers);
     for (ptrdiff_t i = 0; i < slots; i++) c->tags[i] = -1;
     return 1;
 }
 
 /* As many lanes at a time as leave `numbers_per_lane` for each in about a first-level cache; in place all of
    them. */
-INLINE ptrdiff_t NAME(lanes_at_a_time)(ptrdiff_t lanes, ptrdiff_t multiplier, ptrdiff_t numbers_per_lane) {
+INLINE ptrdiff_t lanes_at_a_time(ptrdiff_t lanes, ptrdiff_t multiplier, ptrdiff_t numbers_per_lane) {
     const ptrdiff_t fit =
         DEPTHWISE_CACHE_BYTES / (ptrdiff_t)sizeof(real) / larger(1, numbers_per_lane) / LANES * LANES;
     const ptrdiff_t all = larger(1, divide_up(lanes, LANES)) * LANES;

@@ -26,8 +26,8 @@
    Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; at least one patch. */
 
 /* Copies the input rows that one block of outputs looks at, with zeros to the left and right of the image. */
-KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image,
-                                   ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
+KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image,
+                             ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t in_rows = (rows - 1) * s->stride_rows + (s->filter_rows - 1) * s->dilation_rows + 1;
     const ptrdiff_t row_start = first_row * s->stride_rows - s->pad_top,
@@ -37,7 +37,7 @@ KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, cons
     for (ptrdiff_t row = 0; row < in_rows; row++) {
         const ptrdiff_t in_row = row_start + row;
         real *to = buffer + row * l->padded_cols * s->in_channels;
-        if (in_row < 0 || in_row >= s->in_rows) continue; /* no run will look here */
+        if (in_row < 0 || in_row >= s->in_rows) continue; /* no run reads this row */
         memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
         memcpy(to + first * s->in_channels,
                x + ((image * s->in_rows + in_row) * s->in_cols + col_start + first) * s->in_channels,
@@ -49,8 +49,7 @@ KERNEL void NAME(fill_padded_rows)(const gather *g, const gather_layout *l, cons
 
 /* Copies whole patches, as im2col does: only for images too narrow to fill a tile from one row, and for 1x1
    with a stride. */
-KERNEL void NAME(fill_patches)(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels,
-                               real *to) {
+KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels, real *to) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t pixel = first_pixel; pixel < first_pixel + pixels; pixel++) {
         const ptrdiff_t out_col = pixel % s->out_cols, out_row = pixel / s->out_cols % s->out_rows;
@@ -69,10 +68,8 @@ KERNEL void NAME(fill_patches)(const gather *g, const real *x, ptrdiff_t first_p
 }
 
 /* One block of output pixels with its left matrix: `lines` of `line_pixels` pixels at a uniform step. */
-#ifndef TEACHCONV_ROW_GEMM_H
-#define TEACHCONV_ROW_GEMM_H
 typedef struct {
-    const void *a;
+    const real *a;
     ptrdiff_t lines, line_pixels, line_step;
     ptrdiff_t first_out_row;
     const ptrdiff_t *run_starts; /* [runs] */
@@ -82,17 +79,17 @@ typedef struct {
 /* Where the filter comes from: packed ahead, packed piece by piece into a small buffer, or read where the
    user has it. */
 typedef struct {
-    const void *w, *packed;
-    void *piece; /* room for one piece of one panel */
-    const void *bias;
+    const real *w, *packed;
+    real *piece; /* room for one piece of one panel */
+    const real *bias;
     int relu;
 } filter_feed;
 
 /* One piece of one panel: some rows of the filter. */
 typedef struct {
-    const void *b;
+    const real *b;
     ptrdiff_t b_step;  /* from row to row: the panel's width, or out_channels where w itself is read */
-    void *copy;        /* where the first tile that reads all of it leaves a copy for the others, or NULL */
+    real *copy;        /* where the first tile that reads all of it leaves a copy for the others, or NULL */
     const char *ahead; /* the next piece, whose cache lines the tiles ask for, one per k ... */
     ptrdiff_t lines;   /* ... as long as there are any */
 } filter_piece;
@@ -100,10 +97,9 @@ typedef struct {
 #define PIECE_BYTES (128 * 1024) /* of the packed filter */
 #define COPIED_BYTES (32 * 1024) /* of w: the copy stays in the first-level cache */
 #define LINE_BYTES 64
-#endif
 
-KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index,
-                             real *buffer, pixel_block *block) {
+KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index, real *buffer,
+                       pixel_block *block) {
     const conv_problem *s = &g->shape;
     if (l->source == PADDED_ROWS) {
         const ptrdiff_t col_block = index % l->col_blocks, row_block = index / l->col_blocks % l->row_blocks;
@@ -114,7 +110,7 @@ KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real
         block->line_step = s->stride_rows * l->padded_cols * s->in_channels;
         block->first_out_row = first_row;
         block->a = buffer;
-        NAME(fill_padded_rows)(g, l, x, image, first_row, block->lines, first_col, buffer);
+        fill_padded_rows(g, l, x, image, first_row, block->lines, first_col, buffer);
         ptrdiff_t *start = block->y_starts;
         for (ptrdiff_t row = first_row; row < first_row + block->lines; row++)
             for (ptrdiff_t col = first_col; col < first_col + block->line_pixels; col++)
@@ -126,7 +122,7 @@ KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real
         block->line_step = 0;
         block->first_out_row = 0;
         block->a = l->source == WHOLE_INPUT ? x + first * s->in_channels : buffer;
-        if (l->source == PATCHES) NAME(fill_patches)(g, x, first, block->line_pixels, buffer);
+        if (l->source == PATCHES) fill_patches(g, x, first, block->line_pixels, buffer);
         ptrdiff_t col = first % s->out_cols, row = first / s->out_cols % s->out_rows,
                   image = first / s->out_cols / s->out_rows;
         for (ptrdiff_t i = 0; i < block->line_pixels; i++) {
@@ -139,9 +135,9 @@ KERNEL void NAME(fill_block)(const gather *g, const gather_layout *l, const real
     }
 }
 
-/* The tap rows that the outputs of one line can see: the others are in the padding above or below. */
-INLINE void NAME(visible_runs)(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
-                               ptrdiff_t *past) {
+/* The tap rows that lie inside the image for one line of outputs; the others lie above or below it. */
+INLINE void visible_runs(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
+                         ptrdiff_t *past) {
     const conv_problem *s = &g->shape;
     if (l->source != PADDED_ROWS) {
         *first = 0, *past = l->runs;
@@ -153,24 +149,22 @@ INLINE void NAME(visible_runs)(const gather *g, const gather_layout *l, ptrdiff_
 }
 
 /* Runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, over all tiles of a line. */
-INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const pixel_block *block,
-                                ptrdiff_t line, ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0,
-                                ptrdiff_t length, ptrdiff_t group, filter_piece *piece, int shape, real *y,
-                                tile_ending ending) {
+INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_block *block, ptrdiff_t line,
+                          ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length,
+                          ptrdiff_t group, filter_piece *piece, int shape, real *y, tile_ending ending) {
     ptrdiff_t first, past;
-    NAME(visible_runs)(g, l, block->first_out_row + line, &first, &past);
+    visible_runs(g, l, block->first_out_row + line, &first, &past);
     first = larger(first, first_run), past = larger(first, smaller(past, past_run));
-    const real *a = (const real *)block->a + line * block->line_step
-                    + group * (g->shape.in_channels / g->shape.groups) + k0;
+    const real *a =
+        block->a + line * block->line_step + group * (g->shape.in_channels / g->shape.groups) + k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
     const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS), rows = (past - first) * length;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
         /* 28 pixels: 14 + 14; 16: 8 + 8 */
         const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
         const int copying = piece->copy && past - first == past_run - first_run;
-        const real *b =
-            (const real *)piece->b + (first < past ? first - first_run : 0) * length * piece->b_step;
-        const NAME(tile_function) multiply = NAME(tiles)[pixels][copying ? COPYING : shape];
+        const real *b = piece->b + (first < past ? first - first_run : 0) * length * piece->b_step;
+        const tile_function multiply = tile_table[pixels][copying ? COPYING : shape];
         ending.ahead = piece->ahead, ending.ahead_step = piece->lines > 0 ? LINE_BYTES : 0;
         ending.copy = piece->copy;
         multiply(a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first, past - first, length, b,
@@ -182,8 +176,6 @@ INLINE void NAME(multiply_line)(const gather *g, const gather_layout *l, const p
 }
 
 /* k in pieces that the caches can keep: whole runs, or parts of one. */
-#ifndef TEACHCONV_PIECES
-#define TEACHCONV_PIECES
 typedef struct {
     ptrdiff_t runs, rows;
 } piece_shape; /* runs of one piece; k of each run in it */
@@ -194,63 +186,61 @@ static inline piece_shape shape_pieces(const gather_layout *l, ptrdiff_t rows_th
                                larger(1, divide_up(l->run_length, parts))};
     return shape;
 }
-#endif
 
 /* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), over all lines of the block. */
-INLINE void NAME(multiply_piece)(const gather *g, const gather_layout *l, const pixel_block *block,
-                                 const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
-                                 ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, filter_piece piece,
-                                 real *y) {
+INLINE void multiply_piece(const gather *g, const gather_layout *l, const pixel_block *block,
+                           const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
+                           ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, filter_piece piece, real *y) {
     ptrdiff_t columns, width;
-    (void)NAME(find_panel)(l, group, panel, &columns, &width);
+    (void)find_panel(l, group, panel, &columns, &width);
     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
     const int last = past_run == l->runs && k0 + length >= l->run_length;
-    const real *bias = (const real *)feed->bias;
+    const real *bias = feed->bias;
     const tile_ending ending = {.bias = last && bias ? bias + first_column : NULL,
                                 .columns = columns,
                                 .resume = run * l->run_length + k0 > 0,
                                 .relu = last && feed->relu};
     for (ptrdiff_t line = 0; line < block->lines; line++)
-        NAME(multiply_line)(g, l, block, line, run, past_run, k0, length, group, &piece,
-                            width > LANES ? TWO_VECTORS : ONE_VECTOR, y + first_column, ending);
+        multiply_line(g, l, block, line, run, past_run, k0, length, group, &piece,
+                      width > LANES ? TWO_VECTORS : ONE_VECTOR, y + first_column, ending);
 }
 
 /* Panel by panel: the packed filter is read from front to back, or packed piece by piece. While one piece is
-   multiplied the next is asked for: the caches do not ask in time for what comes from far. */
-KERNEL void NAME(multiply_panel)(const gather *g, const gather_layout *l, const pixel_block *block,
-                                 const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
+   multiplied the next is prefetched: the hardware starts too late on data from memory. */
+KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_block *block,
+                           const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
     ptrdiff_t columns, width;
-    const ptrdiff_t start = NAME(find_panel)(l, group, panel, &columns, &width);
+    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
     const piece_shape shape = shape_pieces(l, PIECE_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
     for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
         for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
             const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
                             length = smaller(shape.rows, l->run_length - k0),
                             first_k = run * l->run_length + k0, rows = (past_run - run) * length;
-            const real *b = (const real *)feed->packed + start + first_k * width;
+            const real *b = feed->packed + start + first_k * width;
             if (!feed->packed) {
-                NAME(pack_panel)(g, (const real *)feed->w, group, panel * l->panel_columns, columns, width,
-                                 first_k, first_k + rows, (real *)feed->piece);
-                b = (const real *)feed->piece;
+                pack_panel(g, feed->w, group, panel * l->panel_columns, columns, width, first_k,
+                           first_k + rows, feed->piece);
+                b = feed->piece;
             }
-            const filter_piece piece = {b, width, NULL, (const char *)(b + rows * width),
-                                        feed->packed ? rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES
-                                                     : 0};
-            NAME(multiply_piece)(g, l, block, feed, group, panel, run, past_run, k0, length, piece, y);
+            const filter_piece piece = {
+                b, width, NULL, (const char *)(b + rows * width),
+                feed->packed ? rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES : 0};
+            multiply_piece(g, l, block, feed, group, panel, run, past_run, k0, length, piece, y);
         }
 }
 
-/* Few pixels, much filter: reading w is what takes time. So it is read once, from front to back, some rows of
-   all panels at a time, and never written: the first tile of pixels reads a panel's rows where they are and
-   leaves a copy in the first-level cache for the others.
+/* Few pixels, much filter: reading w takes most of the time. So it is read once, from front to back, some
+   rows of all panels at a time, and never written: the first tile of pixels reads a panel's rows where they
+   are and leaves a copy in the first-level cache for the others.
 
      w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
          ..   |         |         |        the others multiply the copy; then panel 1, ...
          255  |         |         |
-         256  |         |         |        asked for meanwhile, from front to back, a cache line per k */
-KERNEL void NAME(multiply_streaming)(const gather *g, const gather_layout *l, const pixel_block *block,
-                                     const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
-                                     real *y) {
+         256  |         |         |        prefetched meanwhile, from front to back, a cache line per k */
+KERNEL void multiply_streaming(const gather *g, const gather_layout *l, const pixel_block *block,
+                               const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
+                               real *y) {
     const ptrdiff_t row_numbers = g->shape.out_channels;
     const piece_shape shape = shape_pieces(l, COPIED_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
     for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
@@ -258,52 +248,52 @@ KERNEL void NAME(multiply_streaming)(const gather *g, const gather_layout *l, co
             const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
                             length = smaller(shape.rows, l->run_length - k0),
                             first_k = run * l->run_length + k0, rows = (past_run - run) * length;
-            const real *w = (const real *)feed->w + first_k * row_numbers, *next = w + rows * row_numbers;
+            const real *w = feed->w + first_k * row_numbers, *next = w + rows * row_numbers;
             for (ptrdiff_t panel = first_panel; panel < past_panel; panel++) {
                 const ptrdiff_t first_column = panel * l->panel_columns;
                 ptrdiff_t columns, width;
-                (void)NAME(find_panel)(l, 0, panel, &columns, &width);
+                (void)find_panel(l, 0, panel, &columns, &width);
                 filter_piece piece = {w + first_column, row_numbers, feed->piece,
                                       (const char *)(next + (panel - first_panel) * rows * l->panel_columns),
                                       rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES};
                 if (columns < l->panel_columns) {
-                    NAME(pack_panel)(g, (const real *)feed->w, 0, first_column, columns, width, first_k,
-                                     first_k + rows, (real *)feed->piece);
+                    pack_panel(g, feed->w, 0, first_column, columns, width, first_k, first_k + rows,
+                               feed->piece);
                     piece.b = feed->piece, piece.b_step = width, piece.copy = NULL;
                 }
-                NAME(multiply_piece)(g, l, block, feed, 0, panel, run, past_run, k0, length, piece, y);
+                multiply_piece(g, l, block, feed, 0, panel, run, past_run, k0, length, piece, y);
             }
         }
 }
 
 /* Where the whole packed filter is small it stays in the cache, and the pixels stream by instead: each is
    read once. */
-KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l, const pixel_block *block,
-                                        const filter_feed *feed, real *y) {
-    const real *bias = (const real *)feed->bias;
+KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const pixel_block *block,
+                                  const filter_feed *feed, real *y) {
+    const real *bias = feed->bias;
     const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS);
     for (ptrdiff_t line = 0; line < block->lines; line++) {
         ptrdiff_t first, past;
-        NAME(visible_runs)(g, l, block->first_out_row + line, &first, &past);
+        visible_runs(g, l, block->first_out_row + line, &first, &past);
         const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
         for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
             const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
             for (ptrdiff_t group = 0; group < g->shape.groups; group++) {
-                const real *a = (const real *)block->a + line * block->line_step + pixel * l->pixel_step
+                const real *a = block->a + line * block->line_step + pixel * l->pixel_step
                                 + group * (g->shape.in_channels / g->shape.groups);
                 for (ptrdiff_t panel = 0; panel < l->panels_per_group; panel++) {
                     ptrdiff_t columns, width;
-                    const ptrdiff_t start = NAME(find_panel)(l, group, panel, &columns, &width);
+                    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
                     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-                    /* while the first panel runs, ask for the next tile's inputs; while the others do, for
-                       the lines it will write */
+                    /* while the first panel runs, prefetch the next tile's inputs; while the others do, the
+                       lines that it will write */
                     const real *next = panel == 0 ? a + pixels * l->pixel_step
                                                   : y + y_starts[pixel] + pixels * g->y_col_step;
                     const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
                     const tile_ending ending = {
                         bias ? bias + first_column : NULL, columns, 0, feed->relu, ahead, LINE_BYTES, NULL};
-                    const real *b = (const real *)feed->packed + start + first * l->run_length * width;
-                    const NAME(tile_function) multiply = NAME(tiles)[pixels][width > LANES];
+                    const real *b = feed->packed + start + first * l->run_length * width;
+                    const tile_function multiply = tile_table[pixels][width > LANES];
                     multiply(a, l->pixel_step, block->run_starts + first, past - first, l->run_length, b,
                              width, y + first_column, y_starts + pixel, &ending);
                 }
@@ -316,7 +306,7 @@ KERNEL void NAME(multiply_small_filter)(const gather *g, const gather_layout *l,
 #define SMALL_FILTER_BYTES (256 * 1024)
 
 /* Fills the table of where each run starts, relative to a pixel of the left matrix. */
-INLINE void NAME(list_runs)(const gather *g, const gather_layout *l, ptrdiff_t *run_starts) {
+INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_starts) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t run = 0; run < l->runs; run++) {
         const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row),
@@ -328,9 +318,7 @@ INLINE void NAME(list_runs)(const gather *g, const gather_layout *l, ptrdiff_t *
     }
 }
 
-/* What every thread of one run_gather knows. */
-#ifndef TEACHCONV_GATHER_RUN
-#define TEACHCONV_GATHER_RUN
+/* What all threads of one run_gather share. */
 typedef struct {
     const gather *g;
     const gather_layout *l;
@@ -338,24 +326,23 @@ typedef struct {
     ptrdiff_t shares;
     int small_filter, streaming;
 } gather_run;
-#endif
 
 /* One block's pixels, and its share of the panels. */
-INLINE void NAME(run_block)(const gather_run *r, const real *x, ptrdiff_t job, real *buffer,
-                            pixel_block *block, const filter_feed *feed, real *y) {
+INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
+                      const filter_feed *feed, real *y) {
     const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
     const ptrdiff_t first_panel = panels * share / r->shares, past_panel = panels * (share + 1) / r->shares;
-    NAME(fill_block)(r->g, r->l, x, job / r->shares, buffer, block);
-    if (r->small_filter) NAME(multiply_small_filter)(r->g, r->l, block, feed, y);
-    else if (r->streaming) NAME(multiply_streaming)(r->g, r->l, block, feed, first_panel, past_panel, y);
+    fill_block(r->g, r->l, x, job / r->shares, buffer, block);
+    if (r->small_filter) multiply_small_filter(r->g, r->l, block, feed, y);
+    else if (r->streaming) multiply_streaming(r->g, r->l, block, feed, first_panel, past_panel, y);
     else
         for (ptrdiff_t panel = first_panel; panel < past_panel; panel++)
-            NAME(multiply_panel)(r->g, r->l, block, feed, panel / r->l->panels_per_group,
-                                 panel % r->l->panels_per_group, y);
+            multiply_panel(r->g, r->l, block, feed, panel / r->l->panels_per_group,
+                           panel % r->l->panels_per_group, y);
 }
 
 /* One thread's part: its scratch, and its blocks. Called by every thread of a parallel region. */
-INLINE int NAME(run_blocks)(const gather_run *r, const real *x, filter_feed feed, real *y) {
+INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
     const ptrdiff_t piece_numbers =
@@ -369,18 +356,18 @@ INLINE int NAME(run_blocks)(const gather_run *r, const real *x, filter_feed feed
         feed.piece = buffer + buffer_numbers;
         block.run_starts = tables;
         block.y_starts = tables + l->runs;
-        NAME(list_runs)(r->g, l, tables);
+        list_runs(r->g, l, tables);
     }
 #pragma omp for schedule(dynamic, 1)
     for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
-        if (buffer) NAME(run_block)(r, x, job, buffer, &block, &feed, y);
+        if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
     free_scratch(buffer);
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }
 
 /* Any gather. `packed` is what pack_filter made of w, or NULL: then w is packed on the way. */
-KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const real *packed,
-                            const real *bias, int relu, real *y, int threads) {
+KERNEL int run_gather(const gather *g, const real *x, const real *w, const real *packed, const real *bias,
+                      int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
     if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
@@ -393,7 +380,7 @@ KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const
     if (!packed && used_often) { /* worth packing as a whole */
         own_packed = (real *)new_scratch(checked_times(filter_numbers, sizeof(real)));
         if (!own_packed) return CONV_NO_MEMORY;
-        NAME(pack_filter)(g, &l, w, own_packed, threads);
+        pack_filter(g, &l, w, own_packed, threads);
         packed = own_packed;
     }
     if (threads > 1 && l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(panels, threads);
@@ -401,14 +388,14 @@ KERNEL int NAME(run_gather)(const gather *g, const real *x, const real *w, const
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
 #pragma omp parallel num_threads(threads) reduction(| : status) if (threads > 1)
-    status |= NAME(run_blocks)(&r, x, feed, y);
+    status |= run_blocks(&r, x, feed, y);
     free_scratch(own_packed);
     return status;
 }
 
 /* ---- the forward op ---- */
 
-KERNEL ptrdiff_t NAME(row_gemm_packed_bytes)(const conv_problem *p) {
+KERNEL ptrdiff_t row_gemm_packed_bytes(const conv_problem *p) {
     const gather g = forward_gather(p);
     gather_layout l = {0};
     l.depth = p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
@@ -416,19 +403,19 @@ KERNEL ptrdiff_t NAME(row_gemm_packed_bytes)(const conv_problem *p) {
     return checked_times(packed_filter_numbers(&g, &l, LANES), sizeof(real));
 }
 
-KERNEL int NAME(row_gemm_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
+KERNEL int row_gemm_pack(const conv_problem *p, const real *w, real *packed, int threads) {
     const gather g = forward_gather(p);
     gather_layout l = {0};
     l.depth = p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
     l.group_columns = p->out_channels / p->groups;
     l.panel_columns = 2 * LANES;
     l.panels_per_group = divide_up(l.group_columns, l.panel_columns);
-    NAME(pack_filter)(&g, &l, w, packed, threads);
+    pack_filter(&g, &l, w, packed, threads);
     return CONV_OK;
 }
 
-KERNEL int NAME(row_gemm_run)(const conv_problem *p, const real *x, const real *w, const real *packed,
-                              const real *bias, int relu, real *y, int threads) {
+KERNEL int row_gemm_run(const conv_problem *p, const real *x, const real *w, const real *packed,
+                        const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return NAME(run_gather)(&g, x, w, packed, bias, relu, y, threads);
+    return run_gather(&g, x, w, packed, bias, relu, y, threads);
 }

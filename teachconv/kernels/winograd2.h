@@ -28,8 +28,6 @@
    must be finite, as there.
    Scratch: V of one block, and of U one panel; at least one tile's V. */
 
-#ifndef TEACHCONV_WINOGRAD2_H
-#define TEACHCONV_WINOGRAD2_H
 #define WINOGRAD2_BLOCK_BYTES (1024 * 1024) /* of V, where that holds two groups of tiles */
 /* of one panel of U, made anew for every block where blocks are few */
 #define WINOGRAD2_PANEL_BYTES (1536 * 1024)
@@ -46,9 +44,8 @@ static inline int winograd2_can(const conv_problem *p) {
     return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1
            && p->dilation_rows == 1 && p->dilation_cols == 1 && p->groups == 1 && p->in_channels > 0;
 }
-#endif
 
-INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int packed, int threads) {
+INLINE winograd2_layout winograd2_lay_out(const gather *g, int packed, int threads) {
     const conv_problem *s = &g->shape;
     winograd2_layout l;
     l.tile_rows = divide_up(s->out_rows, 2);
@@ -75,7 +72,7 @@ INLINE winograd2_layout NAME(winograd2_lay_out)(const gather *g, int packed, int
 }
 
 /* B' applied along four vectors that lie `step` apart. */
-INLINE void NAME(winograd2_inputs)(vec *d, int step) {
+INLINE void winograd2_inputs(vec *d, int step) {
     const vec d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
     d[0] = d0 - d2;
     d[step] = d1 + d2;
@@ -84,9 +81,9 @@ INLINE void NAME(winograd2_inputs)(vec *d, int step) {
 }
 
 /* One tile: 4x4 inputs of LANES channels at a time, into the 16 matrices V. */
-INLINE void NAME(winograd2_transform_tile)(const conv_problem *s, const winograd2_layout *l, const real *x,
-                                           ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col, real *v,
-                                           NAME(range) * range) {
+INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layout *l, const real *x,
+                                     ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col, real *v,
+                                     range_seen *range) {
     const ptrdiff_t row = 2 * tile_row - s->pad_top, col = 2 * tile_col - s->pad_left;
     const int inside = row >= 0 && col >= 0 && row + 4 <= s->in_rows && col + 4 <= s->in_cols;
     /* tiles overlap: away from the border the middle 2x2 of each tile cover the image once */
@@ -99,41 +96,39 @@ INLINE void NAME(winograd2_transform_tile)(const conv_problem *s, const winograd
         if (inside && lanes == LANES) {
             UNROLL(16)
             for (int e = 0; e < 16; e++)
-                d[e] = NAME(load)(corner + ((e / 4) * s->in_cols + e % 4) * s->in_channels + c);
+                d[e] = load(corner + ((e / 4) * s->in_cols + e % 4) * s->in_channels + c);
         } else {
             for (int e = 0; e < 16; e++) {
                 const ptrdiff_t in_row = row + e / 4, in_col = col + e % 4;
                 const int there = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
                 const real *from =
                     x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels + c;
-                d[e] = !there ? (vec){0} : lanes == LANES ? NAME(load)(from) : NAME(load_part)(from, lanes);
+                d[e] = !there ? (vec){0} : lanes == LANES ? load(from) : load_part(from, lanes);
             }
         }
         if (border)
-            for (int e = 0; e < 16; e++) NAME(look_at)(range, d[e]);
-        else
-            NAME(look_at)(range, d[5]), NAME(look_at)(range, d[6]), NAME(look_at)(range, d[9]),
-                NAME(look_at)(range, d[10]);
+            for (int e = 0; e < 16; e++) look_at(range, d[e]);
+        else look_at(range, d[5]), look_at(range, d[6]), look_at(range, d[9]), look_at(range, d[10]);
         UNROLL(4)
-        for (int i = 0; i < 4; i++) NAME(winograd2_inputs)(d + i, 4);
+        for (int i = 0; i < 4; i++) winograd2_inputs(d + i, 4);
         UNROLL(4)
-        for (int i = 0; i < 4; i++) NAME(winograd2_inputs)(d + 4 * i, 1);
+        for (int i = 0; i < 4; i++) winograd2_inputs(d + 4 * i, 1);
         UNROLL(16)
-        for (int e = 0; e < 16; e++) NAME(store)(v + e * l->element_step + c, d[e]);
+        for (int e = 0; e < 16; e++) store(v + e * l->element_step + c, d[e]);
     }
 }
 
 /* The block's tiles; what was seen of each image goes to image_flags. */
-KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winograd2_layout *l, const real *x,
-                                             ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
-    NAME(range) range = {0};
+KERNEL void winograd2_transform_inputs(const conv_problem *s, const winograd2_layout *l, const real *x,
+                                       ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
+    range_seen range = {0};
     for (ptrdiff_t tile = first; tile < past; tile++, v += l->depth_step) {
         const ptrdiff_t tile_col = tile % l->tile_cols, tile_row = tile / l->tile_cols % l->tile_rows,
                         image = tile / l->tile_cols / l->tile_rows;
-        NAME(winograd2_transform_tile)(s, l, x, image, tile_row, tile_col, v, &range);
+        winograd2_transform_tile(s, l, x, image, tile_row, tile_col, v, &range);
         /* the image or the block ends */
         if (tile + 1 == past || (tile + 1) % (l->tile_rows * l->tile_cols) == 0) {
-            const int flags = NAME(range_flags)(&range);
+            const int flags = range_flags(&range);
 #pragma omp atomic
             image_flags[image] |= flags;
             memset(&range, 0, sizeof range);
@@ -142,14 +137,14 @@ KERNEL void NAME(winograd2_transform_inputs)(const conv_problem *s, const winogr
 }
 
 /* Numbers from U[e] to U[e+1] of one panel; + LANES for the reason that V has. */
-INLINE ptrdiff_t NAME(winograd2_u_step)(const gather *g) { return g->shape.in_channels * 2 * LANES + LANES; }
+INLINE ptrdiff_t winograd2_u_step(const gather *g) { return g->shape.in_channels * 2 * LANES + LANES; }
 
 /* U of one panel: [16][in_channels][width], from the 3x3 taps. Returns what was seen of the filter. */
-KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrdiff_t panel, real *u) {
+KERNEL int winograd2_transform_filter(const gather *g, const real *w, ptrdiff_t panel, real *u) {
     const ptrdiff_t depth = g->shape.in_channels, first_column = panel * 2 * LANES;
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column),
                     width = columns > LANES ? 2 * LANES : LANES;
-    const ptrdiff_t u_step = NAME(winograd2_u_step)(g), out_channels = g->shape.out_channels;
+    const ptrdiff_t u_step = winograd2_u_step(g), out_channels = g->shape.out_channels;
     const vec half = (vec){0} + (real)0.5;
     /* where w lies as it is wanted, it is read in place; else 16 channels at a time are packed first,
        [tap][16 channels][width], so that they stay in the first-level cache */
@@ -157,46 +152,46 @@ KERNEL int NAME(winograd2_transform_filter)(const gather *g, const real *w, ptrd
     _Alignas(64) real taps[9 * 16 * 2 * 16];
     const ptrdiff_t row_step = in_place ? out_channels : width,
                     tap_step = in_place ? depth * out_channels : 16 * width;
-    NAME(range) range = {0};
+    range_seen range = {0};
     for (ptrdiff_t first = 0; first < depth; first += 16) {
         const ptrdiff_t count = smaller(16, depth - first);
         const real *from = in_place ? w + first * out_channels + first_column : taps;
         for (ptrdiff_t tap = 0; tap < (in_place ? 0 : 9); tap++)
-            NAME(pack_panel)(g, w, 0, first_column, columns, width, tap * depth + first,
-                             tap * depth + first + count, taps + tap * 16 * width);
+            pack_panel(g, w, 0, first_column, columns, width, tap * depth + first,
+                       tap * depth + first + count, taps + tap * 16 * width);
         for (ptrdiff_t i = 0; i < count * width; i += LANES) {
             const real *at = from + i / width * row_step + i % width;
             real *to = u + first * width + i;
             vec t[4][3];
             UNROLL(3)
             for (int j = 0; j < 3; j++) {
-                const vec g0 = NAME(load)(at + j * tap_step), g1 = NAME(load)(at + (3 + j) * tap_step),
-                          g2 = NAME(load)(at + (6 + j) * tap_step), outer = g0 + g2;
+                const vec g0 = load(at + j * tap_step), g1 = load(at + (3 + j) * tap_step),
+                          g2 = load(at + (6 + j) * tap_step), outer = g0 + g2;
                 if (in_place) {
                     PREFETCH(at + j * tap_step + 16 * row_step, 3);
                     PREFETCH(at + (3 + j) * tap_step + 16 * row_step, 3);
                     PREFETCH(at + (6 + j) * tap_step + 16 * row_step, 3);
                 }
-                NAME(look_at)(&range, g0), NAME(look_at)(&range, g1), NAME(look_at)(&range, g2);
+                look_at(&range, g0), look_at(&range, g1), look_at(&range, g2);
                 t[0][j] = g0, t[1][j] = half * (outer + g1), t[2][j] = half * (outer - g1), t[3][j] = g2;
             }
             UNROLL(4)
             for (int e = 0; e < 4; e++, to += 4 * u_step) {
                 const vec outer = t[e][0] + t[e][2];
-                NAME(store)(to, t[e][0]);
-                NAME(store)(to + u_step, half * (outer + t[e][1]));
-                NAME(store)(to + 2 * u_step, half * (outer - t[e][1]));
-                NAME(store)(to + 3 * u_step, t[e][2]);
+                store(to, t[e][0]);
+                store(to + u_step, half * (outer + t[e][1]));
+                store(to + 2 * u_step, half * (outer - t[e][1]));
+                store(to + 3 * u_step, t[e][2]);
             }
         }
     }
-    return NAME(range_flags)(&range);
+    return range_flags(&range);
 }
 
 /* 16 products of a group of tiles into 2x2 outputs each. m: [16][TILE_PIXELS][width]. */
-INLINE void NAME(winograd2_outputs)(const gather *g, const winograd2_layout *l, const real *m,
-                                    ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns,
-                                    const real *bias, int relu, real *y) {
+INLINE void winograd2_outputs(const gather *g, const winograd2_layout *l, const real *m, ptrdiff_t first_tile,
+                              ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu,
+                              real *y) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t i = 0; i < tiles; i++) {
         const ptrdiff_t tile = first_tile + i, tile_col = tile % l->tile_cols,
@@ -210,9 +205,8 @@ INLINE void NAME(winograd2_outputs)(const gather *g, const winograd2_layout *l, 
             UNROLL(4)
             for (int j = 0; j < 4; j++) {
                 const real *at = m + i * width + c + j * TILE_PIXELS * width;
-                const vec m0 = NAME(load)(at), m1 = NAME(load)(at + 4 * TILE_PIXELS * width);
-                const vec m2 = NAME(load)(at + 8 * TILE_PIXELS * width),
-                          m3 = NAME(load)(at + 12 * TILE_PIXELS * width);
+                const vec m0 = load(at), m1 = load(at + 4 * TILE_PIXELS * width);
+                const vec m2 = load(at + 8 * TILE_PIXELS * width), m3 = load(at + 12 * TILE_PIXELS * width);
                 t[0][j] = m0 + m1 + m2, t[1][j] = m1 - m2 - m3;
             }
             UNROLL(2)
@@ -220,16 +214,16 @@ INLINE void NAME(winograd2_outputs)(const gather *g, const winograd2_layout *l, 
                 o[r][0] = t[r][0] + t[r][1] + t[r][2], o[r][1] = t[r][1] - t[r][2] - t[r][3];
             for (int r = 0; r < rows; r++)
                 for (int q = 0; q < cols; q++)
-                    NAME(finish_sum)(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
-                                     bias ? bias + c : NULL, columns - c, relu);
+                    finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
+                               bias ? bias + c : NULL, columns - c, relu);
         }
     }
 }
 
 /* One panel: the 16 products of each group of tiles, and back. */
-KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l, const real *v, const real *u,
-                                     ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias,
-                                     int relu, real *y) {
+KERNEL void winograd2_multiply(const gather *g, const winograd2_layout *l, const real *v, const real *u,
+                               ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias, int relu,
+                               real *y) {
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
                     width = columns > LANES ? 2 * LANES : LANES;
     _Alignas(64) real m[16 * TILE_PIXELS * 2 * VECTOR_BYTES / sizeof(real)];
@@ -240,50 +234,48 @@ KERNEL void NAME(winograd2_multiply)(const gather *g, const winograd2_layout *l,
     if (bias) bias += panel * 2 * LANES;
     for (ptrdiff_t group = 0, tile = first; group < groups; group++) {
         const ptrdiff_t tiles = divide_up(past - tile, groups - group);
-        const NAME(tile_function) multiply = NAME(tiles)[tiles][width > LANES];
+        const tile_function multiply = tile_table[tiles][width > LANES];
         const real *a = v + (tile - first) * l->depth_step;
         for (int e = 0; e < 16; e++)
             multiply(a + e * l->element_step, l->depth_step, &run_start, 1, l->depth,
-                     u + e * NAME(winograd2_u_step)(g), width, m + e * TILE_PIXELS * width, m_starts,
-                     &ending);
-        NAME(winograd2_outputs)(g, l, m, tile, tiles, width, columns, bias, relu, y + panel * 2 * LANES);
+                     u + e * winograd2_u_step(g), width, m + e * TILE_PIXELS * width, m_starts, &ending);
+        winograd2_outputs(g, l, m, tile, tiles, width, columns, bias, relu, y + panel * 2 * LANES);
         tile += tiles;
     }
 }
 
-INLINE ptrdiff_t NAME(winograd2_panel_start)(const gather *g, ptrdiff_t panel) {
-    return 16 * NAME(winograd2_u_step)(g) * panel;
+INLINE ptrdiff_t winograd2_panel_start(const gather *g, ptrdiff_t panel) {
+    return 16 * winograd2_u_step(g) * panel;
 }
 
-KERNEL int NAME(winograd2_transform_filters)(const gather *g, const real *w, real *u, int threads) {
+KERNEL int winograd2_transform_filters(const gather *g, const real *w, real *u, int threads) {
     const ptrdiff_t panels = divide_up(g->shape.out_channels, 2 * LANES);
     int flags = 0;
     threads = useful_threads((double)g->shape.in_channels * g->shape.out_channels * 32, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
     for (ptrdiff_t panel = 0; panel < panels; panel++)
-        flags |= NAME(winograd2_transform_filter)(g, w, panel, u + NAME(winograd2_panel_start)(g, panel));
+        flags |= winograd2_transform_filter(g, w, panel, u + winograd2_panel_start(g, panel));
     return flags;
 }
 
-INLINE ptrdiff_t NAME(winograd2_filter_bytes)(const gather *g) {
-    return checked_times(
-        checked_times(16 * NAME(winograd2_u_step)(g), divide_up(g->shape.out_channels, 2 * LANES)),
-        sizeof(real));
+INLINE ptrdiff_t winograd2_filter_bytes(const gather *g) {
+    return checked_times(checked_times(16 * winograd2_u_step(g), divide_up(g->shape.out_channels, 2 * LANES)),
+                         sizeof(real));
 }
 
 /* Transforms and multiplies; what was seen of each image and of the filter tells which images the caller must
    do again. */
-KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, const real *u, const real *bias,
-                               int relu, real *y, int threads, int *image_flags, int *filter_flags) {
+KERNEL int winograd2_try(const gather *g, const real *x, const real *w, const real *u, const real *bias,
+                         int relu, real *y, int threads, int *image_flags, int *filter_flags) {
     const conv_problem *s = &g->shape;
-    const winograd2_layout l = NAME(winograd2_lay_out)(g, u != NULL, threads);
-    const ptrdiff_t panel_numbers = 16 * NAME(winograd2_u_step)(g);
+    const winograd2_layout l = winograd2_lay_out(g, u != NULL, threads);
+    const ptrdiff_t panel_numbers = 16 * winograd2_u_step(g);
     real *own_u = NULL;
     int seen = 0, failed = 0;
     if (!u && (l.blocks > 2 * threads || panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD2_PANEL_BYTES)) {
-        own_u = (real *)new_scratch(NAME(winograd2_filter_bytes)(g));
+        own_u = (real *)new_scratch(winograd2_filter_bytes(g));
         if (!own_u) return CONV_NO_MEMORY;
-        seen = NAME(winograd2_transform_filters)(g, w, own_u, threads);
+        seen = winograd2_transform_filters(g, w, own_u, threads);
         u = own_u;
     }
     const ptrdiff_t shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1;
@@ -298,12 +290,12 @@ KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, co
             const ptrdiff_t share = job % shares, first = job / shares * l.block_tiles,
                             past = smaller(l.tiles, first + l.block_tiles);
             if (!v) continue;
-            NAME(winograd2_transform_inputs)(s, &l, x, first, past, v, image_flags);
+            winograd2_transform_inputs(s, &l, x, first, past, v, image_flags);
             for (ptrdiff_t panel = l.panels * share / shares; panel < l.panels * (share + 1) / shares;
                  panel++) {
-                if (!u) seen |= NAME(winograd2_transform_filter)(g, w, panel, own_panel);
-                NAME(winograd2_multiply)(g, &l, v, u ? u + NAME(winograd2_panel_start)(g, panel) : own_panel,
-                                         panel, first, past, bias, relu, y);
+                if (!u) seen |= winograd2_transform_filter(g, w, panel, own_panel);
+                winograd2_multiply(g, &l, v, u ? u + winograd2_panel_start(g, panel) : own_panel, panel,
+                                   first, past, bias, relu, y);
             }
         }
         free_scratch(v);
@@ -313,21 +305,21 @@ KERNEL int NAME(winograd2_try)(const gather *g, const real *x, const real *w, co
     return failed ? CONV_NO_MEMORY : CONV_OK;
 }
 
-KERNEL int NAME(winograd2_gather)(const gather *g, const real *x, const real *w, const real *u,
-                                  const real *bias, int relu, real *y, int threads) {
+KERNEL int winograd2_gather(const gather *g, const real *x, const real *w, const real *u, const real *bias,
+                            int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
     if (!winograd2_can(s)) return CONV_UNSUPPORTED;
     if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s) / 2, threads);
     int filter_flags = 0, *image_flags = (int *)calloc((size_t)s->batch, sizeof(int));
     int status = image_flags ? CONV_OK : CONV_NO_MEMORY;
-    if (!status) status = NAME(winograd2_try)(g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
+    if (!status) status = winograd2_try(g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
     gather one_image = *g;
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image]))
-            status = w ? NAME(run_gather)(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w,
-                                          NULL, bias, relu, y + image * g->y_image_step, threads)
+            status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
+                                    bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;
     free(image_flags);
     return status;
@@ -335,42 +327,40 @@ KERNEL int NAME(winograd2_gather)(const gather *g, const real *x, const real *w,
 
 /* ---- the forward op; and the input gradient at stride 1, whose only phase is a 3x3 gather ---- */
 
-KERNEL ptrdiff_t NAME(winograd2_packed_bytes)(const conv_problem *p) {
+KERNEL ptrdiff_t winograd2_packed_bytes(const conv_problem *p) {
     const gather g = forward_gather(p);
-    return NAME(winograd2_filter_bytes)(&g);
+    return winograd2_filter_bytes(&g);
 }
 
-KERNEL int NAME(winograd2_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
+KERNEL int winograd2_pack(const conv_problem *p, const real *w, real *packed, int threads) {
     const gather g = forward_gather(p);
     if (!winograd2_can(p)) return CONV_UNSUPPORTED;
-    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK
-                                                                                    : CONV_OUT_OF_RANGE;
+    return range_is_safe(winograd2_transform_filters(&g, w, packed, threads)) ? CONV_OK : CONV_OUT_OF_RANGE;
 }
 
-KERNEL int NAME(winograd2_run)(const conv_problem *p, const real *x, const real *w, const real *packed,
-                               const real *bias, int relu, real *y, int threads) {
+KERNEL int winograd2_run(const conv_problem *p, const real *x, const real *w, const real *packed,
+                         const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return NAME(winograd2_gather)(&g, x, w, packed, bias, relu, y, threads);
+    return winograd2_gather(&g, x, w, packed, bias, relu, y, threads);
 }
 
-KERNEL ptrdiff_t NAME(winograd2_input_packed_bytes)(const conv_problem *p) {
+KERNEL ptrdiff_t winograd2_input_packed_bytes(const conv_problem *p) {
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
-    return NAME(winograd2_filter_bytes)(&g);
+    return winograd2_filter_bytes(&g);
 }
 
-KERNEL int NAME(winograd2_input_pack)(const conv_problem *p, const real *w, real *packed, int threads) {
+KERNEL int winograd2_input_pack(const conv_problem *p, const real *w, real *packed, int threads) {
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
     if (!winograd2_can(p) || !winograd2_can(&g.shape)) return CONV_UNSUPPORTED;
-    return range_is_safe(NAME(winograd2_transform_filters)(&g, w, packed, threads)) ? CONV_OK
-                                                                                    : CONV_OUT_OF_RANGE;
+    return range_is_safe(winograd2_transform_filters(&g, w, packed, threads)) ? CONV_OK : CONV_OUT_OF_RANGE;
 }
 
-KERNEL int NAME(winograd2_input_run)(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                                     const real *bias, int relu, real *dx, int threads) {
+KERNEL int winograd2_input_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
+                               const real *bias, int relu, real *dx, int threads) {
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
     if (!winograd2_can(p)) return CONV_UNSUPPORTED;
-    return NAME(winograd2_gather)(&g, dy, w, packed, bias, relu, dx, threads);
+    return winograd2_gather(&g, dy, w, packed, bias, relu, dx, threads);
 }

@@ -34,15 +34,25 @@ Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 @dataclass(frozen=True, eq=False)
 class DiffRow:
-    """One result beside the reference's.
+    """The comparison of one result with the reference.
 
-    ``max_abs`` and ``max_ulps`` are the largest error, absolute and in units in the last place (ulps) of
-    the result, or of the mean |x||w| of its sum where the result is smaller than that: after cancellation
-    an error of one ulp of a term would be millions of ulps of the result. ``bound_fraction`` is the
-    largest error as a fraction of its bound, 1 or less where ``passed``. ``first_bad`` and ``worst`` are
-    cells (NHWC; a filter gradient's as the filter; of a dialect as its arrays are indexed), None where
-    there is none. ``diagnosis`` is None or the mistake that explains the failure. ``seconds`` is the time
-    of one run, ``note`` what else there is to say.
+    Cells are in NHWC order; those of a filter gradient are indices into the filter, and those of a dialect
+    are indices into the dialect's own array.
+
+    Attributes:
+        name: the backend, or the name given in ``against``.
+        algorithm: the backend's algorithm.
+        passed: whether every cell is within its error bound.
+        max_abs: the largest absolute error.
+        max_ulps: the largest error in ulps (units in the last place) of the result, or of the mean |x||w| of
+            its sum if that is larger: after cancellation, an error of one ulp of a term would be millions of
+            ulps of the result.
+        bound_fraction: the largest error as a fraction of its bound; at most 1 if ``passed``.
+        first_bad: the first cell outside its bound, or None.
+        worst: the cell with the largest fraction, or None.
+        diagnosis: the mistake that explains the failure, or None.
+        seconds: the time of one run.
+        note: a remark.
     """
 
     name: str
@@ -67,7 +77,14 @@ class DiffRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiffReport(tables.Report):
-    """Every backend and algorithm beside the reference; ``passed`` where all rows did."""
+    """The comparison of every backend and algorithm with the reference.
+
+    Attributes:
+        title: the call.
+        rows: one `DiffRow` per result.
+        reference_seconds: the time of the reference.
+        passed: whether all rows passed.
+    """
 
     title: str
     rows: tuple[DiffRow, ...]
@@ -110,18 +127,20 @@ def diff(
     against: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> DiffReport:
-    """Compare backends, and arrays from elsewhere, with the reference on one call.
+    """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv; the other arguments are its own.
-        backends: names, or modules that keep the contract of `teachconv.backends`; None for every
-            backend that can run here. Each of its algorithms that fits the call is a row.
-        against: arrays by name, such as {"my port": y}: the output of another framework, in the
-            layout that the op returns. Judged by the bound of direct summation.
+        op: any op of teachconv.
+        *args: the op's positional arguments.
+        backends: names, or modules that implement the contract of `teachconv.backends`; None for every
+            backend that can run here. There is one row for each algorithm that fits the call.
+        against: arrays by name, such as {"my port": y}: the output of another framework in the layout
+            that the op returns. Judged by the bound of direct summation.
+        **kwargs: the op's keyword arguments.
 
     Returns:
-        A `DiffReport`: ``.passed`` and ``.rows``. What a backend does wrong is a failed row with a
-        diagnosis, never an exception.
+        A `DiffReport`: ``.passed`` and ``.rows``. A wrong result is a failed row with a diagnosis, never
+        an exception.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)

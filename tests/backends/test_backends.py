@@ -1,4 +1,4 @@
-"""One suite for every backend and algorithm: the common cases, random shapes, odd data, the adjoint."""
+"""One suite for every backend and algorithm: named cases, random shapes, unusual data, adjoint identity."""
 
 from functools import lru_cache
 
@@ -122,7 +122,7 @@ def test_random_shapes(backend, algorithm, data, layout):
 @settings(max_examples=25)
 @given(problem=problems())
 def test_adjoint_identity(backend, algorithm, dtype, problem):
-    """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, so exactly."""
+    """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, and therefore exactly."""
     g = conv2d_geometry(**problem)
     x, w, dy = (
         make_array(shape, "int64", "integers", name)
@@ -280,7 +280,7 @@ def test_conv_matrix_is_the_convolution(transposed, rng):
 
 
 def test_judge_fails_what_is_outside_the_bound():
-    """The bound can fail: one ulp too many is found, and so is a NaN in the wrong place."""
+    """An error of one ulp above the bound fails, and so does a NaN in the wrong place."""
     want = np.float32([1, 2, 3])
     limit = bounds.direct(np.abs(want).astype(float), 2, "float32")
     assert bounds.judge(want, want, limit).passed

@@ -28,7 +28,7 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Grids of three blocks, scratch for a few cells, the largest tiles: what only large problems have."""
+    """Small grids, little scratch and the largest tiles, to exercise what otherwise only large problems do."""
     ladder.schedule.cache_clear()
     monkeypatch.setattr(launches, "MOST_BLOCKS", 3)
     monkeypatch.setattr(ladder, "_BLOCK_BYTES", 1 << 12)
@@ -78,7 +78,7 @@ def test_odd_data(data, kernel_folder):
 
 
 def test_small_integers_are_exact(kernel_folder):
-    """Every product and sum of small integers is exact, on tensor cores and with TF32 too: equality."""
+    """Products and sums of small integers are exact, also on tensor cores and with TF32."""
     x, w = (
         make_array((2, 9, 8, 5), "float32", "integers", "x"),
         make_array((3, 2, 5, 7), "float32", "integers", "w"),
@@ -110,7 +110,7 @@ def test_blocks_tiles_and_grids_as_of_large_problems(kernel_folder, small_blocks
 
 
 def test_large_tiles_are_used(kernel_folder, small_blocks):
-    """What the test above means to run: 8 x 8 sums a thread, fragments 2 x 4 a warp."""
+    """The test above runs 8 x 8 sums per thread and 2 x 4 fragments per warp."""
     g = conv2d_geometry((1, 14, 14, 20), (3, 3, 20, 130), 1, "SAME")
     for name, want in (
         ("implicit_gemm", ("RM=8", "RN=8")),
@@ -131,7 +131,7 @@ def test_large_tiles_are_used(kernel_folder, small_blocks):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bits_do_not_depend_on_the_order_of_threads(name, kernel_folder):
-    """First to last and last to first: a missing barrier, or two threads that add to one cell, would show."""
+    """Both thread orders agree; a missing barrier or two threads adding to one cell would differ."""
     algorithm = NAMES[name]
     dtype = "float32" if "float32" in algorithm.dtypes else "float16"
     g = conv2d_geometry((2, 9, 11, 6), (3, 3, 1 if name == "depthwise" else 6, 12), 1, "SAME")
@@ -151,7 +151,7 @@ def test_bits_do_not_depend_on_the_order_of_threads(name, kernel_folder):
 
 
 def test_the_images_of_a_batch_are_done_again_one_by_one(kernel_folder):
-    """One image with a NaN takes Winograd's way out; the bits of the others do not change."""
+    """One image with a NaN is recomputed by direct; the bits of the others do not change."""
     g = conv2d_geometry((3, 7, 6, 4), (3, 3, 4, 5), 1, "SAME")
     x, w = (
         make_array(g.input_shape, "float32", "normal", "x"),
@@ -223,7 +223,7 @@ def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
 
 
 def test_half_types_of_the_shim(tmp_path):
-    """Every 16-bit pattern there and back, and every midpoint, as NumPy and ml_dtypes have them."""
+    """Every 16-bit pattern and every midpoint converts as in NumPy and ml_dtypes."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     source = f"""#include "{SHIM}"
 #define EXPORTED extern "C" __attribute__((visibility("default")))

@@ -101,7 +101,7 @@ def test_every_source_is_compiled():
 
 
 def test_schedules_use_what_is_compiled():
-    """Whatever the ladder asks a compiler for, on the case table and on large layers, is in the list above."""
+    """Everything that the ladder compiles for the cases and for large layers is in the list above."""
     geometries = [
         conv2d_geometry((batch, size, size, channels), (k, k, channels, outs), stride, "SAME")
         for batch in (1, 64)
@@ -152,7 +152,7 @@ def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
 
 
 def test_nothing_is_added_atomically_and_no_assembly():
-    """What makes results repeatable, and what keeps the sources readable and portable."""
+    """Results are repeatable without atomics; sources are portable without assembly."""
     for path in sources.FOLDER.glob("*.cu*"):
         text = path.read_text()
         assert "atomic" not in text.replace("added atomically", "")

@@ -20,7 +20,7 @@ SOME = CASES[::9]
 
 @pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
 def cupy(request, cupy_forgotten):
-    """CuPy, or what stands in for it, with no kernel compiled yet."""
+    """CuPy or its stand-in, with no kernel compiled yet."""
     if request.param == "stand-in":
         return request.getfixturevalue("stand_in")
     if why := backends.why_not("cupy"):
@@ -47,7 +47,7 @@ def notes(trace):
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64"])
 def test_cases_keep_their_bounds(cupy, dtype):
-    """Host arrays in and out; on a GPU test_backends.py runs the whole table besides."""
+    """Host arrays in and out; on a GPU, test_backends.py also runs the whole table."""
     rows = check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)
     assert len(rows) >= 20
     assert not [row for row in rows if not row.passed]
@@ -134,7 +134,7 @@ def test_what_is_done_again_is_said(cupy, xw):
 
 
 class Tensor:
-    """Another library's array on a GPU: all that is known of it is DLPack."""
+    """Another library's array on a GPU, which supports only DLPack."""
 
     def __init__(self, on_host, on_device):
         self.on_host, self._on_device = on_host, on_device
@@ -340,7 +340,7 @@ def test_import_leaves_cupy_alone():
 
 @pytest.mark.parametrize(("file", "dtype"), [("direct.cu", "float32"), ("tensor_gemm.cu", "float16")])
 def test_cupy_compiles(monkeypatch, tmp_path, file, dtype):
-    """The real compile_using_nvrtc, as a call would use it; only asking the device for its number is replaced."""
+    """The real compile_using_nvrtc; only the query of the device is replaced."""
     compiler = pytest.importorskip("cupy.cuda.compiler")
     monkeypatch.setattr(
         compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: (f"-arch=sm_{arch}", "cubin")

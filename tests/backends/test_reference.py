@@ -1,4 +1,4 @@
-"""The reference is the exact sum rounded once: shown against rational arithmetic, not claimed."""
+"""The reference is the exact sum rounded once, checked against rational arithmetic."""
 
 import ast
 import math
@@ -42,7 +42,7 @@ def nearest(exact, dtype):
 
 
 def oracle(x, w, g):
-    """conv2d straight from the index law, in rational numbers: slow, and as plain as can be."""
+    """conv2d directly from the index law, in rational numbers."""
     y = np.empty(g.output_shape, object)
     outs, depth = g.out_channels // g.groups, g.filters_shape[2]
     for n, r, c, o in np.ndindex(*g.output_shape):
@@ -66,7 +66,7 @@ def test_round_sum_rounds_once(dtype, terms):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_round_sum_at_midpoints(dtype):
-    """Where rounding by way of double rounds twice: the part that double drops decides."""
+    """Rounding through double would round twice: the part that double drops decides."""
     form = float_format(dtype)
     ulp = 2.0 ** (1 - form.precision)
     for base in (1.0, 1.0 + ulp):
@@ -132,7 +132,7 @@ def test_random_shapes_against_the_oracle(problem, data):
 
 
 def test_float64_beyond_the_splitting_range():
-    """Above 2^995 Veltkamp's constant overflows, below 2^-970 half products underflow: exact all the same."""
+    """Above 2^995 Veltkamp's constant overflows, below 2^-970 half products underflow: results are exact nevertheless."""
     for x, w in [
         ([2.0**1000, 2.0**1000, -(2.0**1000)], [3.0, 2.0**-50, 3.0]),
         ([2.0**-600, 2.0**-600], [2.0**-470 * (1 + 2.0**-52), -(2.0**-470)]),

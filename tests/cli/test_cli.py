@@ -1,4 +1,4 @@
-"""The command line: what it prints, its JSON, its exit status."""
+"""The command line: its output, JSON and exit status."""
 
 import json
 import subprocess

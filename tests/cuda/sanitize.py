@@ -1,6 +1,6 @@
 """Run the kernels on the host under AddressSanitizer: test_cuda_arithmetic.py starts this, libasan preloaded.
 
-Usage: sanitize.py [SOURCE OLD NEW], the last three a mistake to be made on purpose.
+Usage: sanitize.py [SOURCE OLD NEW], the last three a mistake to plant.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The dialects against what the real frameworks answered and refused (tests/recorded), and by hand."""
+"""The dialects against recorded results and errors of the real frameworks, and against hand-worked numbers."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def function_of(framework, case):
 
 
 def small(shape, start=1):
-    """Integers without zero, all different enough that a shift shows."""
+    """Non-zero integers, different enough to reveal a shift."""
     count = int(np.prod(shape))
     return (np.arange(start, start + count) % 7 + 1).astype(np.int32).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""The explorer without a browser: what is in the page, how big it is, what is refused; and tc.plot."""
+"""The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
 import json
 import re
@@ -24,7 +24,7 @@ X, W = (
 
 
 def numbers(values, dtype):
-    """Numbers of the JSON as the page reads them."""
+    """Decode numbers of the JSON as the page does."""
     if np.dtype(dtype).kind == "i":
         return np.array([int(v) for v in values], dtype)
     return np.array([float(v) for v in values]).astype(dtype)
@@ -272,7 +272,7 @@ def stacks(draw):
 
 @given(stacks(), st.data())
 def test_receptive_field_is_what_a_gradient_of_ones_shows(layers, data):
-    """Backwards through real ops with filters of ones: each input cell counts its ways to the output cell."""
+    """The gradient through filters of ones counts the paths from each input cell to the output cell."""
     field = tc.receptive_field(layers)
     row, col = (data.draw(st.integers(0, n - 1)) for n in field.output_size)
     back = np.zeros((1, *field.output_size, 1), "int64")

@@ -21,7 +21,7 @@ def driver():
 
 @pytest.fixture
 def show(driver, tmp_path):
-    """Save an explorer, open it from disk, and afterwards hold the page to an empty console."""
+    """Save an explorer, open it from disk, and check afterwards that the console is empty."""
     pages = []
 
     def opened(explorer, **options):
@@ -140,7 +140,7 @@ CASES = {
 
 
 def check_cell(seen, explained, value):
-    """Everything that is said about one cell of the result; ``value`` is what the backend computed."""
+    """Check everything shown about one cell of the result; ``value`` is the backend's."""
     assert same(seen["value"], value.item() if value.dtype.kind == "i" else float(value)), seen["headline"]
     if explained.bias is None and len(explained.taps):
         assert same(seen["rows"][-1][5], explained.value)
@@ -397,7 +397,7 @@ def test_the_overlap_map_counts_products(show):
 
 
 def test_two_calls_beside_each_other(show):
-    """TensorFlow's SAME and PyTorch's padding=1 at stride 2 differ, and the page says why."""
+    """TensorFlow's SAME and PyTorch's padding=1 differ at stride 2, and the page says why."""
     x = integers(1, 6, 6, 1)
     page = show(tc.explore(tc.conv2d, x, W, 2, "SAME", at=(0, 1, 1, 0)).beside(padding=1))
     ours, theirs = (tc.conv2d(x, W, 2, padding)[0, :, :, 0] for padding in ("SAME", 1))
@@ -429,7 +429,7 @@ SMALL += [case for case in CASE_TABLE if case.name == "wide row"]
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
 def test_every_case_of_the_table_opens(show, case):
-    """All sections open, a few cells visited, another array beside it: nothing on the console."""
+    """With all sections open, some cells visited and a second array, the console stays empty."""
     for problem in case.problems("float32", "nonfinite"):
         explorer = tc.explore(problem.op, *problem.args, budget=1, **problem.kwargs)
         page = show(explorer.beside(np.array(explorer.result)))
@@ -456,7 +456,7 @@ def test_nan_and_infinity_show_as_such(show):
 
 
 def test_callers_text_is_text(show):
-    """A name that would be markup, and would run, is shown as it is."""
+    """A name that contains markup is shown as text and not executed."""
     evil = "</script><img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
     page = show(tc.explore(tc.conv2d, integers(1, 3, 3, 1), W, name=evil))
     assert "run" not in page.driver.title
@@ -557,7 +557,7 @@ def test_the_trace_has_its_source(show):
 
 
 def test_the_frame_of_a_notebook(driver, tmp_path):
-    """What _repr_html_ gives, inside another document: sandboxed, and it runs."""
+    """The output of _repr_html_ runs sandboxed inside another document."""
     explorer = tc.explore(tc.conv2d, integers(1, 4, 4, 1), W)
     (tmp_path / "host.html").write_text(
         f"<!DOCTYPE html><meta charset=utf-8><title>host</title>{explorer._repr_html_()}"
@@ -586,7 +586,7 @@ def test_without_scripts_there_is_a_picture(driver, tmp_path):
 
 
 def test_a_full_sized_example_is_quick(show):
-    """32 x 32 x 3 with 16 filters: a step takes a fraction of the time between two frames of a film's scene."""
+    """A step of 32 x 32 x 3 with 16 filters is fast enough for an animation."""
     page = show(tc.explore(tc.conv2d, normal(1, 32, 32, 3), normal(3, 3, 3, 16), 1, "SAME"))
     spent = page.run(
         "const b = document.querySelector('[aria-label=\"next cell\"]'); const s = performance.now(); for (let i = 0; i < 20; i++) b.click(); return (performance.now() - s) / 20"

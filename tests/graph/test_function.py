@@ -183,7 +183,7 @@ def test_errors_while_tracing_leave_no_trace():
             tg.Variable(1.0, name="new")
         return x + v
 
-    with pytest.raises(ValueError, match="variable 'new' would be made anew by each trace"):
+    with pytest.raises(ValueError, match="variable 'new' would be created again by each trace"):
         f(np.float32(1), True)
     assert f.trace_log == []
     assert v.numpy() == 1
@@ -191,7 +191,7 @@ def test_errors_while_tracing_leave_no_trace():
     assert f(np.float32(1), False) == 3
     with tg.Graph().as_default():
         foreign = tg.constant(1.0, name="foreign")
-    with pytest.raises(ValueError, match="'foreign:0', which is of another graph"):
+    with pytest.raises(ValueError, match="'foreign:0', which belongs to another graph"):
         tc.function(lambda: foreign)()
 
 

@@ -1,4 +1,4 @@
-"""Op definitions, generated wrappers, kernels: each op in a graph and eagerly, beside plain NumPy."""
+"""Op definitions, generated wrappers, kernels: each op in a graph and eagerly, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ Softmax"""
 
 
 def both_ways(function, *arrays, **config):
-    """The result eagerly, and by a graph whose placeholders know no shape; they must be equal bit for bit."""
+    """Run eagerly and in a graph with placeholders of unknown shape; the results must be bit-identical."""
     eager = function(*arrays)
     graph = tg.Graph()
     with graph.as_default():
@@ -46,7 +46,7 @@ def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
 
 
 def test_generated_wrappers_are_up_to_date(capsys):
-    """Where this fails: python -m teachconv.graph.op_gen"""
+    """If this fails, run: python -m teachconv.graph.op_gen"""
     assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
     assert op_gen.main(["--check"]) == 0
     assert "GENERATED from core_ops.py by op_gen.py" in gen_nn_ops.__doc__
@@ -303,7 +303,7 @@ def test_pooling_in_nchw_and_its_refusals(rng):
     ],
 )
 def test_shapes_that_do_not_fit_are_refused_alike(function, message):
-    """Eagerly, and when the node is made: then nothing is left in the graph."""
+    """Errors are the same eagerly and in a graph, and nothing is left in the graph."""
     x = np.ones((1, 4, 4, 2), "float32")
     with pytest.raises(ValueError, match=message):
         function(x)

@@ -211,7 +211,7 @@ def test_no_input_channels_leave_the_bias_and_the_relu(graph):
 
 @given(st.data())
 def test_no_pass_changes_a_result(data):
-    """Random graphs of integer ops, fetched at random: whatever is switched on, the bits are the same."""
+    """Random graphs of integer ops give the same bits whichever passes are enabled."""
     seed = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     arrays = [seed.integers(-3, 4, (1, 3, 3, 2)).astype("int32") for _ in range(2)]
     filters, bias = seed.integers(-2, 3, (2, 2, 2, 2, 2)).astype("int32"), np.int32([1, -2])
@@ -281,7 +281,7 @@ def test_a_device_that_is_not_there_is_an_error_or_is_reported(graph, name):
         y = tg.add(tg.constant(1.0), 2.0, name="y")
     with tg.Session() as session:
         with pytest.raises(
-            tg.InvalidArgumentError, match=r"asks for /device:.PU:\d, which is not there; there is"
+            tg.InvalidArgumentError, match=r"asks for /device:.PU:\d, which does not exist; available:"
         ):
             session.run(y)
     with pytest.warns(tg.SoftPlacementWarning, match="soft placement: asked for /device"):
@@ -406,7 +406,7 @@ def test_a_chain_of_10000_nodes_runs(graph):
 
 
 def test_a_chain_takes_linear_time():
-    """Four times the nodes take about four times as long, from the first node to the last; not sixteen."""
+    """Four times the nodes take about four times as long, not sixteen times."""
 
     def seconds(nodes):
         best = np.inf
@@ -429,7 +429,7 @@ def test_a_cascade_of_additions_does_not_double_the_work(graph):
     value, metadata = run(y, {"x:0": 1.0})
     assert value == 2.0**200
     assert len(metadata.nodes) == 201
-    assert str(metadata.after).count("\n") == 201  # the tree is cut where nobody would read on
+    assert str(metadata.after).count("\n") == 201  # the tree is truncated
 
 
 def test_values_are_freed_after_their_last_use(graph):

@@ -180,7 +180,7 @@ def test_the_mean_of_integers_is_rounded_towards_zero():
 
 
 def test_the_docs_tables_are_up_to_date():
-    """Where this fails: python docs/graph_tables.py"""
+    """If this fails, run: python docs/graph_tables.py"""
     path = HERE.parents[1] / "docs" / "graph_tables.py"
     spec = importlib.util.spec_from_file_location("graph_tables", path)
     tables = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""An explanation is the reference's own sum: tap by tap, in every op, and read backwards."""
+"""Explanations match the reference's sum tap by tap, for every op and for input cells."""
 
 from fractions import Fraction
 from xml.etree import ElementTree
@@ -49,7 +49,7 @@ def test_the_value_explained_is_the_reference_value(case, dtype):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
 def test_at_input_is_the_inverse_of_at(case):
-    """Whatever an input cell is said to feed has that input cell among its taps, with the same product."""
+    """Every output listed for an input cell has that input cell among its taps, with the same product."""
     for problem in case.problems("int32", "integers"):
         call = tc.nn_ops.call_of(problem.op, problem.args, problem.kwargs)[0]
         if not call.first.size or not call.second.size:

@@ -1,4 +1,4 @@
-"""trace shows the very call that ran; recording costs nothing and leaves nothing behind."""
+"""trace shows the call that ran; without a trace, recording costs nothing."""
 
 import linecache
 
@@ -78,7 +78,7 @@ def test_errors_pass_through_and_end_the_recording():
 
 
 def test_stages_are_free_where_nobody_listens():
-    """The same object comes back each time, and what it is told is neither formatted nor kept."""
+    """Without a trace, the same object is returned each time, and it neither formats nor stores anything."""
     silence = record.stage("a")
     assert silence is record.stage("b")
     with silence as stage:

@@ -15,7 +15,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 
 
 class RefusedError(Exception):
-    """The framework answered with an exception; its text is in it."""
+    """The framework raised an exception, whose text this carries."""
 
 
 def torch(op, arrays, arguments):
@@ -73,7 +73,7 @@ def keras(op, arrays, arguments):
 
 
 def unwritten_by_onednn(geometry):
-    """Whether TensorFlow 2.21 with oneDNN answers with memory that it never wrote; see docs/dialects.md."""
+    """Whether TensorFlow 2.21 with oneDNN returns uninitialised memory; see docs/dialects.md."""
     one_column = geometry.cols.out_size == 1 and geometry.cols.stride > 1
     return geometry.batch > 1 and geometry.in_channels == 1 and one_column
 

@@ -1,4 +1,4 @@
-"""The dialects beside the real frameworks: seeded random calls, values and refusals compared.
+"""The dialects compared with the real frameworks on seeded random calls: values and errors.
 
 Each framework is skipped where it is not installed. Data are small integers, whose sums are exact in
 float32 in any order, so results must be equal. Where the two sides refuse different calls the

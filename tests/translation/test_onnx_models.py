@@ -82,7 +82,7 @@ def test_nodes_against_onnxruntime(model_file):
 
 
 def test_a_wrong_weight_is_found(model_file, monkeypatch):
-    """The check is one: with another value in the first weight, onnxruntime's activations fail."""
+    """The check detects a changed weight: onnxruntime's activations then fail."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     from teachconv.translation import onnx_models
 

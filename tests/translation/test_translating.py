@@ -32,7 +32,7 @@ CALLS = list(recorded_calls())
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_recorded_call_in_every_framework(target, monkeypatch):
-    """Whatever a framework answered, translated: teachconv's function of the target gives the same."""
+    """Every recorded call, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(
         translating, "installed", lambda name: name == "scipy"
     )  # the peers' tests run the rest
@@ -56,7 +56,7 @@ def test_every_recorded_call_in_every_framework(target, monkeypatch):
 
 
 def test_the_code_runs_without_teachconv():
-    """In a process of its own, with nothing but NumPy and SciPy."""
+    """The code runs in a separate process with only NumPy and SciPy."""
     translation = tc.translate(torch.conv2d, (1, 2, 5, 5), (3, 2, 3, 3), stride=2, padding=1, to="scipy")
     program = (
         translation.code
@@ -71,7 +71,7 @@ def test_the_code_runs_without_teachconv():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_code_in_the_framework(target):
-    """Live, where the framework is installed; tests/peers has the sweep."""
+    """Runs the framework if it is installed; tests/peers has random calls."""
     if not translating.installed(target):
         pytest.skip(f"{target} is not installed")
     translation = tc.translate(
@@ -145,7 +145,7 @@ def test_what_is_impossible_says_why():
 
 
 def test_a_wrong_translation_is_found():
-    """The check is one: with the padding on the other side it fails, and says so."""
+    """The check detects a translation with the padding on the other side."""
     translation = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
     assert translation.check().passed
     wrong = translating.replace(

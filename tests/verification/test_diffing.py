@@ -1,4 +1,4 @@
-"""diff passes what is right, fails what is wrong, and names the mistake: each one is planted here."""
+"""diff passes correct results, fails wrong ones, and names each planted mistake."""
 
 import importlib
 import sys
@@ -22,7 +22,7 @@ X, W = real((2, 9, 8, 4)), real((3, 3, 4, 4), "w")
 
 
 def code(op, *args, got, **kwargs):
-    """The diagnosis of ``got`` as somebody's port of the call; it must fail."""
+    """Return the diagnosis of ``got``, a wrong port of the call."""
     report = tc.diff(op, *args, backends=[], against={"port": got}, **kwargs)
     assert not report.passed
     row = report.rows[0]
@@ -72,7 +72,7 @@ def test_one_wrong_cell_is_found_and_explained():
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 class TestPlanted:
-    """Each usual mistake, made on purpose."""
+    """Each common mistake, planted on purpose."""
 
     def arrays(self, dtype, layout):
         x, w = real((2, 9, 8, 4), "x", dtype), real((3, 3, 4, 4), "w", dtype)
@@ -191,7 +191,7 @@ def test_noise_has_no_diagnosis(rng):
 
 
 def broken(**changes):
-    """The numpy backend as a module of a reader's own, with something changed in it."""
+    """The numpy backend as a separate module with one change."""
     module = ModuleType("my_backend")
     module.__dict__.update({name: getattr(numpy_backend, name) for name in (*map(str, KINDS), "ALGORITHMS")})
     module.__dict__.update(changes)

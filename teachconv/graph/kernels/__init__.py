@@ -1,8 +1,8 @@
-"""The kernels: importing this package fills the registry. TensorFlow: core/kernels/.
+"""The kernels. Importing this package fills the registry. TensorFlow: core/kernels/.
 
-One file for each family: conv_ops (which call teachconv's backends), pooling_ops, nn_ops, math_ops,
-array_ops and state_ops (plain NumPy). Every kernel here runs on "CPU"; a kernel for another device is
-a class with `compute` and one line that registers it.
+There is one file per family: conv_ops, which calls teachconv's backends, and pooling_ops, nn_ops, math_ops,
+array_ops and state_ops, which use NumPy. Every kernel here runs on "CPU". To add a kernel for another device,
+write a class with `compute` and one line that registers it.
 """
 
 from ..op_kernel import KERNELS

@@ -1,7 +1,7 @@
-"""What moves values without computing: Identity, Reshape, Transpose, Pad and the copies between devices.
+"""Kernels that move values without computing: Identity, Reshape, Transpose, Pad and copies between devices.
 
 TensorFlow: core/kernels/identity_op.cc, reshape_op.h, transpose_op.cc and pad_op.cc. Reshape and
-Transpose return views; nobody writes to a value once a node has made it.
+Transpose return views, which is safe because values are never modified.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ __all__: list[str] = []
 
 @register_kernel("Identity")
 class IdentityOp(OpKernel):
-    """The input itself."""
+    """Returns the input."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Of a variable, the executor has put its value here."""
+        """Return the input; the executor has replaced a reference to a variable by its value."""
         return inputs[0]
 
 
 @register_kernel("_Copy")
 class CopyOp(OpKernel):
-    """The input in the memory of this node's device."""
+    """Copies the input to the memory of this node's device."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Between CPU devices, an ordinary copy."""
+        """Return a copy of the input."""
         return np.array(inputs[0])
 
 
 class _Reshaping(OpKernel):
-    """Checks in the run what the shape function could not know when the node was made."""
+    """Checks during the run what the shape function could not know when the node was created."""
 
     def checked(self, shape_fn: Any, tensor: Any, argument: Any) -> Any:
-        """The output's shape, by the shape function, now that all is known."""
+        """Return the shape of the output by the shape function, with all values known."""
         shapes = [tensor.shape, argument.shape]
         return shape_fn(InferenceContext(self.node.op, shapes, [None, argument], self.node.attrs))
 
 
 @register_kernel("Reshape")
 class ReshapeOp(_Reshaping):
-    """The same elements in another shape."""
+    """Returns the same elements in another shape."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """tensor, and the new shape as a vector."""
+        """Return the tensor in the shape given by the second input."""
         return inputs[0].reshape(self.checked(reshape_shape, *inputs))
 
 
 @register_kernel("Transpose")
 class TransposeOp(_Reshaping):
-    """The axes in another order."""
+    """Returns the input with permuted axes."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """x, and the order as a vector."""
+        """Return x with its axes in the order given by the second input."""
         self.checked(transpose_shape, *inputs)
         return inputs[0].transpose(inputs[1].tolist())
 
 
 @register_kernel("Pad")
 class PadOp(_Reshaping):
-    """Zeros before and after."""
+    """Adds zeros before and after along each axis."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """input, and [before, after] for each axis."""
+        """Return the input with zeros around it; the second input is [before, after] for each axis."""
         x, paddings = inputs
         padded = np.zeros(self.checked(pad_shape, x, paddings), x.dtype)
         starts = paddings[:, 0].tolist()

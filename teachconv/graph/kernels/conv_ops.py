@@ -1,8 +1,8 @@
-"""Conv2D and its kin: each kernel hands a resolved call to one function of one backend.
+"""Conv2D and related ops: each kernel passes a resolved call to one function of one backend.
 
 TensorFlow: core/kernels/conv_ops.cc, conv_grad_input_ops.cc, conv_grad_filter_ops.cc,
-depthwise_conv_op.cc and conv_ops_fused_impl.h. There a template parameter chooses between Eigen, oneDNN
-and cuDNN; here the kernel's label names the backend.
+depthwise_conv_op.cc and conv_ops_fused_impl.h. In TensorFlow a template parameter selects Eigen, oneDNN or
+cuDNN; here the label of the kernel names the backend.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 
-_LABELS = ("", *backends.TABLE)  # "" is the default backend: cython, or what use_backend says
+_LABELS = ("", *backends.TABLE)  # "" is the default backend: cython unless use_backend says otherwise
 
 
 class _WindowKernel(OpKernel):
-    """What the five have in common: the attributes, read once, and the way to the backend."""
+    """The common part of the five kernels: reads the attributes once, and calls the backend."""
 
     is_expensive = True
     public_op: Callable[..., np.ndarray]
@@ -43,7 +43,7 @@ class _WindowKernel(OpKernel):
         self.resolve = nn_ops.RESOLVERS[type(self).public_op]
 
     def run(self, *arguments: Any, **more: Any) -> np.ndarray:
-        """Resolve the call as `teachconv.nn_ops` does for its own callers, and run it on the backend."""
+        """Resolve the call as `teachconv.nn_ops` does, and run it on the backend."""
         strides, padding, data_format, dilations = self.windows
         names = type(self).argument_names
         call = self.resolve(
@@ -67,21 +67,21 @@ def _pads(attrs: Any, data_format: str) -> Any:
 
 @register_kernel("Conv2D", "CPU", *_LABELS)
 class Conv2DOp(_WindowKernel):
-    """Conv2D by a backend's ``conv2d``."""
+    """Computes Conv2D with a backend's ``conv2d``."""
 
     backend_function = "conv2d"
     public_op = nn_ops.conv2d
     argument_names = ("input", "filters", "bias")
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Gather: input and filter in, output out."""
+        """Return the output for input and filter."""
         input, filter = inputs
         return self.run(input, filter, None)
 
 
 @register_kernel("_FusedConv2D", "CPU", *_LABELS)
 class FusedConv2DOp(_WindowKernel):
-    """Conv2D, BiasAdd and perhaps Relu by one call of a backend's ``conv2d``."""
+    """Computes Conv2D, BiasAdd and optionally Relu with one call to a backend's ``conv2d``."""
 
     backend_function = "conv2d"
     public_op = nn_ops.conv2d
@@ -92,47 +92,47 @@ class FusedConv2DOp(_WindowKernel):
         self.activation = "relu" if node.attrs["fused_ops"][1:] == ("Relu",) else None
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Gather, with the bias and the activation in the backend's own epilogue."""
+        """Return the output for input, filter and bias, which the backend's epilogue applies."""
         return self.run(*inputs)
 
 
 @register_kernel("Conv2DBackpropInput", "CPU", *_LABELS)
 class Conv2DBackpropInputOp(_WindowKernel):
-    """Conv2DBackpropInput, which is conv2d_transpose, by a backend's ``conv2d_backprop_input``."""
+    """Computes Conv2DBackpropInput, which is conv2d_transpose, with a backend's ``conv2d_backprop_input``."""
 
     backend_function = "conv2d_backprop_input"
     public_op = nn_ops.conv2d_backprop_input
     argument_names = ("input_sizes", "filters", "out_backprop")
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Scatter along the same taps."""
+        """Return the gradient for input_sizes, filter and out_backprop."""
         sizes, filter, out_backprop = inputs
         return self.run(sizes.tolist(), filter, out_backprop)
 
 
 @register_kernel("Conv2DBackpropFilter", "CPU", *_LABELS)
 class Conv2DBackpropFilterOp(_WindowKernel):
-    """Conv2DBackpropFilter by a backend's ``conv2d_backprop_filter``."""
+    """Computes Conv2DBackpropFilter with a backend's ``conv2d_backprop_filter``."""
 
     backend_function = "conv2d_backprop_filter"
     public_op = nn_ops.conv2d_backprop_filter
     argument_names = ("input", "filter_sizes", "out_backprop")
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Sum over the same taps."""
+        """Return the gradient for input, filter_sizes and out_backprop."""
         input, sizes, out_backprop = inputs
         return self.run(input, sizes.tolist(), out_backprop)
 
 
 @register_kernel("DepthwiseConv2dNative", "CPU", *_LABELS)
 class DepthwiseConv2dNativeOp(_WindowKernel):
-    """DepthwiseConv2dNative by a backend's ``conv2d`` with as many groups as channels."""
+    """Computes DepthwiseConv2dNative with a backend's ``conv2d`` and one group per channel."""
 
     backend_function = "conv2d"
     public_op = nn_ops.depthwise_conv2d
     argument_names = ("input", "filters", "bias")
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Gather, channel by channel."""
+        """Return the output for input and depthwise filter."""
         input, filter = inputs
         return self.run(input, filter, None)

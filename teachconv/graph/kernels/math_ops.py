@@ -1,7 +1,7 @@
-"""Arithmetic in plain NumPy: Add, Sub, Mul, Square, MatMul, Sum and Mean.
+"""Arithmetic kernels in NumPy: Add, Sub, Mul, Square, MatMul, Sum and Mean.
 
-TensorFlow: core/kernels/cwise_op_add_1.cc and its neighbours, matmul_op_impl.h, reduction_ops_sum.cc.
-Integers wrap around as their type does. Sums of float16 and bfloat16 are held in float32.
+TensorFlow: core/kernels/cwise_op_add_1.cc and similar files, matmul_op_impl.h, reduction_ops_sum.cc.
+Integers wrap around on overflow. Sums of float16 and bfloat16 are accumulated in float32.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ __all__: list[str] = []
 
 @register_kernel("Add")
 class AddOp(OpKernel):
-    """x + y."""
+    """Computes x + y."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Broadcast as NumPy does."""
+        """Return the result with broadcasting."""
         return np.add(inputs[0], inputs[1])
 
 
 @register_kernel("Sub")
 class SubOp(OpKernel):
-    """x - y."""
+    """Computes x - y."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Broadcast as NumPy does."""
+        """Return the result with broadcasting."""
         return np.subtract(inputs[0], inputs[1])
 
 
 @register_kernel("Mul")
 class MulOp(OpKernel):
-    """x * y."""
+    """Computes x * y."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Broadcast as NumPy does."""
+        """Return the result with broadcasting."""
         return np.multiply(inputs[0], inputs[1])
 
 
 @register_kernel("Square")
 class SquareOp(OpKernel):
-    """x * x."""
+    """Computes x * x."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Element by element."""
+        """Return the result element-wise."""
         return np.multiply(inputs[0], inputs[0])
 
 
 @register_kernel("MatMul")
 class MatMulOp(OpKernel):
-    """The product of two matrices."""
+    """Multiplies two matrices."""
 
     is_expensive = True
 
@@ -66,7 +66,7 @@ class MatMulOp(OpKernel):
         self.transpose_a, self.transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """a [rows, inner], b [inner, cols], each transposed where the attributes say so."""
+        """Return [rows, cols] for a [rows, inner] and b [inner, cols], transposed as the attributes say."""
         a, b = (to_accumulator(matrix) for matrix in inputs)
         product = (a.T if self.transpose_a else a) @ (b.T if self.transpose_b else b)
         dtype = inputs[0].dtype
@@ -79,7 +79,7 @@ class _Reduction(OpKernel):
         self.keep_dims = node.attrs["keep_dims"]
 
     def sum(self, x: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
-        """The sum in the accumulator's type, and the axes that it runs over."""
+        """Return the sum in the accumulator's type, and the reduced axes."""
         axes = normalize_axes(indices, x.ndim, "reduction_indices")
         cells = x if is_integer(x.dtype) else to_accumulator(x)
         return np.sum(cells, axis=axes, keepdims=self.keep_dims, dtype=cells.dtype), axes
@@ -87,20 +87,20 @@ class _Reduction(OpKernel):
 
 @register_kernel("Sum")
 class SumOp(_Reduction):
-    """The sum over axes."""
+    """Sums over axes."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """input, and the axes as a vector."""
+        """Return the sum of the input over the axes given by the second input."""
         total, _ = self.sum(*inputs)
         return total.astype(inputs[0].dtype, copy=False)
 
 
 @register_kernel("Mean")
 class MeanOp(_Reduction):
-    """The mean over axes."""
+    """Averages over axes."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Of integers the quotient is rounded towards zero, as C and TensorFlow do."""
+        """Return the mean; for integers it is rounded towards zero, as in C and TensorFlow."""
         x = inputs[0]
         total, axes = self.sum(*inputs)
         count = int(np.prod([x.shape[axis] for axis in axes]))

@@ -1,7 +1,7 @@
-"""MaxPool and AvgPool: one tap of the window at a time, on views, for all windows at once.
+"""MaxPool and AvgPool: process one tap (position in the window) at a time, on views, for all windows at once.
 
-TensorFlow: core/kernels/maxpooling_op.cc and avgpooling_op.cc. Windows obey the same index law as
-filters do, so the same geometry and the same tables of taps serve.
+TensorFlow: core/kernels/maxpooling_op.cc and avgpooling_op.cc. Windows follow the same index law as filters,
+so the kernels use the same geometry and the same tables of taps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Pool(OpKernel):
         self.padding: Any = pads if mode == "EXPLICIT" else mode
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the pooled input in its own layout."""
+        """Return the pooled input in the same layout."""
         x = inputs[0].transpose(0, 2, 3, 1) if self.nchw else inputs[0]
         batch, in_rows, in_cols, channels = x.shape
         geometry = conv2d_geometry(
@@ -51,7 +51,7 @@ class _Pool(OpKernel):
 
 
 def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Yield, for each tap of the window, the outputs that it feeds and the inputs that it reads."""
+    """Yield, for each tap of the window, the slices of the outputs and of the inputs that it connects."""
     for tap in np.ndindex(geometry.filters_shape[:2]):
         out_rows, in_rows = overlap(geometry.rows, tap[0])
         out_cols, in_cols = overlap(geometry.cols, tap[1])
@@ -60,10 +60,10 @@ def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple[slice, ...], tup
 
 @register_kernel("MaxPool")
 class MaxPoolingOp(_Pool):
-    """The largest value of each window."""
+    """Computes the largest value of each window."""
 
     def pool(self, x: np.ndarray, geometry: Conv2DGeometry, shape: tuple[int, ...]) -> np.ndarray:
-        """Start from the lowest value there is; padding is not looked at, so it never wins."""
+        """Return the maxima, starting from the lowest value of the dtype; padding is skipped."""
         lowest = np.iinfo(x.dtype).min if is_integer(x.dtype) else -np.inf
         y = np.full(shape, lowest, x.dtype)
         for outputs, inputs in _each_tap(geometry):
@@ -73,10 +73,10 @@ class MaxPoolingOp(_Pool):
 
 @register_kernel("AvgPool")
 class AvgPoolingOp(_Pool):
-    """The mean of each window, over the cells that are not padding."""
+    """Computes the mean of each window over the cells that are not padding."""
 
     def pool(self, x: np.ndarray, geometry: Conv2DGeometry, shape: tuple[int, ...]) -> np.ndarray:
-        """Sum in the accumulator's type, and divide by how many cells each window has."""
+        """Return the sums in the accumulator's type, divided by the number of cells of each window."""
         cells = to_accumulator(x)
         sums, counts = np.zeros(shape, cells.dtype), np.zeros((1, *shape[1:3], 1), cells.dtype)
         for outputs, inputs in _each_tap(geometry):

@@ -1,7 +1,7 @@
-"""Where values come from and where they stay: Placeholder, Const, Variable, Assign, NoOp.
+"""Kernels for constants, feeds and variables: Placeholder, Const, Variable, Assign, NoOp.
 
-TensorFlow: core/kernels/constant_op.cc, variable_ops.cc and assign_op.h. A Variable gives a reference;
-whoever takes a value from it finds the value of that moment.
+TensorFlow: core/kernels/constant_op.cc, variable_ops.cc and assign_op.h. A Variable returns a reference;
+reading through it gives the current value.
 """
 
 from __future__ import annotations
@@ -17,58 +17,58 @@ __all__: list[str] = []
 
 @register_kernel("Placeholder")
 class PlaceholderOp(OpKernel):
-    """Has no value of its own; the session refuses a run before it comes here."""
+    """Raises an error; the session normally rejects a run with a missing feed earlier."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Raise."""
+        """Raise `InvalidArgumentError`."""
         raise InvalidArgumentError(f"placeholder {self.node.name!r} was not fed")
 
 
 @register_kernel("_Arg")
 class ArgOp(OpKernel):
-    """A value that was fed."""
+    """Returns a value that was fed."""
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         self.index = node.attrs["index"]
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """The session has checked its shape and dtype."""
+        """Return the value; the session has checked its shape and dtype."""
         return context.feeds[self.index]
 
 
 @register_kernel("Const")
 class ConstantOp(OpKernel):
-    """The attribute ``value``."""
+    """Returns the attribute ``value``."""
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         self.value = node.attrs["value"]
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """The same array in each run; it cannot be written to."""
+        """Return the same read-only array in each run."""
         return self.value
 
 
 @register_kernel("Variable")
 class VariableOp(OpKernel):
-    """A reference, by the node's name."""
+    """Returns a reference to the variable with the node's name."""
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         self.ref = VariableRef(node.name, node.attrs["shape"], node.attrs["dtype"])
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """No value is read here: an Assign needs none."""
+        """Return the reference without reading the value, which may not exist before an Assign."""
         return self.ref
 
 
 @register_kernel("Assign")
 class AssignOp(OpKernel):
-    """A variable's new value."""
+    """Assigns a new value to a variable."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Keep the value for this run; the session takes it over when the run has succeeded."""
+        """Store the value for this run; the session takes it over if the run succeeds."""
         ref, value = inputs
         context.assign(ref, value)
         return ref
@@ -76,8 +76,8 @@ class AssignOp(OpKernel):
 
 @register_kernel("NoOp")
 class NoOp(OpKernel):
-    """Nothing; others wait for it, or it for them."""
+    """Does nothing; it only carries control dependencies."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Nothing comes out."""
+        """Return no outputs."""
         return ()

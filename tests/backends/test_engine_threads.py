@@ -1,0 +1,157 @@
+"""The CPU engine in several Python threads and in forked processes, and the BLAS that it shares with the caller."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import teachconv as tc
+from teachconv.backends import cython_backend, why_not
+from teachconv.data.seeded import make_array
+
+pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+
+
+def test_two_python_threads_at_once():
+    x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
+    wants = {
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+    }
+    wrong = []
+
+    def work(algorithm):
+        for _ in range(5):
+            if not np.array_equal(tc.conv2d(x, w, padding="SAME", algorithm=algorithm), wants[algorithm]):
+                wrong.append(algorithm)
+
+    workers = [threading.Thread(target=work, args=(a,)) for a in wants for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+class BlasOfThreads:
+    """Stands in for threadpoolctl's controller of a BLAS that keeps its number of threads for each thread."""
+
+    def __init__(self):
+        self.here = threading.local()
+
+    def threads(self):
+        return getattr(self.here, "threads", 8)
+
+    def limit(self, *, limits, user_api):
+        before, self.here.threads = self.threads(), limits
+        return contextlib.nullcontext() if before == limits else self._restoring(before)
+
+    @contextlib.contextmanager
+    def _restoring(self, before):
+        yield
+        self.here.threads = before
+
+
+def test_each_python_thread_holds_its_own_blas_to_one_thread(monkeypatch):
+    """im2col gave other bits in a second Python thread, and left the BLAS of some thread at one."""
+    blas, found = BlasOfThreads(), []
+    x, w = make_array((1, 6, 6, 4), "float32"), make_array((3, 3, 4, 4), "float32")
+    kernel, meet = cython_backend._kernels.im2col_conv2d, threading.Barrier(2)
+
+    class Kernels:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def im2col_conv2d(self, *args):
+            time.sleep(0.02)  # the other thread comes in
+            found.append(blas.threads())
+            return kernel(*args)
+
+    def work():
+        meet.wait()
+        for _ in range(3):
+            tc.conv2d(x, w, backend="cython", algorithm="im2col")
+        found.append(blas.threads() // 8)
+
+    real = cython_backend._kernels
+    monkeypatch.setattr(cython_backend, "_kernels", Kernels())
+    monkeypatch.setattr(cython_backend, "_blas_controller", lambda: blas)
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [1] * 8
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+def test_im2col_leaves_the_threads_of_blas_as_they_were():
+    x, w = make_array((2, 20, 20, 16), "float32"), make_array((3, 3, 16, 24), "float32")
+    before, want = blas_threads(), tc.conv2d(x, w, backend="cython", algorithm="im2col")
+    with threadpool_limits(limits=3, user_api="blas"):
+        inside, got = blas_threads(), []
+
+        def work():
+            got.extend(tc.conv2d(x, w, backend="cython", algorithm="im2col") for _ in range(10))
+
+        workers = [threading.Thread(target=work) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        work()
+        for worker in workers:
+            worker.join()
+        assert blas_threads() == inside
+    assert blas_threads() == before
+    assert all(np.array_equal(y, want) for y in got)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_while_another_thread_runs_im2col():
+    """It finishes, with the bits of its parent and the BLAS threads of its parent's caller."""
+    tc.set_num_threads(1)
+    x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
+    want, done = tc.conv2d(x, w, backend="cython", algorithm="im2col"), threading.Event()
+
+    def work():
+        while not done.is_set():
+            tc.conv2d(x, w, backend="cython", algorithm="im2col")
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        inside = blas_threads()
+        worker = threading.Thread(target=work)
+        worker.start()
+        statuses = []
+        for _ in range(10):
+            time.sleep(0.003)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # a child that hangs is killed
+                same = np.array_equal(tc.conv2d(x, w, backend="cython", algorithm="im2col"), want)
+                os._exit(0 if same and blas_threads() == inside else 1)
+            statuses.append(os.waitpid(child, 0)[1])
+        done.set()
+        worker.join()
+    assert statuses == [0] * 10
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_after_use_is_safe():
+    tc.set_num_threads(2)
+    x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
+    wants = {
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+    }
+    child = os.fork()
+    if child == 0:
+        same = all(np.array_equal(tc.conv2d(x, w, padding="SAME", algorithm=a), y) for a, y in wants.items())
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0

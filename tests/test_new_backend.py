@@ -1,0 +1,71 @@
+"""A backend of a reader's own: one file, one line in the table, and everything else picks it up."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import own_backend
+import pytest
+
+import teachconv as tc
+from teachconv.backends import TABLE
+
+ROOT = Path(__file__).parents[1]
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "_build", "_generated", "build", "*.egg-info")
+# what has nothing to do with the table of backends, and takes long
+SUITE_WITHOUT = [
+    *("backends/test_cuda_arithmetic.py", "backends/test_cuda_sources.py", "backends/test_cupy.py"),
+    *("backends/test_engine.py", "backends/test_reference.py", "explorer/test_explorer_browser.py"),
+    *("peers", "test_benchmarks.py", "test_new_backend.py", "test_notebooks.py"),
+]
+
+
+def test_it_keeps_the_contract():
+    report = tc.check_backend(own_backend)
+    assert report.passed, [row.name for row in report.rows if not row.passed]
+    assert len({row.name.split(", ")[1].split()[0] for row in report.rows}) == 6  # dtypes
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the project with the new backend in it, as CONTRIBUTING says."""
+    shutil.copytree(ROOT, tmp_path / "tree", ignore=LEFT_OUT)
+    package = tmp_path / "tree" / "teachconv"
+    shutil.copy(own_backend.__file__, package / "backends" / "own_backend.py")
+    table = package / "backends" / "__init__.py"
+    text = table.read_text()
+    line = f'    "numpy": "{TABLE["numpy"]}",\n'
+    assert line in text
+    table.write_text(text.replace(line, '    "own": "teachconv.backends.own_backend",\n' + line))
+    return tmp_path / "tree"
+
+
+def run(tree, *arguments):
+    environment = {"PYTHONPATH": f"{tree}:{tree / 'tests'}", "PATH": "/usr/bin:/bin", "HOME": str(tree)}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)], cwd=tree, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_the_command_line_knows_it(tree):
+    assert "own " in run(tree, "-m", "teachconv", "backends")
+    call = ["conv2d", "--input", "1,8,8,2", "--filters", "3,3,2,4", "--padding", "SAME"]
+    assert "own      products   pass" in run(tree, "-m", "teachconv", "diff", *call)
+    assert "conv2d on backend own" in run(tree, "-m", "teachconv", "trace", *call, "--backend", "own")
+    assert "own" in run(tree, "-m", "teachconv", "trace", "--help")
+
+
+def test_the_docs_tables_know_it(tree):
+    # the page is checked against the code: the new kernel label appears where the page lists them
+    run(tree, "docs/graph_tables.py")
+    run(tree, "-c", "import sys; sys.path.insert(0, 'docs'); import dialect_map; dialect_map.write()")
+
+
+@pytest.mark.slow
+def test_the_suite_passes_with_it(tree):
+    left_out = [f"--ignore=tests/{name}" for name in SUITE_WITHOUT]
+    printed = run(tree, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *left_out)
+    assert " passed" in printed
