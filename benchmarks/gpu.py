@@ -124,7 +124,7 @@ def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) 
     found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
     if every_algorithm and mode.precision is None:
         for entry in get("cupy").ALGORITHMS:
-            if entry.fits(problem.kind, mode.dtype, problem.geometry) and entry.precision != "tf32":
+            if entry.fits(kind_of(problem.kind), mode.dtype, problem.geometry) and entry.precision != "tf32":
                 found[entry.name] = Ours(cupy, mode, entry.name)
     if not cudnn_missing():
         found |= {"cudnn": Cudnn(mode), "cudnn_channels_last": CudnnChannelsLast(mode)}

@@ -93,6 +93,7 @@ class Page:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         driver.get_log("browser")
         driver.get(path.as_uri())
+        driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})  # the page before takes memory until then
         driver.execute_script("return document.fonts.ready.then(() => 1)")
 
     def look(self):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -25,6 +26,30 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
     assert not why_not("cython"), why_not("cython")
 
 
+# files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
+TOGETHER = ("test_explorer_browser.py", "test_benchmarks.py", "test_networks.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With pytest-xdist, all cases of a test run in one worker, where they share what is cached."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByTest(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
+
+    return ByTest(config, log)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests were skipped, by reason: pytest's own list has a line for every place."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"skipped {count:4}: {reason}")
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261121)
@@ -32,8 +57,12 @@ def rng():
 
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory):
-    """The folder of the GPU kernels compiled for the host during the run."""
-    return tmp_path_factory.mktemp("kernels")
+    """The folder of the GPU kernels compiled for the host during the run, shared by all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    (folder / "kernels").mkdir(exist_ok=True)
+    return folder / "kernels"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def build_host(folder, file, options, text=None, flags=FLAGS):
     key = hashlib.sha256("\0".join([source, SHIM.read_text(), *options]).encode()).hexdigest()[:16]
     target = Path(folder) / f"{Path(file).stem}-{key}.so"
     if not target.exists():
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:  # on the same disk: the move below is atomic
             path = Path(scratch) / f"{Path(file).stem}.cpp"
             path.write_text(source)
             made = Path(scratch) / "made.so"
@@ -42,7 +42,7 @@ def build_host(folder, file, options, text=None, flags=FLAGS):
                 [COMPILER, *options, "-o", str(made), str(path)], capture_output=True, text=True
             )
             assert done.returncode == 0, done.stderr
-            shutil.move(made, target)
+            made.replace(target)
     return target
 
 

@@ -206,16 +206,8 @@ def test_gpu_says_why_nothing_was_measured(module, capsys):
 def test_gpu_validates_times_and_writes_a_page(module, stand_in, capsys, monkeypatch, tmp_path):
     gpu = module("gpu")
     monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")
-    arguments = [
-        "--quick",
-        "--algorithms",
-        "--layers",
-        "lesson",
-        "--output",
-        tmp_path,
-        "--markdown",
-        tmp_path / "p.md",
-    ]
+    arguments = ["--quick", "--algorithms", "--shape", "lesson:10x10x1:3x3x32"]
+    arguments += ["--output", tmp_path, "--markdown", tmp_path / "p.md"]
     assert gpu.main([*map(str, arguments)]) == 0
     said = capsys.readouterr().out
     assert "not here: cuDNN by PyTorch: no PyTorch here" in said

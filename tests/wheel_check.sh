@@ -17,7 +17,8 @@ done
 "$work/venv/bin/python" -m pip install --quiet --no-deps --no-index "$work"/teachconv-*.whl
 cd "$work"
 PYTHONPATH="$work/site" "$work/venv/bin/python" - "$source" <<'CHECK'
-import sys
+import importlib, pkgutil, sys
+from pathlib import Path
 import teachconv as tc
 from teachconv.data import photo
 assert not tc.__file__.startswith(sys.argv[1] + "/teachconv"), tc.__file__
@@ -25,6 +26,19 @@ assert all(info.available for info in tc.backends() if info.name != "cupy"), tc.
 from teachconv.backends.cuda import sources
 assert "direct_forward" in sources.kernel_names("direct.cu")
 assert photo().shape == (150, 225, 3)
+# every module of the source is there and can be imported; those that need an optional package are named
+source = Path(sys.argv[1])
+wanted = {".".join(path.relative_to(source).with_suffix("").parts) for path in source.glob("teachconv/**/*.py")}
+wanted = {name.removesuffix(".__init__") for name in wanted} - {"teachconv"}
+found = {module.name for module in pkgutil.walk_packages(tc.__path__, "teachconv.")}
+assert wanted <= found, f"not in the wheel: {sorted(wanted - found)}"
+for name in sorted(found):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        assert error.name.split(".")[0] != "teachconv", error
+        print(f"wheel: {name} needs {error.name}, which is not installed")
+print(f"wheel: {len(found)} modules")
 CHECK
 PYTHONPATH="$work/site" "$work/venv/bin/python" -m teachconv demo -o "$work/page.html" >/dev/null
 echo "wheel: installed, imported and run from outside the source tree"

@@ -1,6 +1,7 @@
 """One suite for every backend and algorithm: named cases, random shapes, unusual data, adjoint identity."""
 
 import tracemalloc
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -18,46 +19,76 @@ from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 
 BACKENDS = list(backend_algorithms())
+ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
+CASE_NUMBERS = [
+    pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
+]
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
 
 
 def check(op, args, kwargs, backend, algorithm):
     """Diff one algorithm against the reference; the reference itself is checked in test_reference."""
+    if refused(op, args, kwargs, backend, algorithm):
+        return None
+    return row_of(tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs), backend, algorithm)
+
+
+def refused(op, args, kwargs, backend, algorithm):
+    """Whether the algorithm does not fit the call; if so, it has to refuse it by name."""
     call, _ = tc.nn_ops.call_of(op, args, kwargs)
-    if not algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
-        with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
-            op(*args, **kwargs, backend=backend, algorithm=algorithm.name)
-        return None  # refused by name, which is what it should do
-    report = tc.diff(op, *args, backends=[only(backend, algorithm)], **kwargs)
-    rows = report.rows
-    assert [row.algorithm for row in rows] == [algorithm.name]
+    if algorithm.fits(call.kind, call.first.dtype.name, call.geometry):
+        return False
+    with pytest.raises((ValueError, TypeError), match=f"algorithm '{algorithm.name}'"):
+        op(*args, **kwargs, backend=backend, algorithm=algorithm.name)
+    return True
+
+
+def row_of(report, backend, algorithm):
+    """The one row of an algorithm in a report, which has to pass."""
+    rows = [row for row in report.rows if (row.name, row.algorithm) == (backend, algorithm.name)]
+    assert len(rows) == 1
     assert rows[0].passed, f"{report}\n{rows[0].explanation}"
     return rows[0]
 
 
+@lru_cache(maxsize=128)
+def reports(number, dtype, data):
+    """The problems of a case, each with its diff of every backend: computed once, read by many tests."""
+    return [
+        (problem, tc.diff(problem.op, *problem.args, backends=ALONE, **problem.kwargs))
+        for problem in CASES[number].problems(dtype, data)
+    ]
+
+
+def check_case(number, dtype, data, backend, algorithm):
+    """Check one algorithm on the problems of a case; return its rows."""
+    return [
+        row_of(report, backend, algorithm)
+        for problem, report in reports(number, dtype, data)
+        if not refused(problem.op, problem.args, problem.kwargs, backend, algorithm)
+    ]
+
+
 @pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(DTYPES)))
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+@pytest.mark.parametrize("case", CASE_NUMBERS)
 def test_cases(case, dtype, backend, algorithm):
-    for problem in case.problems(dtype, "integers" if dtype == "int64" else "normal"):
-        check(problem.op, problem.args, problem.kwargs, backend, algorithm)
+    check_case(case, dtype, "integers" if dtype == "int64" else "normal", backend, algorithm)
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
 @pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data(data, backend, algorithm):
-    for case in CASES[::2]:
-        for problem in case.problems("float32", data):
-            row = check(problem.op, problem.args, problem.kwargs, backend, algorithm)
-            if row and data == "integers" and algorithm.error == "direct":
+    for case in range(0, len(CASES), 2):
+        for row in check_case(case, "float32", data, backend, algorithm):
+            if data == "integers" and algorithm.error == "direct":
                 assert row.max_abs == 0  # sums of small integers are exact in any order
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
 @pytest.mark.parametrize("data", ["scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data_in_float64(data, backend, algorithm):
-    for case in CASES[1::9]:
-        for problem in case.problems("float64", data):
-            check(problem.op, problem.args, problem.kwargs, backend, algorithm)
+    for case in range(1, len(CASES), 9):
+        check_case(case, "float64", data, backend, algorithm)
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)

@@ -54,15 +54,25 @@ needs_a_compiler = pytest.mark.skipif(
 )
 
 
+def compilations():
+    """Every source, dtype and macro for both cards; the first of each file is quick enough for every run."""
+    for file, dtype, defines in ALL:
+        for arch in ("sm_80", "sm_90"):
+            first = next(entry for entry in ALL if entry[0] == file)
+            marks = () if ((file, dtype, defines), arch) == (first, "sm_90") else pytest.mark.slow
+            name = "-".join([file, dtype, str(defines).replace(" ", ""), arch])
+            yield pytest.param(file, dtype, defines, arch, marks=marks, id=name)
+
+
 @needs_a_compiler
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-@pytest.mark.parametrize(("file", "dtype", "defines"), ALL, ids=lambda value: str(value).replace(" ", ""))
+@pytest.mark.parametrize(("file", "dtype", "defines", "arch"), list(compilations()))
 def test_compiles_without_a_warning(file, dtype, defines, arch):
     succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, arch)
     assert succeeded, log
     assert log == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not on the path")
 @pytest.mark.parametrize("file", VARIANTS)
 def test_nvcc_compiles_without_a_warning(file):

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <ucontext.h>
@@ -31,7 +32,8 @@ struct Index { unsigned x, y, z; };
 enum State { RUNNING, AT_WARP_BARRIER, AT_BLOCK_BARRIER, DONE };
 struct Fiber {
     ucontext_t context;
-    std::vector<char> stack = std::vector<char>(256 * 1024);
+    static constexpr size_t stack_size = 256 * 1024;
+    std::unique_ptr<char[]> stack{new char[stack_size]}; /* not filled: only the pages that are used take memory */
     State state = DONE;
 };
 inline Index block_index, thread_index, block_size, grid_size;
@@ -74,7 +76,7 @@ inline void run(unsigned thread) {
     current = &fibers[thread];
     thread_index = {thread, 0, 0};
     current->state = RUNNING;
-    leave_for(&scheduler, &current->context, current->stack.data(), current->stack.size());
+    leave_for(&scheduler, &current->context, current->stack.get(), Fiber::stack_size);
 }
 
 /* Run one block; 0, or 1 where threads part at a barrier. */
@@ -83,8 +85,8 @@ inline int run_block(unsigned threads, bool reversed) {
     for (unsigned thread = 0; thread < threads; thread++) {
         Fiber &fiber = fibers[thread];
         getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.data();
-        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_stack.ss_sp = fiber.stack.get();
+        fiber.context.uc_stack.ss_size = Fiber::stack_size;
         fiber.context.uc_link = nullptr;
         fiber.state = RUNNING;
         makecontext(&fiber.context, fiber_main, 0);

@@ -1,6 +1,7 @@
 """Real networks on every backend: the photograph through fixed filters, a trained LeNet on digits."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,6 +22,11 @@ BACKENDS = [
 ]
 
 
+@cache
+def photo_run(backend):
+    return photo_network.run(backend)
+
+
 @pytest.fixture(scope="module")
 def photo_truth():
     image = photo()[None].astype("float32")
@@ -30,7 +36,7 @@ def photo_truth():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_photo_lies_within_the_propagated_bound(backend, photo_truth):
-    result = photo_network.run(backend)
+    result = photo_run(backend)
     for name in ("edges", "blurred"):
         exact, bound = (cells[0, :, :, 0] for cells in photo_truth[name])
         got = getattr(result, name)
@@ -45,7 +51,7 @@ def test_photo_lies_within_the_propagated_bound(backend, photo_truth):
 
 
 def test_photo_shows_a_cat():
-    result = photo_network.run("numpy")
+    result = photo_run("numpy")
     assert result.edges.max() > 10 * np.median(result.edges)  # edges are few
     assert 0.2 < result.blurred.mean() < 0.8
 
@@ -57,7 +63,7 @@ def test_optimising_changes_the_photo_within_the_bound_only(backend, photo_truth
     exact, bound = photo_truth["edges"]
     assert (abs(result.edges - exact[0, :, :, 0]) <= bound[0, :, :, 0]).all()
     assert result.metadata.rewrites == ()
-    assert len(result.metadata.nodes) > len(photo_network.run(backend).metadata.nodes)
+    assert len(result.metadata.nodes) > len(photo_run(backend).metadata.nodes)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
