@@ -101,7 +101,7 @@ valgrind: $(EXTENSION)
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test test-slow docs wheel-check
+check: lint types test test-slow docs wheel-check sanitize-small
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
