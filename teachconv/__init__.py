@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.tracing import Trace, trace
     from .planning import Plan, plan
+    from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translation.translating import Translation, convert_filters, resolve, translate
+    from .translation.translating import Translation, resolve, translate
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
@@ -106,7 +107,8 @@ _LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explainin
 _LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.receptive")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
-_LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translation.translating")
+_LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
+_LATER["convert_filters"] = "translation.filters"
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES
 

@@ -27,7 +27,7 @@ ONNX, TORCH, KERAS, JAX = tc.dialects.onnx, tc.dialects.torch, tc.dialects.keras
         (lambda: tc.autotune(tc.conv2d, X, W, backends="nunpy"), "numpy"),
         (lambda: tc.conv2d(X, W, backend="numpy", algorithm="im2cols"), "im2col"),
         (lambda: tc.conv2d(X, W, precision="strikt"), "strict"),
-        (lambda: tc.translate(tc.conv2d, X, W, to="pytorch"), "torch"),
+        (lambda: tc.translate(tc.conv2d, X, W, to="pytorhc"), "torch"),
         (lambda: tc.convert_filters(W, "tensorflwo", "torch"), "tensorflow"),
         (lambda: TORCH.conv2d(NCHW, OIHW, padding="smae"), "same"),
         (lambda: TORCH.pad(NCHW, (1, 1), mode="reflekt"), "reflect"),

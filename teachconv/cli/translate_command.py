@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import difflib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ..dialects.calls import FUNCTIONS
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError
 from ..tables import count
-from ..translation.targets import TARGETS
+from ..translation.targets import TARGETS, framework, function_named
 from ..translation.translating import translate
 from .output import show
 
@@ -21,15 +19,21 @@ __all__ = ["add_arguments"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the function, its arguments as words, and the target."""
+    names = [entry.name for entry in FUNCTIONS.values()]
     parser.epilog = "example: translate torch.conv2d 1,3,16,16 8,3,3,3 stride=2 padding=1 --to tensorflow"
-    parser.add_argument("function", help="the call's function: " + ", ".join(_functions()))
+    parser.add_argument("function", help="the call's function: " + ", ".join(names))
     parser.add_argument(
         "operands",
         nargs="+",
         metavar="SHAPE|NAME=VALUE",
         help="shapes of the arrays (1,3,16,16) in the function's order, then its arguments (stride=2)",
     )
-    parser.add_argument("--to", required=True, choices=TARGETS, help="the framework to write it for")
+    parser.add_argument(
+        "--to", required=True, type=framework, choices=TARGETS, help="the framework to write it for"
+    )
+    parser.add_argument(
+        "--any-size", action="store_true", help="write code that holds for images of any size"
+    )
     parser.add_argument("--resolve", action="store_true", help="print the derivation first")
     parser.add_argument("--check", action="store_true", help="run both sides and compare")
     parser.add_argument("--html", metavar="FILE", help="write both sides, with a picture, to FILE")
@@ -38,13 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the translation; exit status 1 where there is none, or where its check fails."""
-    functions = _functions()
-    if arguments.function not in functions:
-        near = _near(arguments.function, functions)
-        raise ArgumentError(
-            f"function must be one of {', '.join(functions)}; got {arguments.function!r}{near}"
-        )
-    function = functions[arguments.function]
+    function = function_named(arguments.function)
     words = dict(word.split("=", 1) for word in arguments.operands if "=" in word)
     shapes = [_literal(word) for word in arguments.operands if "=" not in word]
     names = [operand.name for operand in FUNCTIONS[function].operands]
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     given = {name: _shape(shape) for name, shape in zip(names, shapes, strict=False)}
     given |= {name: _literal(value) for name, value in words.items()}
-    translation = translate(function, **given, to=arguments.to)
+    translation = translate(function, **given, to=arguments.to, any_size=arguments.any_size)
     if arguments.resolve:
         show(translation.source, "")
     show(translation)
@@ -71,20 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
         show("", report)
         return 0 if report.passed else 1
     return 0
-
-
-def _functions() -> dict[str, Any]:
-    return {entry.name: function for function, entry in FUNCTIONS.items()}
-
-
-def _near(name: str, functions: Iterable[str]) -> str:
-    """The nearest function, also where its framework was left out: "conv2" is near "torch.conv2d"."""
-    last_parts = {function.rpartition(".")[2]: function for function in reversed(list(functions))}
-    near = suggestion(name, functions)
-    if near or "." in name:
-        return near
-    found = difflib.get_close_matches(name, last_parts, 1)
-    return suggestion(last_parts[found[0]], functions) if found else ""
 
 
 def _literal(text: str) -> Any:

@@ -7,18 +7,18 @@ that the two can be compared.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads
+from ..arguments import Pads, Pair
 from ..dialects.calls import ConvCall
-from .targets import TargetCall, filter_letters, is_input_gradient, is_transposed
+from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
 
 __all__ = ["filter_permutation", "here", "write"]
-
-_NONE: Pads = ((0, 0), (0, 0))
 
 _IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
@@ -29,65 +29,48 @@ _IMPORTS = {
     "scipy": ["from scipy import signal"],
 }
 
+_WIDTH = 109  # the longest line of emitted code
 
-def write(conv: ConvCall, target: TargetCall) -> str:
+
+def write(conv: ConvCall, target: TargetCall, made_for: str = "") -> str:
     """Return the source text of ``convolve(x, w)``, or of ``convolve(x, w, b)`` if the call has a bias.
 
     Args:
         conv: the call to translate.
         target: the call that it is translated to.
+        made_for: the letters of the input's axes, a comma, and those of the filter's, whose sizes the code
+            depends on and therefore checks; see `sizes`.
 
     Returns:
         Python source text, with its imports.
     """
-    section = [*_pad_lines("x", target, target.pad_input), *_SECTIONS[target.target](conv, target)]
-    section += _pad_lines("y", target, target.pad_output)
+    section = [*_before(conv, target), *_SECTIONS[target.target](conv, target), *_after(target)]
     if conv.bias and not _bias_in_call(target):
         section.append(_bias_line(target))
     imports = ["import numpy as np", *_IMPORTS[target.target]]
-    if target.target == "scipy":
-        imports = ["import numpy as np", "from scipy import signal"]
-    return "\n".join([*imports, "", "", *_function(conv, target, section), ""])
+    rule = ["", "", *_rule_lines(target.pad_rule)] if target.pad_rule else []
+    return "\n".join([*imports, *rule, "", "", *_function(conv, target, section, made_for), ""])
 
 
-def here(conv: ConvCall, target: TargetCall) -> Callable[..., np.ndarray]:
+def here(conv: ConvCall, target: TargetCall, made_for: str = "") -> Callable[..., np.ndarray]:
     """Return ``convolve`` with teachconv's function of the target's signature in place of the framework's.
 
     Args:
         conv: the call to translate.
         target: the call that it is translated to.
+        made_for: the axes that the code checks, as in `write`.
 
     Returns:
         A function of NumPy arrays.
     """
-    assert target.function is not None
-    function, axis = target.function, target.layout.index("C")
-    in_axis = target.filter_layout.index("I")
-
-    def call(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
-        x = _padded(x, target.layout, target.pad_input)
-        parts = zip(np.split(x, target.split, axis), np.split(w, target.split, in_axis), strict=True)
-        y = np.concatenate([function(part, filters, **target.arguments) for part, filters in parts], axis)
-        y = _padded(y, target.out_layout, target.pad_output)
-        if b is None:
-            return y
-        return np.asarray(y + b.reshape([-1 if letter == "C" else 1 for letter in target.out_layout]))
-
-    names: dict[str, Any] = {"np": np, "call": call}
-    section = ["y = call(x, w, b)" if conv.bias else "y = call(x, w)"]
-    exec("\n".join(_function(conv, target, section)), names)
+    local = replace(target, target="numpy", name="call")
+    section = [*_before(conv, local), *_tensor_lines(local, "{}"), *_after(local)]
+    if conv.bias:
+        section.append(_bias_line(local))
+    names: dict[str, Any] = {"np": np, "call": target.function}
+    rule = _rule_lines(target.pad_rule) if target.pad_rule else []
+    exec("\n".join([*rule, *_function(conv, local, section, made_for)]), names)
     return names["convolve"]
-
-
-def _padded(array: np.ndarray, layout: str, pads: Pads) -> np.ndarray:
-    """Return an array padded with zeros, or cropped where the pads are negative."""
-    sides = {"H": pads[0], "W": pads[1]}
-    both = [sides.get(letter, (0, 0)) for letter in layout]
-    inside = tuple(
-        slice(max(0, -before), size - max(0, -after))
-        for size, (before, after) in zip(array.shape, both, strict=True)
-    )
-    return np.pad(array[inside], [(max(0, before), max(0, after)) for before, after in both])
 
 
 def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
@@ -109,7 +92,7 @@ def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _function(conv: ConvCall, target: TargetCall, section: list[str]) -> list[str]:
+def _function(conv: ConvCall, target: TargetCall, section: list[str], made_for: str) -> list[str]:
     """Return the lines of ``convolve`` around the lines that call the framework."""
     arguments = "x, w, b" if conv.bias else "x, w"
     what = "the gradient of the output" if is_input_gradient(conv) else "the input"
@@ -118,12 +101,51 @@ def _function(conv: ConvCall, target: TargetCall, section: list[str]) -> list[st
     ]
     lines += [f"# {note}" for note in target.notes]
     lines += [
+        *_size_lines(conv, made_for),
         *_input_lines(conv, target),
         *_filter_lines(conv, target),
         *section,
         *_output_lines(conv, target),
     ]
+    lines = [part for line in lines for part in _folded(line)]
     return [f"def convolve({arguments}):", *("    " + line for line in lines)]
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line, folded if it is a comment that is too long."""
+    if len(line) + 4 <= _WIDTH or not line.startswith("#"):
+        return [line]
+    return textwrap.wrap(line, _WIDTH - 4, subsequent_indent="# ")
+
+
+def _size_lines(conv: ConvCall, made_for: str) -> list[str]:
+    """Return the lines that refuse sizes that the code was not made for."""
+    sizes, values, shown, got = [], [], [], []
+    layouts = ("x", conv.layout(conv.kind.first)), ("w", conv.filter_layout)
+    shapes = conv.shape(conv.kind.first), conv.filter_shape
+    for (name, layout), shape, checked in zip(layouts, shapes, made_for.split(","), strict=False):
+        at = [index for index, letter in enumerate(layout) if letter in checked]
+        if not at:
+            continue
+        slices = f"{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}"
+        if len(at) == len(layout):
+            sizes.append(f"{name}.shape")
+        elif at == [*range(at[0], at[-1] + 1)]:
+            sizes.append(f"{name}.shape[{slices}]")
+        else:
+            sizes.append("(" + " ".join(f"{name}.shape[{index}]," for index in at) + ")")
+        values += [shape[index] for index in at]
+        words = ", ".join(str(n) if i in at else layout[i] for i, n in enumerate(shape))
+        shown.append(f"{name} [{words}]")
+        got.append(f"{{{name}.shape}}")
+    if not sizes:
+        return []
+    numbers = f"({', '.join(map(str, values))}{',' if len(values) == 1 else ''})"
+    text = f'f"made for {" and ".join(shown)}; got {" and ".join(got)}"'
+    error = [f"    raise ValueError({text})"]
+    if len(error[0]) + 4 > _WIDTH:
+        error = ["    raise ValueError(", f"        {text}", "    )"]
+    return [f"if {' + '.join(sizes)} != {numbers}:", *error]
 
 
 def _transpose(name: str, have: str, want: str) -> list[str]:
@@ -140,54 +162,47 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     if "N" not in layout:
         lines.append("x = x[None]  # a batch of one")
         layout = "N" + layout
-    g = conv.geometry
     stuffing = (1, 1) if target.stuffs else conv.stuffing
-    if conv.batch_groups > 1 or stuffing != (1, 1):
+    parts = 1 if target.splits_batch else conv.batch_groups
+    if parts > 1 or stuffing != (1, 1):
         lines += _transpose("x", layout, "NHWC")
         layout = "NHWC"
-    if conv.batch_groups > 1:
-        n, parts = g.batch, conv.batch_groups
-        rows, cols = (
-            conv.input_shape[conv.input_layout.index("H")],
-            conv.input_shape[conv.input_layout.index("W")],
-        )
-        lines.append(f"x = x.reshape({parts}, {n}, {rows}, {cols}, -1)  # parts of the batch become channels")
-        lines.append(f"x = x.transpose(1, 2, 3, 0, 4).reshape({n}, {rows}, {cols}, -1)")
+    if parts > 1:
+        lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose(1, 2, 3, 0, 4)")
+        lines.append("x = x.reshape(*x.shape[:3], -1)  # parts of the batch become channels")
     if stuffing != (1, 1):
-        up, left = stuffing
-        shape = (g.batch, g.rows.in_size, g.cols.in_size, g.in_channels)
-        lines.append(f"stuffed = np.zeros({shape}, x.dtype)  # zeros between the cells: lhs_dilation")
-        lines += [f"stuffed[:, ::{up}, ::{left}] = x", "x = stuffed"]
+        lines += _stuffing_lines(stuffing, "lhs_dilation") + ["x = stuffed"]
     return lines + _transpose("x", layout, target.layout)
+
+
+def _stuffing_lines(steps: Pair, why: str) -> list[str]:
+    """Return the lines that put zeros between the cells of x, [batch, rows, cols, channels]."""
+    up, left = steps
+    sizes = ", ".join(
+        f"(x.shape[{axis}] - 1) * {step} + 1" if step > 1 else f"x.shape[{axis}]"
+        for axis, step in enumerate(steps, 1)
+    )
+    return [
+        f"stuffed = np.zeros((len(x), {sizes}, x.shape[3]), x.dtype)  # {why}: zeros between the cells",
+        f"stuffed[:, ::{up}, ::{left}] = x",
+    ]
 
 
 def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that convert the filter."""
-    letters, lines, g = filter_letters(conv), [], conv.geometry
-    rows, cols, depth, outs = g.filters_shape
+    letters, lines, groups = filter_letters(conv), [], conv.groups
     if letters == "HWIM":
-        lines.append(
-            f"w = w.reshape({rows}, {cols}, {depth}, {outs})  # the multiplier is the filters of a group"
-        )
+        lines.append("w = w.reshape(*w.shape[:2], 1, -1)  # the multiplier is the filters of a group")
         letters = "HWIO"
     if conv.regroup != target.regroup:
         lines += _transpose("w", letters, "HWOI")
         letters = "HWOI"
-        one = outs // g.groups
         if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
-            lines.append(
-                f"w = w.reshape({rows}, {cols}, {g.groups}, {depth}, {one}).transpose(0, 1, 3, 2, 4)"
-            )
-            lines.append(
-                f"w = w.reshape({rows}, {cols}, {depth}, {outs})  # groups along the input's channels"
-            )
+            lines.append(f"w = w.reshape(*w.shape[:2], {groups}, -1, w.shape[3]).transpose(0, 1, 3, 2, 4)")
+            lines.append("w = w.reshape(*w.shape[:3], -1)  # groups along the input's channels")
         else:
-            lines.append(
-                f"w = w.reshape({rows}, {cols}, {depth}, {g.groups}, {one}).transpose(0, 1, 3, 2, 4)"
-            )
-            lines.append(
-                f"w = w.reshape({rows}, {cols}, {depth * g.groups}, {one})  # groups along the output's"
-            )
+            lines.append(f"w = w.reshape(*w.shape[:3], {groups}, -1).transpose(0, 1, 3, 2, 4)")
+            lines.append("w = w.reshape(*w.shape[:2], -1, w.shape[4])  # groups along the output's")
     lines += _transpose("w", letters, target.filter_layout)
     if conv.flip != target.flip:
         index = ", ".join("::-1" if letter in "HW" else ":" for letter in target.filter_layout)
@@ -203,23 +218,80 @@ def _output_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     return [*_transpose("y", target.out_layout, "N" + layout), "return y[0]"]
 
 
-def _pad_lines(name: str, target: TargetCall, pads: Pads) -> list[str]:
-    """Return the lines that pad with zeros and crop in NumPy; for PyTorch, F.pad does both."""
-    if pads == _NONE or target.target == "torch":
-        return []
-    layout = target.layout if name == "x" else target.out_layout
-    sides = {"H": pads[0], "W": pads[1]}
+# ---------------------------------------------------------------------------------------------
+# Padding and cropping
+# ---------------------------------------------------------------------------------------------
+
+
+def _rule_lines(word: str) -> list[str]:
+    """Return the function that computes SAME or SAME_LOWER for any size."""
+    larger = "the larger half after" if word == "SAME" else "the larger half before"
+    order = "total // 2, total - total // 2" if word == "SAME" else "total - total // 2, total // 2"
+    return [
+        "def same_padding(size, filter_size, stride, dilation):",
+        f"    # {word}: ceil(size / stride) outputs; {larger}",
+        "    outputs = -(-size // stride)",
+        "    total = max(0, (outputs - 1) * stride + (filter_size - 1) * dilation + 1 - size)",
+        f"    return {order}",
+    ]
+
+
+def _before(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that pad or crop the input; PyTorch's tensors come first."""
     lines = []
+    if target.target == "torch":
+        lines += ["x = torch.from_numpy(x.copy())", "w = torch.from_numpy(w.copy())"]
+    if not target.pad_rule:
+        return [*lines, *_pad_lines("x", target.target, target.layout, target.pad_input)]
+    for letter, sides, step, spread in zip(
+        "HW", ("top, bottom", "left, right"), conv.geometry.strides, conv.geometry.dilations, strict=True
+    ):
+        size, filter_size = target.layout.index(letter), target.filter_layout.index(letter)
+        facts = f"x.shape[{size}], w.shape[{filter_size}], {step}, {spread}"
+        lines.append(f"{sides} = same_padding({facts})")
+    if target.target == "torch":
+        return [*lines, "x = F.pad(x, (left, right, top, bottom))"]
+    widths = {"H": "(top, bottom)", "W": "(left, right)"}
+    return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
+
+
+def _after(target: TargetCall) -> list[str]:
+    """Return the lines that subsample, pad or crop the result."""
+    lines = []
+    if target.subsample != (1, 1):
+        steps = dict(zip("HW", target.subsample, strict=True))
+        index = ", ".join(f"::{steps[letter]}" if letter in steps else ":" for letter in target.out_layout)
+        lines.append(f"y = y[{index}]")
+    lines += _pad_lines("y", target.target, target.out_layout, target.pad_output)
+    return [*lines, "y = y.numpy()"] if target.target == "torch" else lines
+
+
+def _pad_lines(name: str, framework: str, layout: str, pads: Pads) -> list[str]:
+    """Return the lines that pad with zeros, then those that crop: the crop may exceed the input."""
+    if framework == "torch":
+        if not mixed(pads):
+            return _torch_pad(name, pads)
+        return [*_torch_pad(name, _positive(pads)), *_torch_pad(name, _negative(pads))]
+    sides, lines = {"H": pads[0], "W": pads[1]}, []
+    if max(*pads[0], *pads[1]) > 0:
+        widths = {"H": _positive(pads)[0], "W": _positive(pads)[1]}
+        lines.append(f"{name} = np.pad({name}, {tuple(widths.get(letter, (0, 0)) for letter in layout)})")
     if min(*pads[0], *pads[1]) < 0:
         index = ", ".join(_slice(*sides.get(letter, (0, 0))) for letter in layout)
         lines.append(f"{name} = {name}[{index}]")
-    if max(*pads[0], *pads[1]) > 0:
-        widths = tuple(
-            (max(0, before), max(0, after))
-            for before, after in (sides.get(letter, (0, 0)) for letter in layout)
-        )
-        lines.append(f"{name} = np.pad({name}, {widths})")
     return lines
+
+
+def _positive(pads: Pads) -> Pads:
+    """Return what is padded."""
+    (top, bottom), (left, right) = pads
+    return (max(0, top), max(0, bottom)), (max(0, left), max(0, right))
+
+
+def _negative(pads: Pads) -> Pads:
+    """Return what is cropped, as negative numbers."""
+    (top, bottom), (left, right) = pads
+    return (min(0, top), min(0, bottom)), (min(0, left), min(0, right))
 
 
 def _slice(before: int, after: int) -> str:
@@ -227,9 +299,17 @@ def _slice(before: int, after: int) -> str:
     return f"{-before if before < 0 else ''}:{after if after < 0 else ''}"
 
 
+def _torch_pad(name: str, pads: Pads) -> list[str]:
+    """Return the line that pads or crops with F.pad."""
+    (top, bottom), (left, right) = pads
+    if pads == NO_PADS:
+        return []
+    return [f"{name} = F.pad({name}, {(left, right, top, bottom)})  # left, right, top, bottom"]
+
+
 def _bias_in_call(target: TargetCall) -> bool:
     """Return whether the framework's call takes the bias, so that no line has to add it."""
-    return target.target in ("torch", "onnx") and target.pad_output == _NONE
+    return target.target in ("torch", "onnx") and target.pad_output == NO_PADS
 
 
 def _bias_line(target: TargetCall) -> str:
@@ -243,72 +323,58 @@ def _bias_line(target: TargetCall) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _call(target: TargetCall, arrays: str) -> str:
-    """Return the call as text."""
-    words = [f"{name}={value!r}" for name, value in target.arguments.items()]
-    return f"{target.name}({', '.join([arrays, *words])})"
+def _call(target: TargetCall, before: str, arrays: str, after: str) -> list[str]:
+    """Return a call as lines: one line if it fits, else one for the arrays and one for each argument."""
+    words = [arrays, *(f"{name}={value!r}" for name, value in target.arguments.items())]
+    line = f"{before}{', '.join(words)}{after}"
+    return [line] if len(line) + 4 <= _WIDTH else [before, *(f"    {word}," for word in words), after]
 
 
-def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call TensorFlow."""
+def _tensor_lines(target: TargetCall, result: str, bias: str = "") -> list[str]:
+    """Return the lines that call a function once, or once for each group; ``result`` wraps the call."""
+    before, after = result.split("{}")
     if target.split == 1:
-        return [f"y = {_call(target, 'x, w')}.numpy()"]
-    return _split_lines(target, f"{_call(target, 'part, filters')}.numpy()")
-
-
-def _split_lines(target: TargetCall, call: str) -> list[str]:
-    """Return the lines that make one call for each group."""
+        return _call(target, f"y = {before}{target.name}(", "x, w" + bias, f"){after}")
     parts = f"np.split(x, {target.split}, {target.layout.index('C')})"
     filters = f"np.split(w, {target.split}, {target.filter_layout.index('I')})"
+    call = _call(target, f"    {before}{target.name}(", "part, filters", f"){after}")
     return [
-        f"groups = zip({parts}, {filters})",
-        f"y = [{call} for part, filters in groups]",
+        "y = [",
+        call[0],
+        *(f"    {line}" for line in call[1:]),
+        f"    for part, filters in zip({parts}, {filters})",
+        "]",
         f"y = np.concatenate(y, {target.out_layout.index('C')})",
     ]
 
 
+def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call TensorFlow."""
+    return _tensor_lines(target, "{}.numpy()")
+
+
 def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call PyTorch."""
-    lines = ["x = torch.from_numpy(x.copy())", "w = torch.from_numpy(w.copy())"]
-    if target.pad_input != _NONE:
-        lines.append(_torch_pad("x", target.pad_input))
-    bias = ", torch.from_numpy(b)" if conv.bias and _bias_in_call(target) else ""
-    lines.append(f"y = {_call(target, 'x, w' + bias)}")
-    if target.pad_output != _NONE:
-        lines.append(_torch_pad("y", target.pad_output))
-    return [*lines, "y = y.numpy()"]
-
-
-def _torch_pad(name: str, pads: Pads) -> str:
-    """Return the line that pads or crops with F.pad."""
-    (top, bottom), (left, right) = pads
-    return f"{name} = F.pad({name}, {(left, right, top, bottom)})  # left, right, top, bottom"
+    return _tensor_lines(target, "{}", ", torch.from_numpy(b)" if conv.bias and _bias_in_call(target) else "")
 
 
 def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call JAX."""
-    return [f"y = {_call(target, 'x, w')}", "y = np.asarray(y)"]
+    return [*_tensor_lines(target, "{}"), "y = np.asarray(y)"]
 
 
 def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call Keras."""
-
-    def converted(arrays: str) -> str:
-        return f"keras.ops.convert_to_numpy({_call(target, arrays)})"
-
-    if target.split == 1:
-        return [f"y = {converted('x, w')}"]
-    return _split_lines(target, converted("part, filters"))
+    return _tensor_lines(target, "keras.ops.convert_to_numpy({})")
 
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call onnxruntime."""
     with_bias = conv.bias and _bias_in_call(target)
     feeds = '{"X": x, "W": w, "B": b}' if with_bias else '{"X": x, "W": w}'
-    words = "".join(f", {name}={value!r}" for name, value in target.arguments.items())
     return [
         f"feeds = {feeds}",
-        f'node = helper.make_node("{target.name}", list(feeds), ["Y"]{words})',
+        *_call(target, "node = helper.make_node(", f'"{target.name}", list(feeds), ["Y"]', ")"),
         "kind = helper.np_dtype_to_tensor_dtype(x.dtype)",
         "inputs = [helper.make_tensor_value_info(name, kind, a.shape) for name, a in feeds.items()]",
         'outputs = [helper.make_tensor_value_info("Y", kind, None)]',
@@ -324,43 +390,46 @@ def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
 def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call SciPy."""
     g = conv.geometry
-    rows, cols, depth, outs = g.filters_shape
+    depth, outs = g.filters_shape[2:]
     (s_rows, s_cols), (d_rows, d_cols) = g.strides, g.dilations
-    high, wide = g.rows.effective_filter, g.cols.effective_filter
-    lines = []
+    lines, one = [], outs // g.groups
     if g.dilations != (1, 1):
+        high, wide = g.rows.effective_filter, g.cols.effective_filter
         lines += [
-            f"spread = np.zeros({(high, wide, depth, outs)}, w.dtype)  # dilation: zeros between the taps",
+            f"spread = np.zeros(({high}, {wide}, *w.shape[2:]), w.dtype)  # dilation: zeros between the taps",
             f"spread[::{d_rows}, ::{d_cols}] = w",
             "w = spread",
         ]
-    one = outs // g.groups
     if not is_transposed(conv):
-        channels = "" if g.groups == 1 else f", o // {one} * {depth} : o // {one} * {depth} + {depth}"
-        part = "image" if g.groups == 1 else f"image[:, :{channels}]"
+        part = "image"
+        if g.groups > 1:
+            lines.append(f"first = [o // {one} * {depth} for o in range({outs})]  # input channel of a group")
+            part = f"image[:, :, first[o] : first[o] + {depth}]"
         return [
             *lines,
+            "if x.shape[1] < w.shape[0] or x.shape[2] < w.shape[1]:  # SciPy would exchange the two",
+            '    raise ValueError(f"the filter {w.shape[:2]} exceeds the padded input {x.shape[1:3]}")',
             "def channel(image, o):",
-            f'    return signal.correlate({part}, w[:, :, :, o], "valid", "direct")'
-            f"[: {(g.rows.out_size - 1) * s_rows + 1} : {s_rows}, "
-            f": {(g.cols.out_size - 1) * s_cols + 1} : {s_cols}, 0]",
-            f"y = np.stack([np.stack([channel(image, o) for o in range({outs})], -1) for image in x])",
+            f'    y = signal.correlate({part}, w[:, :, :, o], "valid", "direct")',
+            f"    return y[::{s_rows}, ::{s_cols}].squeeze(2)",
+            "channels = range(w.shape[3])",
+            "y = np.stack([np.stack([channel(image, o) for o in channels], -1) for image in x])",
         ]
-    shape = (g.batch, (g.rows.out_size - 1) * s_rows + 1, (g.cols.out_size - 1) * s_cols + 1, g.out_channels)
-    inputs = (
-        f"range({outs})" if g.groups == 1 else f"range(o // {depth} * {one}, o // {depth} * {one} + {one})"
-    )
-    tap = "o" if g.groups == 1 else f"o % {depth}"
+    inputs, tap = "range(w.shape[3])", "o"
+    if g.groups > 1:
+        lines.append(
+            f"first = [o // {depth} * {one} for o in range({g.in_channels})]  # of an output's group"
+        )
+        inputs, tap = f"range(first[o], first[o] + {one})", f"o % {depth}"
     return [
         *lines,
-        f"stuffed = np.zeros({shape}, x.dtype)  # stride: zeros between the cells",
-        f"stuffed[:, ::{s_rows}, ::{s_cols}] = x",
+        *_stuffing_lines(g.strides, "stride"),
         "def channel(image, o):",
         "    return sum(",
         f'        signal.convolve(image[:, :, i], w[:, :, {tap}, i], "full", "direct")',
         f"        for i in {inputs}",
         "    )",
-        f"channels = range({g.in_channels})",
+        f"channels = range({'w.shape[2]' if g.groups == 1 else g.in_channels})",
         "y = np.stack([np.stack([channel(image, o) for o in channels], -1) for image in stuffed])",
     ]
 

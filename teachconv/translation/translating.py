@@ -1,7 +1,7 @@
 """Resolves a call of any framework, and translates it to any other.
 
 `resolve` returns the geometry of a call with its derivation; `translate` writes the same convolution for
-another framework as source text that runs; `convert_filters` converts a filter for it.
+another framework as source text that runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import numpy as np
 from .. import nn_ops
 from ..arguments import as_array, integer
 from ..data.seeded import make_array
-from ..devices import contiguous
-from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, count, groups_to_last
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, suggestion
 from ..inspection.pictures import padding_picture
 from ..verification.diffing import DiffReport, DiffRow, diff
+from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
-from .targets import TARGETS, TargetCall, is_transposed, target_call
+from .target_calls import TargetCall, is_transposed
+from .targets import TARGETS, framework, function_named, target_call
 
-__all__ = ["Translation", "convert_filters", "resolve", "translate"]
+__all__ = ["Translation", "resolve", "translate"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -34,11 +35,12 @@ __all__ = ["Translation", "convert_filters", "resolve", "translate"]
 # ---------------------------------------------------------------------------------------------
 
 
-def resolve(function: Callable[..., Any], *args: Any, **arguments: Any) -> ConvCall:
+def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) -> ConvCall:
     """Return what a call resolves to: geometry, layouts, the filter's permutation, and the derivation.
 
     Args:
-        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's).
+        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d".
         *args: the function's arguments; a shape can stand in for an array.
         **arguments: likewise, by name.
 
@@ -68,9 +70,11 @@ def resolve(function: Callable[..., Any], *args: Any, **arguments: Any) -> ConvC
 
 
 def _bind(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any] | str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[ConvCall, dict[str, Any]]:
     """Return the resolved call, and the function's arguments by name with shapes in place of arrays."""
+    if isinstance(function, str):
+        function = function_named(function)
     entry = FUNCTIONS.get(function)
     if entry is None:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
@@ -141,6 +145,7 @@ class Translation:
     _function: Callable[..., Any] = field(repr=False)
     _arguments: dict[str, Any] = field(repr=False)
     _target: TargetCall = field(repr=False)
+    _made_for: str = field(default="", repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
         """Compare source and target on arrays: in teachconv, and in the framework if it is installed.
@@ -153,10 +158,11 @@ class Translation:
 
         Returns:
             A `DiffReport` with the source as its reference, and a row for the target as computed by teachconv
-            and by the framework.
+            and by the framework. Its title says whether the framework itself ran.
 
         Raises:
             ArgumentError: if there is no such call, or a shape is not the one that was translated.
+            BackendUnavailable: if there is nothing to compare with: SciPy is the target and not installed.
         """
         if not self.possible:
             raise ArgumentError(f"there is no translation to check: {self.why}")
@@ -170,9 +176,13 @@ class Translation:
         against, failed = {}, []
         runs: list[tuple[str, Callable[[], Callable[..., Any]]]] = []
         if self._target.function is not None:
-            runs.append((f"teachconv's {self.to}", lambda: here(self.source, self._target)))
-        if installed(self.to):
-            runs.append((_version(self.to), self.function))
+            own = f"teachconv's {self.to}"
+            runs.append((own, lambda: here(self.source, self._target, self._made_for)))
+        version = _version(self.to) if installed(self.to) else ""
+        if version:
+            runs.append((version, self.function))
+        if not runs:
+            raise BackendUnavailable(f"{self.to} is not installed, so there is nothing to compare with")
         for name, made in runs:
             try:
                 against[name] = np.asarray(made()(*inputs))
@@ -180,10 +190,11 @@ class Translation:
                 note = f"raised {type(error).__name__}: {str(error)[:200]}"
                 failed.append(DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note))
         report = diff(self._function, **given, backends=[], against=against)
-        missing = "" if installed(self.to) else f" ({self.to} is not installed)"
-        return replace(
-            report, title=f"{self.source.function} to {self.to}{missing}", rows=(*report.rows, *failed)
-        )
+        ran = f"{version} itself {'ran' if version in against else 'raised an error'}"
+        if not version:
+            ran = f"{self.to} itself did NOT run: it is not installed"
+        title = f"{self.source.function} to {self.to} ({ran})"
+        return replace(report, title=title, rows=(*report.rows, *failed))
 
     def function(self) -> Callable[..., Any]:
         """Return the function ``convolve`` that ``code`` defines; this needs the target framework."""
@@ -236,20 +247,29 @@ class Translation:
         )
 
 
-def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: Any) -> Translation:
+def translate(
+    function: Callable[..., Any] | str, *args: Any, to: str, any_size: bool = False, **arguments: Any
+) -> Translation:
     """Translate a call to another framework, as source text that runs.
 
+    The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
+
     Args:
-        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's).
+        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d".
         *args: the function's arguments; a shape can stand in for an array.
-        to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy".
+        to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
+            are known too.
+        any_size: whether the code has to hold for images of any size; it then computes the padding from the
+            image's shape if the framework has no word for it.
         **arguments: the function's arguments by name.
 
     Returns:
         A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``.
 
     Raises:
-        ValueError, TypeError: if the target is unknown, or the function itself would raise it.
+        ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds
+            for any size, because an argument such as ``output_shape`` fixes it.
 
     >>> import teachconv as tc
     >>> t = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
@@ -262,6 +282,8 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
     def convolve(x, w):
         # x: the input, NHWC; w: HWIO, as tensorflow.conv2d has them
         # torch has no asymmetric padding: F.pad(x, (0, 1, 0, 1)) first
+        if x.shape[1:3] + w.shape[:2] != (8, 8, 3, 3):
+            raise ValueError(f"made for x [N, 8, 8, C] and w [3, 3, I, O]; got {x.shape} and {w.shape}")
         x = x.transpose(0, 3, 1, 2)  # NHWC to NCHW
         w = w.transpose(3, 2, 0, 1)  # HWIO to OIHW
         x = torch.from_numpy(x.copy())
@@ -274,18 +296,32 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
     >>> t.filter_permutation, t.check().passed
     ((3, 2, 0, 1), True)
     """
+    to = framework(to)
     if to not in TARGETS:
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
+    if isinstance(function, str):
+        function = function_named(function)
     source, given = _bind(function, args, arguments)
-    target = target_call(source, to)
+    entry = FUNCTIONS[function]
+    family = family_of(entry, source, given)
+    if any_size and len(family) == 1:
+        raise ArgumentError(
+            f"any_size must be False here: an argument of this {source.function} fixes the size"
+        )
+    target = target_call(family, to, any_size)
     possible = not target.why_not
+
+    def code(conv: ConvCall) -> str:
+        return write(conv, target_call((conv, *family), to, any_size))
+
+    checked = made_for(entry, source, given, code) if possible else ""
     return Translation(
         source,
         to,
         possible,
         target.why_not,
-        write(source, target) if possible else "",
+        write(source, target, checked) if possible else "",
         filter_permutation(source, target) if possible else None,
         possible and source.flip != target.flip,
         target.notes,
@@ -293,6 +329,7 @@ def translate(function: Callable[..., Any], *args: Any, to: str, **arguments: An
         function,
         given,
         target,
+        checked,
     )
 
 
@@ -334,86 +371,6 @@ def _version(target: str) -> str:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:  # a package such as tensorflow-cpu has another name
         return f"{name} {getattr(import_module(name), '__version__', '')}".rstrip()
-
-
-# ---------------------------------------------------------------------------------------------
-# Filters
-# ---------------------------------------------------------------------------------------------
-
-# the filter's layout in a forward convolution, and in a transposed one
-_FILTERS = {
-    "tensorflow": ("HWIO", "HWOI"),
-    "keras": ("HWIO", "HWOI"),
-    "scipy": ("HWIO", "HWOI"),
-    "torch": ("OIHW", "IOHW"),
-    "onnx": ("OIHW", "IOHW"),
-    "jax": ("OIHW", "HWIO"),
-    "tensorflow_depthwise": ("HWIM", "HWIM"),
-}
-
-
-def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, groups: int = 1) -> np.ndarray:
-    """Return a filter of one framework in the layout of another.
-
-    Args:
-        w: a filter: [rows, cols, in/groups, out] for tensorflow, keras and scipy, [out, in/groups, rows,
-            cols] for torch, onnx and jax. That of a transposed convolution is [rows, cols, out/groups, in]
-            for tensorflow, keras and scipy, [in, out/groups, rows, cols] for torch and onnx, and for jax what
-            jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
-            [rows, cols, channels, multiplier] with one group for each channel.
-        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
-        to: one of the same names.
-        transposed: whether the filter is that of a transposed convolution.
-        groups: needed only for jax's transposed filter, whose groups lie along its output channels.
-
-    Returns:
-        The filter in C order; a view of ``w`` if nothing changes.
-
-    Raises:
-        ValueError, TypeError: if a name is unknown, or the groups do not divide the channels.
-
-    >>> import numpy as np, teachconv as tc
-    >>> tc.convert_filters(np.zeros((3, 5, 8, 16), "float32"), "tensorflow", "torch").shape
-    (16, 8, 3, 5)
-    >>> tc.convert_filters(np.zeros((3, 5, 8, 2), "float32"), "tensorflow_depthwise", "torch").shape
-    (16, 1, 3, 5)
-    """
-    for name, value in (("from_", from_), ("to", to)):
-        if value not in _FILTERS:
-            near = suggestion(value, _FILTERS)
-            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
-        if value == "tensorflow_depthwise" and transposed:
-            raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
-    groups = count(groups, "groups")
-    filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
-    law = "HWOI" if transposed else "HWIO"
-    letters = _FILTERS[from_][transposed]
-    if letters == "HWIM":
-        rows, cols, channels, multiplier = filters.shape
-        filters, letters = filters.reshape(rows, cols, 1, channels * multiplier), "HWIO"
-    filters = filters.transpose([letters.index(letter) for letter in law])
-    if transposed and from_ == "jax":
-        _check_divides(groups, filters.shape[2])
-        filters = groups_to_last(filters, groups)[::-1, ::-1]
-    rows, cols, third, fourth = filters.shape
-    _check_divides(groups, fourth)
-    letters = _FILTERS[to][transposed]
-    if letters == "HWIM":
-        if third != 1:
-            raise ArgumentError(f"w must have one input channel in each group to be depthwise; got {third}")
-        channels = groups if groups > 1 else fourth
-        return contiguous(filters.reshape(rows, cols, channels, fourth // channels))
-    if transposed and to == "jax":
-        filters = filters.reshape(rows, cols, third, groups, fourth // groups)
-        filters = filters.transpose(0, 1, 3, 2, 4).reshape(rows, cols, groups * third, fourth // groups)
-        filters = filters[::-1, ::-1]
-    return contiguous(filters.transpose([law.index(letter) for letter in letters]))
-
-
-def _check_divides(groups: int, channels: int) -> None:
-    """Raise unless the groups divide the channels."""
-    if channels % groups:
-        raise ArgumentError(f"groups must divide the filter's {channels} channels; got {groups}")
 
 
 def functions() -> Iterable[tuple[str, Callable[..., Any]]]:

@@ -29,7 +29,7 @@ PROGRAM = [sys.executable, "-m", "teachconv"]
         (["diff", "--paddin", "SAME"], 'unknown option --paddin (did you mean "--padding"?)', " diff"),
         (["diff", "conv2d", "--paddin=SAME"], '(did you mean "--padding"?)', " diff"),
         (["trace", "conv2d", "conv2d"], "unexpected argument 'conv2d'", " trace"),
-        (["translate", "conv2", "1,2,3,4", "--to", "pytorch"], '(did you mean "torch"?)', " translate"),
+        (["translate", "conv2", "1,2,3,4", "--to", "pytorhc"], '(did you mean "torch"?)', " translate"),
         (["graph", "find-sorce"], '(did you mean "find-source"?)', " graph"),
         (["graph", "photo", "--htm", "x"], '(did you mean "--html"?)', " graph photo"),
     ],

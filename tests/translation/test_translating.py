@@ -9,8 +9,9 @@ from recordings import answers_and_refusals
 
 import teachconv as tc
 from teachconv.cli.main import main
+from teachconv.data.seeded import make_array
 from teachconv.dialects import jax, keras, onnx, torch
-from teachconv.errors import ArgumentError, ArgumentTypeError
+from teachconv.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from teachconv.translation import dialect_map, translating
 from teachconv.translation.source_text import here
 from teachconv.translation.targets import TARGETS
@@ -48,6 +49,7 @@ def test_every_recorded_call_in_every_framework(target, monkeypatch):
             )
             continue
         compile(translation.code, name, "exec")
+        assert max(map(len, translation.code.split("\n"))) < 110, name
         report = translation.check()
         assert report.passed, f"{name}\n{report}\n{translation.code}"
         assert [row.max_abs for row in report.rows] == [0]
@@ -100,6 +102,191 @@ def test_words_are_preferred_to_numbers():
     )
     explicit = tc.translate(torch.conv2d, (1, 3, 8, 8), (4, 3, 3, 3), stride=2, padding=1, to="tensorflow")
     assert "[[0, 0], [1, 1], [1, 1], [0, 0]]" in explicit.code
+
+
+# ---------------------------------------------------------------------------------------------
+# Other sizes than the one that was translated
+# ---------------------------------------------------------------------------------------------
+
+
+def at_other_sizes(probe, target, any_size=False):
+    """Yield what the source and the translated code give for images up to 5 rows and columns larger."""
+    translation = tc.translate(probe.function, *probe.shapes, to=target, any_size=any_size, **probe.arguments)
+    if not translation.possible:
+        return
+    if target == "scipy":
+        convolve = translation.function()
+    else:
+        convolve = here(translation.source, translation._target, translation._made_for)
+    layout = translation.source.input_layout
+    for more in range(-2, 6):
+        shape = [n + more * (letter in "HW") for n, letter in zip(probe.shapes[0], layout, strict=True)]
+        x = make_array(shape, "float32", "integers", "x")
+        w = make_array(probe.shapes[1], "float32", "integers", "w")
+        try:
+            want = probe.function(x, w, **probe.arguments)
+        except ValueError:
+            continue
+        try:
+            yield more, want, convolve(x, w)
+        except ValueError as error:
+            yield more, want, error
+
+
+def legal_probes():
+    for probe in dialect_map.OPTIONS:
+        try:
+            tc.resolve(probe.function, *probe.shapes, **probe.arguments)
+        except ValueError:
+            continue
+        yield probe
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_code_is_right_at_another_size_or_refuses_it(target):
+    """SAME at stride 2 pads 0 and 1 on 8 rows, 1 and 1 on 7: the numbers of one are wrong for the other."""
+    right, refused = 0, 0
+    for probe in legal_probes():
+        for more, want, got in at_other_sizes(probe, target):
+            if isinstance(got, ValueError):
+                assert more, probe.text
+                assert str(got).startswith(("made for x ", "the filter ")), got
+                refused += 1
+            else:
+                assert np.array_equal(want, got), (probe.dialect, probe.text, more)
+                right += 1
+    assert right > 150
+    assert refused > (5 if target in ("tensorflow", "jax", "onnx") else 20)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_code_for_any_size(target):
+    compared = 0
+    for probe in legal_probes():
+        if "output_shape" in probe.arguments:
+            with pytest.raises(ArgumentError, match="any_size must be False here: an argument"):
+                tc.translate(probe.function, *probe.shapes, to=target, any_size=True, **probe.arguments)
+            continue
+        for more, want, got in at_other_sizes(probe, target, any_size=True):
+            assert np.array_equal(want, got), (probe.dialect, probe.text, more, got)
+            compared += more != 0
+    assert compared > 150
+
+
+def test_the_code_checks_only_what_it_depends_on():
+    def code(*args, to="torch", **words):
+        return tc.translate(*args, to=to, **words).code
+
+    same = tc.conv2d, (1, 7, 7, 3), (3, 3, 3, 4), 2, "SAME"
+    assert "if x.shape[1:3] != (7, 7)" not in code(*same, to="tensorflow")
+    assert "raise" not in code(*same, to="tensorflow")
+    assert "auto_pad='SAME_UPPER'" in code(*same, to="onnx")
+    assert "if x.shape[1:3] + w.shape[:2] != (7, 7, 3, 3):" in code(*same)
+    assert "raise" not in code(*same, any_size=True)
+    assert "same_padding(x.shape[2], w.shape[2], 2, 1)" in code(*same, any_size=True)
+    # SAME at stride 1 is the filter's matter alone
+    assert "if w.shape[:2] != (3, 3):" in code(tc.conv2d, (1, 7, 7, 3), (3, 3, 3, 4), 1, "SAME")
+    # padding 1 stays 1: 7 rows would also be SAME, 8 rows would not
+    explicit = code(torch.conv2d, (1, 3, 7, 7), (4, 3, 3, 3), stride=2, padding=1, to="tf")
+    assert "padding=[[0, 0], [1, 1], [1, 1], [0, 0]]" in explicit
+    assert "raise" not in explicit
+    up = tc.conv2d_transpose, (1, 8, 8, 2), (3, 3, 4, 2)
+    assert "output_shape=(len(x), x.shape[1] * 2, x.shape[2] * 2, w.shape[2])" in code(
+        *up, strides=2, to="tf"
+    )
+    fixed = code(*up, output_shape=(1, 15, 15, 4), strides=2, to="jax")
+    assert "if x.shape[:3]" in fixed
+    assert "made for x [1, 8, 8, C] and w [3, 3, 4, I]" in fixed
+
+
+def test_any_size_needs_a_rule():
+    call = (1, 2, 5, 5), (3, 2, 3, 3), (2, 2)
+    stays = tc.translate(jax.conv_general_dilated, *call, ((0, 1), (2, 0)), to="torch", any_size=True)
+    assert stays.check().passed
+    with pytest.raises(ArgumentError, match="any_size must be False here: an argument"):
+        tc.translate(
+            tc.conv2d_backprop_input, (1, 8, 8, 3), (3, 3, 3, 4), (1, 4, 4, 4), 2, "SAME",
+            to="torch", any_size=True,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "pads", [((3, -2), (0, 0)), ((-2, 3), (1, -1)), ((0, 0), (-1, 1)), ((-1, 2), (2, 1))]
+)
+def test_padding_on_one_side_and_cropping_on_the_other(target, pads):
+    """The input is padded first: 1 row has not the 2 that are cropped."""
+    rows = 3 if pads[0][0] < 0 else 1
+    translation = tc.translate(tc.conv2d, (1, rows, 4, 2), (2, 1, 2, 3), 1, pads, to=target)
+    x, w = np.ones((1, rows, 4, 2), "float32"), np.ones((2, 1, 2, 3), "float32")
+    assert translation.check(x, w).passed
+    assert translation.check().passed
+    if target == "torch":
+        assert translation.code.count("F.pad(") == 2
+        assert "F.pad(x, (0, 0, 3, 0))" in translation.code or pads != ((3, -2), (0, 0))
+
+
+def test_keras_never_has_strides_with_dilations():
+    """Keras on TensorFlow refuses both; the code computes every row and column, and keeps every second."""
+    for strides, dilations in ((2, 2), ((2, 1), (1, 3))):
+        call = tc.conv2d, (1, 9, 8, 2), (3, 3, 2, 4), strides, "SAME", "NHWC", dilations
+        for any_size in (False, True):
+            translation = tc.translate(*call, to="keras", any_size=any_size)
+            assert "strides=(1, 1)" in translation.code
+            assert "y = y[:, ::2, ::" in translation.code
+            assert translation.check().passed
+
+
+def test_jax_and_keras_take_the_layouts_of_the_source():
+    for function, w in ((torch.conv2d, (4, 2, 3, 3)), (torch.conv_transpose2d, (2, 4, 3, 3))):
+        translation = tc.translate(function, (1, 2, 6, 5), w, stride=2, padding=1, to="jax")
+        assert ".transpose(" not in translation.code
+        assert translation.check().passed
+        keras_code = tc.translate(function, (1, 2, 6, 5), w, stride=2, padding=1, to="keras").code
+        assert "x = x.transpose" not in keras_code
+        assert "data_format='channels_first'" in keras_code
+    numbers = ("WCNH", "IWOH", "CHWN")  # columns before rows: the pairs are in the filter's order
+    call = (7, 2, 1, 6), (2, 3, 4, 2), (2, 1), ((1, 0), (0, 2)), None, (1, 2), numbers
+    translation = tc.translate(jax.conv_general_dilated, *call, to="jax")
+    assert ".transpose(" not in translation.code
+    assert "window_strides=(2, 1)" in translation.code
+    batched = tc.translate(
+        jax.conv_general_dilated, (4, 3, 6, 6), (4, 3, 3, 3), (1, 1), "SAME", batch_group_count=2, to="jax"
+    )
+    assert "batch_group_count=2" in batched.code
+    assert ".reshape(" not in batched.code
+
+
+def test_check_says_whether_the_framework_ran(monkeypatch):
+    call = tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), 2, "SAME"
+    assert "itself ran)" in tc.translate(*call, to="scipy").check().title
+    monkeypatch.setattr(translating, "installed", lambda name: False)
+    report = tc.translate(*call, to="torch").check()
+    assert "torch itself did NOT run: it is not installed" in str(report)
+    with pytest.raises(BackendUnavailable, match="nothing to compare with"):
+        tc.translate(*call, to="scipy").check()
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("pytorch", "torch"), ("PyTorch", "torch"), ("tf", "tensorflow"), ("onnxruntime", "onnx")],
+)
+def test_frameworks_have_more_than_one_name(alias, name):
+    call = tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4)
+    assert tc.translate(*call, to=alias).code == tc.translate(*call, to=name).code
+    w = np.ones((3, 3, 2, 4))
+    assert tc.convert_filters(w, "tf", alias).shape == tc.convert_filters(w, "tensorflow", name).shape
+
+
+def test_functions_can_be_named():
+    shapes = (1, 3, 8, 8), (4, 3, 3, 3)
+    for name in ("torch.conv2d", "F.conv2d", "pytorch.conv2d", "torch.nn.functional.conv2d"):
+        assert tc.translate(name, *shapes, to="jax").source.function == "torch.conv2d"
+    for name in ("conv2d", "tf.nn.conv2d", "tc.conv2d"):
+        assert tc.resolve(name, (1, 8, 8, 3), (3, 3, 3, 4)).function == "tensorflow.conv2d"
+    assert tc.resolve("conv_transpose2d", (1, 3, 8, 8), (3, 4, 3, 3)).function == "torch.conv_transpose2d"
+    with pytest.raises(ArgumentError, match="one of onnx.conv, keras.conv"):
+        tc.resolve("conv", *shapes)
 
 
 def test_filter_permutations():
@@ -318,6 +505,13 @@ def test_translate_on_the_command_line(capsys, tmp_path):
     )
     assert status == 0
     assert "padding=(1, 1)" in out
+    status, out = command(
+        capsys, "translate", "conv2d", "1,8,8,1", "3,3,1,1", "padding=SAME", "strides=2",
+        "--to", "pytorch", "--any-size", "--check",
+    )  # fmt: skip
+    assert status == 0
+    assert "def same_padding(" in out
+    assert "torch" in out
     status, out = command(
         capsys, "translate", "jax.conv_general_dilated", "1,1,2,2", "1,1,3,3",
         "window_strides=(1,1)", "padding=VALID", "--to", "torch",

@@ -1,0 +1,92 @@
+"""Converts a filter from one framework's layout to another's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arguments import as_array
+from ..devices import contiguous
+from ..dialects.calls import count, groups_to_last
+from ..errors import ArgumentError, suggestion
+from ..tables import count as counted
+from .targets import framework
+
+__all__ = ["convert_filters"]
+
+# the filter's layout in a forward convolution, and in a transposed one
+_FILTERS = {
+    "tensorflow": ("HWIO", "HWOI"),
+    "keras": ("HWIO", "HWOI"),
+    "scipy": ("HWIO", "HWOI"),
+    "torch": ("OIHW", "IOHW"),
+    "onnx": ("OIHW", "IOHW"),
+    "jax": ("OIHW", "HWIO"),
+    "tensorflow_depthwise": ("HWIM", "HWIM"),
+}
+
+
+def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, groups: int = 1) -> np.ndarray:
+    """Return a filter of one framework in the layout of another.
+
+    Args:
+        w: a filter: [rows, cols, in/groups, out] for tensorflow, keras and scipy, [out, in/groups, rows,
+            cols] for torch, onnx and jax. That of a transposed convolution is [rows, cols, out/groups, in]
+            for tensorflow, keras and scipy, [in, out/groups, rows, cols] for torch and onnx, and for jax what
+            jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
+            [rows, cols, channels, multiplier] with one group for each channel.
+        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
+        to: one of the same names; "pytorch" and "tf" are known too.
+        transposed: whether the filter is that of a transposed convolution.
+        groups: needed only for jax's transposed filter, whose groups lie along its output channels.
+
+    Returns:
+        The filter in C order; a view of ``w`` if nothing changes.
+
+    Raises:
+        ValueError, TypeError: if a name is unknown, or the groups do not divide the channels.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.convert_filters(np.zeros((3, 5, 8, 16), "float32"), "tensorflow", "torch").shape
+    (16, 8, 3, 5)
+    >>> tc.convert_filters(np.zeros((3, 5, 8, 2), "float32"), "tensorflow_depthwise", "torch").shape
+    (16, 1, 3, 5)
+    """
+    from_, to = framework(from_), framework(to)
+    for name, value in (("from_", from_), ("to", to)):
+        if value not in _FILTERS:
+            near = suggestion(value, _FILTERS)
+            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
+        if value == "tensorflow_depthwise" and transposed:
+            raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
+    groups = count(groups, "groups")
+    filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
+    law = "HWOI" if transposed else "HWIO"
+    letters = _FILTERS[from_][transposed]
+    if letters == "HWIM":
+        rows, cols, channels, multiplier = filters.shape
+        filters, letters = filters.reshape(rows, cols, 1, channels * multiplier), "HWIO"
+    filters = filters.transpose([letters.index(letter) for letter in law])
+    if transposed and from_ == "jax":
+        _check_divides(groups, filters.shape[2])
+        filters = groups_to_last(filters, groups)[::-1, ::-1]
+    rows, cols, third, fourth = filters.shape
+    _check_divides(groups, fourth)
+    letters = _FILTERS[to][transposed]
+    if letters == "HWIM":
+        if third != 1:
+            raise ArgumentError(f"w must have one input channel in each group to be depthwise; got {third}")
+        channels = groups if groups > 1 else fourth
+        return contiguous(filters.reshape(rows, cols, channels, fourth // channels))
+    if transposed and to == "jax":
+        filters = filters.reshape(rows, cols, third, groups, fourth // groups)
+        filters = filters.transpose(0, 1, 3, 2, 4).reshape(rows, cols, groups * third, fourth // groups)
+        filters = filters[::-1, ::-1]
+    return contiguous(filters.transpose([law.index(letter) for letter in letters]))
+
+
+def _check_divides(groups: int, channels: int) -> None:
+    """Raise unless the groups divide the channels."""
+    if channels % groups:
+        raise ArgumentError(f"groups must divide the filter's {counted(channels, 'channel')}; got {groups}")

@@ -1,0 +1,102 @@
+"""Finds the sizes that a translated call holds for, by resolving and translating the call at others.
+
+Padding and everything else that a translation computes repeats with the stride: if as many sizes in a row as
+the stride give the same code, every size does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..dialects.calls import ConvCall, DialectFunction
+from .target_calls import Family, filter_letters
+
+__all__ = ["family_of", "made_for"]
+
+Arguments = dict[str, Any]
+
+
+def family_of(entry: DialectFunction, conv: ConvCall, arguments: Arguments) -> Family:
+    """Return the call, and the same call on images one row and column larger, and so on over a stride.
+
+    Args:
+        entry: the call's function.
+        conv: the call, resolved.
+        arguments: its arguments, with shapes in place of arrays.
+
+    Returns:
+        The resolved calls; only ``conv`` if the function refuses another size.
+    """
+    others = list(_others(entry, conv, arguments, "HW"))
+    return (conv,) if None in others else (conv, *(other for other in others if other is not None))
+
+
+def made_for(
+    entry: DialectFunction, conv: ConvCall, arguments: Arguments, code: Callable[[ConvCall], str]
+) -> str:
+    """Return the axes of input and filter whose sizes the code depends on.
+
+    Args:
+        entry: the call's function.
+        conv: the call, resolved.
+        arguments: its arguments, with shapes in place of arrays.
+        code: gives the code of the same call at another size.
+
+    Returns:
+        The letters of the input, a comma, and those of the filter: "HW,HW".
+    """
+    want, first, second = code(conv), "", ""
+    for group, (of_input, of_filter) in _GROUPS.items():
+        if any(other is None or code(other) != want for other in _others(entry, conv, arguments, group)):
+            first, second = first + of_input, second + of_filter
+    return f"{first},{second}"
+
+
+# what is varied together: the letters of the input, and those of the filter
+_GROUPS = {"HW": ("HW", ""), "filter": ("", "HW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
+
+
+def _others(
+    entry: DialectFunction, conv: ConvCall, arguments: Arguments, group: str
+) -> Iterator[ConvCall | None]:
+    """Yield the call at other sizes of one group of axes; None where the function refuses it."""
+    step = max(conv.geometry.strides)
+    for more in range(1, 2 if group in "NIO" else step + 1 + (group == "filter")):
+        changed = dict(arguments)
+        for operand in entry.operands:
+            shape = arguments[operand.name]
+            if shape is None:
+                continue
+            if operand.role == "bias":
+                changed[operand.name] = tuple(size * 2 for size in shape) if group == "O" else shape
+                continue
+            layout = conv.filter_layout if operand.role == "filters" else conv.layout(conv.kind.first)
+            letters = filter_letters(conv) if operand.role == "filters" else layout
+            grown = _grown(conv, group, more, operand.role == "filters")
+            changed[operand.name] = tuple(
+                grown(letter, size) for letter, size in zip(letters, shape, strict=True)
+            )
+        try:
+            yield entry.resolver(**changed)
+        except (ValueError, TypeError):
+            yield None
+
+
+def _grown(conv: ConvCall, group: str, more: int, is_filter: bool) -> Callable[[str, int], int]:
+    """Return the function from a letter and its size to the size in a variant."""
+    rows, cols = conv.geometry.strides
+    reach = more * max(conv.geometry.dilations) * rows * cols
+
+    def grown(letter: str, size: int) -> int:
+        if letter in "HW":
+            if is_filter:
+                return size + more if group == "filter" else size
+            # with a larger filter the image keeps its place in the stride
+            return size + (more if group == "HW" else reach if group == "filter" else 0)
+        if letter == "N":
+            return size * 2 if group == "N" else size
+        doubled = {"C": "I", "I": "I", "O": "O", "M": "O"}[letter]
+        return size * 2 if group == doubled else size
+
+    return grown

@@ -1,0 +1,186 @@
+"""What one call of another framework consists of, and what the six frameworks' descriptions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..arguments import Pads
+from ..dialects.calls import ConvCall
+from ..errors import ArgumentError
+from ..geometry import AxisGeometry, forward_axis
+
+__all__ = [
+    "NO_PADS",
+    "Code",
+    "Family",
+    "TargetCall",
+    "axes",
+    "channels_first",
+    "filter_letters",
+    "is_input_gradient",
+    "is_transposed",
+    "jax_layouts",
+    "mixed",
+    "pads_by_size",
+    "pads_of",
+    "same_word",
+]
+
+NO_PADS: Pads = ((0, 0), (0, 0))
+
+Family = tuple[ConvCall, ...]
+"""A call, then the same call on images of the sizes that follow, until the padding repeats.
+
+The call alone if it takes no other size, because an argument such as output_shape fixes it.
+"""
+
+
+class Code(str):
+    """Source text in place of a value: its repr is the text itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCall:
+    """One call of a framework's function, and what has to be done before and after it.
+
+    Attributes:
+        target: the framework.
+        function: teachconv's function of the same signature, or None for SciPy, which has none here.
+        name: the function's name in the framework.
+        arguments: all arguments but the arrays.
+        layout: the layout of the input.
+        out_layout: the layout of the output.
+        filter_layout: the layout of the filter.
+        regroup: whether the filter's groups lie along its output channels.
+        flip: whether the framework's filter is flipped, compared with teachconv's.
+        stuffs: whether the call itself inserts zeros between the input's cells.
+        splits_batch: whether the call itself takes groups of images.
+        pad_input: zeros to add before the call, ((top, bottom), (left, right)); negative numbers crop.
+        pad_rule: "SAME" or "SAME_LOWER": the padding to compute from the input's size and add before the
+            call; or "".
+        pad_output: zeros to add after the call, like pad_input.
+        subsample: keep every so many rows and columns of the result.
+        split: the number of groups to compute in separate calls.
+        notes: sentences on what the framework cannot express directly.
+        why_not: why there is no such call, or "".
+    """
+
+    target: str
+    function: Callable[..., Any] | None = None
+    name: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    layout: str = "NHWC"
+    out_layout: str = "NHWC"
+    filter_layout: str = "HWIO"
+    regroup: bool = False
+    flip: bool = False
+    stuffs: bool = False
+    splits_batch: bool = False
+    pad_input: Pads = NO_PADS
+    pad_rule: str = ""
+    pad_output: Pads = NO_PADS
+    subsample: tuple[int, int] = (1, 1)
+    split: int = 1
+    notes: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+# ---------------------------------------------------------------------------------------------
+# The call to translate
+# ---------------------------------------------------------------------------------------------
+
+
+def is_transposed(conv: ConvCall) -> bool:
+    """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
+    return conv.kind.scatters
+
+
+def is_input_gradient(conv: ConvCall) -> bool:
+    """Return whether the call is a gradient with respect to the input of a forward convolution."""
+    return conv.kind.scatters and not conv.op.transposed
+
+
+def filter_letters(conv: ConvCall) -> str:
+    """Return the filter's layout, with I and O for the input and output channels of *this* call."""
+    if is_input_gradient(conv):  # its filter is named for the forward convolution
+        return conv.filter_layout.translate(str.maketrans("IO", "OI"))
+    return conv.filter_layout
+
+
+def axes(conv: ConvCall) -> tuple[AxisGeometry, AxisGeometry]:
+    """Return rows and columns."""
+    return conv.geometry.rows, conv.geometry.cols
+
+
+def jax_layouts(conv: ConvCall) -> tuple[str, str]:
+    """Return the source's own layouts of activations, since JAX reads and writes any layout."""
+    first, result = conv.layout(conv.kind.first), conv.layout(conv.kind.result)
+    return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
+
+
+def channels_first(conv: ConvCall) -> bool:
+    """Return whether both activations are NCHW, or CHW without a batch."""
+    return jax_layouts(conv) == ("NCHW", "NCHW")
+
+
+# ---------------------------------------------------------------------------------------------
+# The padding of a forward convolution
+# ---------------------------------------------------------------------------------------------
+
+
+def pads_of(conv: ConvCall) -> Pads:
+    """Return the forward convolution's pads."""
+    rows, cols = axes(conv)
+    return (rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)
+
+
+def mixed(pads: Pads) -> bool:
+    """Return whether an axis is padded on one side and cropped on the other."""
+    return any(min(sides) < 0 < max(sides) for sides in pads)
+
+
+def same_word(family: Family) -> str:
+    """Return "SAME" or "SAME_LOWER" if that gives the alignment at every size, or ""."""
+    for word in ("SAME", "SAME_LOWER"):
+        if all(_agrees(axis, word) for conv in family for axis in axes(conv)):
+            return word
+    return ""
+
+
+def _agrees(axis: AxisGeometry, word: str) -> bool:
+    """Return whether a word gives an axis its size and its alignment."""
+    facts = axis.in_size, axis.filter_size, axis.stride, axis.dilation
+    same = forward_axis("rows", *facts, word, (0, 0), may_be_empty=True)
+    return (same.out_size, same.pad_before) == (axis.out_size, axis.pad_before)
+
+
+def pads_by_size(family: Family, any_size: bool) -> tuple[Pads, str]:
+    """Return the pads as numbers, or the word of the rule to compute them by where the size is open.
+
+    Args:
+        family: the call at all sizes.
+        any_size: whether the code has to hold for images of any size.
+
+    Returns:
+        (pads, ""), or no pads and "SAME" or "SAME_LOWER".
+
+    Raises:
+        ArgumentError: if the size is open and the pads follow no rule.
+    """
+    pads = pads_of(family[0])
+    if not any_size or all(pads_of(conv) == pads for conv in family):
+        return pads, ""
+    word = same_word(family)
+    if not word:
+        raise ArgumentError(
+            f"any_size must be False here: the padding of this {family[0].function} depends on the size "
+            "and is neither SAME nor SAME_LOWER"
+        )
+    return NO_PADS, word

@@ -1,0 +1,297 @@
+"""How each framework expresses a transposed convolution: full[a : a + o], or all of it and a crop after.
+
+No padding arithmetic is here beyond the law of `geometry`: a call chooses only (a, o).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import nn_ops
+from ..arguments import Pads, Pair
+from ..dialects import jax, keras, onnx, torch
+from ..dialects.calls import ConvCall
+from ..geometry import AxisGeometry, split_padding
+from .forward import in_filter_order, onnx_arguments
+from .target_calls import (
+    NO_PADS,
+    Code,
+    Family,
+    TargetCall,
+    axes,
+    channels_first,
+    filter_letters,
+    jax_layouts,
+    mixed,
+)
+
+__all__ = ["TRANSPOSED"]
+
+
+def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
+    """Return (a, o, F, stride, dilation) of each axis."""
+    return [
+        (axis.pad_before, axis.in_size, axis.full_size, axis.stride, axis.dilation) for axis in axes(conv)
+    ]
+
+
+def _crop_of_full(conv: ConvCall) -> Pads:
+    """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
+    rows, cols = ((-a, a + o - full) for a, o, full, _, _ in _wanted(conv))
+    return rows, cols
+
+
+_CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
+
+
+def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
+    """Return pads, and an output_padding below the stride, that give (a, o), or None if there are none."""
+    pads, extra = [], []
+    for a, o, full, s, _ in _wanted(conv):
+        after = max(0, full - a - o)
+        more = o - (full - a - after)
+        if a < 0 or not 0 <= more < s:
+            return None
+        pads.append((a, after))
+        extra.append(more)
+    return (pads[0], pads[1]), (extra[0], extra[1])
+
+
+def _tensorflow(family: Family) -> TargetCall:
+    """Return the call of tf.nn.conv2d_transpose."""
+    conv = family[0]
+    g = conv.geometry
+    sizes = g.rows.in_size, g.cols.in_size
+    arguments: dict[str, Any] = {"output_shape": _output_shape(family, sizes), "strides": g.strides}
+    wanted, crop, notes = _wanted(conv), NO_PADS, []
+    ends = _end_pads(conv)
+    if all(full - _ek(axis) < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
+           for (a, o, full, s, _), axis in zip(wanted, axes(conv), strict=True)):  # fmt: skip
+        arguments["padding"] = "SAME"
+    elif all(a == 0 and full <= o < full + s for a, o, full, s, _ in wanted):
+        arguments["padding"] = "VALID"
+    elif ends is not None and g.dilations == (1, 1):
+        arguments["padding"] = [[0, 0], list(ends[0][0]), list(ends[0][1]), [0, 0]]
+    else:
+        arguments["padding"], crop = "VALID", _crop_of_full(conv)
+        arguments["output_shape"] = _output_shape(family, (g.rows.full_size, g.cols.full_size))
+        notes.append(_CROP_AFTER.format("TensorFlow"))
+    if g.dilations != (1, 1):
+        arguments["dilations"] = g.dilations
+        notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
+    if conv.groups > 1:
+        notes.append("one call for each group: not every build of TensorFlow has groups here")
+    name = "tf.nn.conv2d_transpose"
+    return TargetCall(
+        "tensorflow",
+        nn_ops.conv2d_transpose,
+        name,
+        arguments,
+        filter_layout="HWOI",
+        pad_output=crop,
+        split=conv.groups,
+        notes=tuple(notes),
+    )
+
+
+def _output_shape(family: Family, sizes: Pair) -> Any:
+    """Return TensorFlow's output_shape: a formula of the input's shape, if the call takes other sizes."""
+    g = family[0].geometry
+    if len(family) == 1:
+        return g.batch, *sizes, g.in_channels // g.groups
+    terms = []
+    for number, (axis, size) in enumerate(zip(axes(family[0]), sizes, strict=True), 1):
+        extra = size - axis.out_size * axis.stride
+        term = f"x.shape[{number}]" + (f" * {axis.stride}" if axis.stride > 1 else "")
+        terms.append(term + (f" {'+-'[extra < 0]} {abs(extra)}" if extra else ""))
+    return Code(f"(len(x), {', '.join(terms)}, w.shape[2])")
+
+
+def _ek(axis: AxisGeometry) -> int:
+    """Return the effective filter, including dilation gaps."""
+    return axis.effective_filter
+
+
+def _torch(family: Family) -> TargetCall:
+    """Return the call of torch.nn.functional.conv_transpose2d."""
+    conv = family[0]
+    arguments: dict[str, Any] = {"stride": conv.geometry.strides}
+    wanted = _wanted(conv)
+    extra = [o - (full - 2 * a) for a, o, full, _, _ in wanted]
+    crop, notes = NO_PADS, []
+    if all(a >= 0 and 0 <= more < max(s, d) for (a, _, _, s, d), more in zip(wanted, extra, strict=True)):
+        if any(a for a, *_ in wanted):
+            arguments["padding"] = tuple(a for a, *_ in wanted)
+        if any(extra):
+            arguments["output_padding"] = tuple(extra)
+    else:
+        crop = _crop_of_full(conv)
+        (top, bottom), (left, right) = crop
+        notes.append(
+            "torch crops both sides equally: the full result is computed, then "
+            f"F.pad(y, ({left}, {right}, {top}, {bottom})); negative numbers crop"
+        )
+    if conv.groups > 1:
+        arguments["groups"] = conv.groups
+    if conv.geometry.dilations != (1, 1):
+        arguments["dilation"] = conv.geometry.dilations
+    return TargetCall(
+        "torch",
+        torch.conv_transpose2d,
+        "F.conv_transpose2d",
+        arguments,
+        "NCHW",
+        "NCHW",
+        "IOHW",
+        pad_output=crop,
+        notes=tuple(notes),
+    )
+
+
+def _jax(family: Family) -> TargetCall:
+    """Return the call of jax.lax.conv_transpose, or with groups of conv_general_dilated."""
+    conv = family[0]
+    g, layouts, crop = conv.geometry, jax_layouts(conv), NO_PADS
+    pads, notes = _jax_pads(conv), []
+    if g.strides == (1, 1) and mixed(pads):
+        reach = g.rows.effective_filter - 1, g.cols.effective_filter - 1
+        pads, crop = ((reach[0],) * 2, (reach[1],) * 2), _crop_of_full(conv)
+        notes.append("JAX 0.10.2 computes some pads of mixed signs wrong: the full result is cropped instead")
+    arguments: dict[str, Any] = {"padding": pads}
+    if g.dilations != (1, 1):
+        arguments["rhs_dilation"] = g.dilations
+    if conv.groups == 1:
+        letters = filter_letters(conv)
+        arguments = in_filter_order({"strides": g.strides} | arguments, letters)
+        # with transpose_kernel, the axis that JAX calls O holds the input's channels
+        words = letters if conv.flip else letters.translate(str.maketrans("IO", "OI"))
+        arguments["dimension_numbers"] = (layouts[0], words, layouts[1])
+        if not conv.flip:  # JAX's own filter is flipped already
+            arguments["transpose_kernel"] = True
+        call = jax.conv_transpose, "jax.lax.conv_transpose", arguments
+        kept = {"flip": conv.flip, "pad_output": crop, "notes": tuple(notes)}
+        return TargetCall("jax", *call, *layouts, letters, **kept)
+    letters = filter_letters(conv) if conv.regroup else "HWOI"
+    arguments = {"window_strides": (1, 1)} | arguments | {"lhs_dilation": g.strides}
+    arguments = in_filter_order(arguments, letters)
+    arguments["dimension_numbers"] = (layouts[0], letters, layouts[1])
+    arguments["feature_group_count"] = conv.groups
+    if not conv.regroup:
+        notes.append(
+            "jax.lax.conv_transpose has no groups: conv_general_dilated with lhs_dilation, the filter flipped"
+        )
+    return TargetCall(
+        "jax",
+        jax.conv_general_dilated,
+        "jax.lax.conv_general_dilated",
+        arguments,
+        *layouts,
+        letters,
+        regroup=True,
+        flip=True,
+        pad_output=crop,
+        notes=tuple(notes),
+    )
+
+
+def _jax_pads(conv: ConvCall) -> Pads:
+    """Return the pads of the dilated input that give (a, o)."""
+    pads = []
+    for (a, o, full, _, _), axis in zip(_wanted(conv), axes(conv), strict=True):
+        reach = axis.effective_filter - 1
+        pads.append((reach - a, a + o - full + reach))
+    return pads[0], pads[1]
+
+
+def _onnx(family: Family) -> TargetCall:
+    """Return the node of ONNX's ConvTranspose."""
+    conv = family[0]
+    ends, crop, notes = _end_pads(conv), NO_PADS, []
+    if ends is None:
+        crop = _crop_of_full(conv)
+        notes.append(_CROP_AFTER.format("ONNX"))
+    arguments = onnx_arguments(conv, ends[0] if ends else NO_PADS)
+    if ends and ends[1] != (0, 0):
+        arguments["output_padding"] = list(ends[1])
+    return TargetCall(
+        "onnx",
+        onnx.conv_transpose,
+        "ConvTranspose",
+        arguments,
+        "NCHW",
+        "NCHW",
+        "IOHW",
+        pad_output=crop,
+        notes=tuple(notes),
+    )
+
+
+def _keras(family: Family) -> TargetCall:
+    """Return the call of keras.ops.conv_transpose."""
+    conv = family[0]
+    g = conv.geometry
+    facts = list(zip(_wanted(conv), axes(conv), strict=True))
+    arguments: dict[str, Any] = {"strides": g.strides}
+    crop, notes = NO_PADS, []
+    odd = [axis.effective_filter % 2 for axis in axes(conv)]
+    same = [o - (full - axis.effective_filter) - parity
+            for ((_, o, full, _, _), axis), parity in zip(facts, odd, strict=True)]  # fmt: skip
+    if all(
+        a == split_padding(max(0, full - o))[0] and 1 - parity <= more <= s - parity
+        for ((a, o, full, s, _), _), parity, more in zip(facts, odd, same, strict=True)
+    ):
+        arguments["padding"] = "same"
+        if any(o != axis.out_size * s for (_, o, _, s, _), axis in facts):
+            arguments["output_padding"] = tuple(same)
+    elif all(a == 0 and full <= o < full + s for (a, o, full, s, _), _ in facts):
+        arguments["padding"] = "valid"
+        if any(o != full + max(0, s - _ek(axis)) for (_, o, full, s, _), axis in facts):
+            arguments["output_padding"] = tuple(o - full for (_, o, full, _, _), _ in facts)
+    else:
+        arguments |= {"padding": "valid", "output_padding": (0, 0)}
+        crop = _crop_of_full(conv)
+        notes.append(_CROP_AFTER.format("Keras"))
+    if g.dilations != (1, 1):
+        arguments["dilation_rate"] = g.dilations
+    if conv.groups > 1:
+        notes.append("Keras has no groups in conv_transpose: one call for each group")
+    layout = "NCHW" if channels_first(conv) else "NHWC"
+    arguments["data_format"] = "channels_first" if channels_first(conv) else "channels_last"
+    return TargetCall(
+        "keras",
+        keras.conv_transpose,
+        "keras.ops.conv_transpose",
+        arguments,
+        layout,
+        layout,
+        filter_layout="HWOI",
+        pad_output=crop,
+        split=conv.groups,
+        notes=tuple(notes),
+    )
+
+
+def _scipy(family: Family) -> TargetCall:
+    """Return the use of scipy.signal.convolve."""
+    notes = (
+        "SciPy has neither channels nor strides: zeros inserted between the cells, then full convolutions",
+    )
+    return TargetCall(
+        "scipy",
+        None,
+        "signal.convolve",
+        filter_layout="HWOI",
+        pad_output=_crop_of_full(family[0]),
+        notes=notes,
+    )
+
+
+TRANSPOSED: dict[str, Callable[[Family], TargetCall]] = {
+    "tensorflow": _tensorflow,
+    "torch": _torch,
+    "jax": _jax,
+    "onnx": _onnx,
+    "keras": _keras,
+    "scipy": _scipy,
+}
