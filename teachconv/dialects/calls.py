@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import dispatch, nn_ops, record
+from .. import dispatch, nn_ops, record, tables
 from ..arguments import Pair, Shape, as_array, check_steps, integer
 from ..devices import array_module, contiguous
 from ..dispatch import Call
@@ -428,9 +428,8 @@ def check_groups(
     them ("weight.shape[1]").
     """
     if in_channels != depth * groups:
-        raise ArgumentError(
-            f"{depth_name} must be the input's {in_channels} channels / {name} {groups}; got {depth}"
-        )
+        channels = tables.count(in_channels, "channel")
+        raise ArgumentError(f"{depth_name} must be the input's {channels} / {name} {groups}; got {depth}")
     if outs % groups:
         raise ArgumentError(f"{outs_name} must be a multiple of {name} {groups}; got {outs}")
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import tables
 from ..arguments import Pads, Pair, Shape, check_steps, integer
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
@@ -241,7 +242,8 @@ def _stuffed(i: int, up: int, pads: Pair) -> int:
     """Return the size of an input with up - 1 zeros between its cells; raise if ``pads`` crop more."""
     size = max(0, (i - 1) * up + 1)
     if size + sum(pads) < 0:
-        raise ArgumentError(f"padding must not crop more than the input's {size} cells; got {pads}")
+        cells = tables.count(size, "cell")
+        raise ArgumentError(f"padding must not crop more than the input's {cells}; got {pads}")
     return size
 
 
@@ -281,7 +283,7 @@ def _conv_transpose(
     *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
     if depth != channels:
         name = "O" if transpose_kernel else "I"
-        raise ArgumentError(f"rhs must have lhs's {channels} channels at {name}; got {depth}")
+        raise ArgumentError(f"rhs must have lhs's {tables.count(channels, 'channel')} at {name}; got {depth}")
     if min(sizes) < 1:
         raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
     rule, pads = _transposed_rule(padding, steps_of, bool(use_consistent_padding))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tables
 from ..arguments import Pair, Shape, to_nhwc
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
@@ -51,13 +52,14 @@ def _conv(
     shape = to_nhwc(inputs, layout)
     *_, depth, outs = kernel
     if not depth or shape[3] % depth:
+        channels = tables.count(shape[3], "channel")
         raise ArgumentError(
-            f"kernel.shape[2] must be the inputs' {shape[3]} channels, or divide them (groups); got {depth}"
+            f"kernel.shape[2] must be the inputs' {channels}, or divide them (groups); got {depth}"
         )
     if outs % max(1, shape[3] // depth):
         raise ArgumentError(
-            f"kernel.shape[3] must be a multiple of the {shape[3] // depth} groups (inputs' channels "
-            f"{shape[3]} / kernel.shape[2] {depth}); got {outs}"
+            f"kernel.shape[3] must be a multiple of the {tables.count(shape[3] // depth, 'group')} "
+            f"(inputs' channels {shape[3]} / kernel.shape[2] {depth}); got {outs}"
         )
     geometry = forward_geometry(
         shape,
@@ -87,8 +89,8 @@ def _conv_transpose(
     *sizes, outs, depth = kernel
     if depth != channels:
         raise ArgumentError(
-            f"kernel must be [rows, cols, out, in] with the inputs' {channels} channels last; "
-            f"got {list(kernel)}"
+            "kernel must be [rows, cols, out, in] with the inputs' "
+            f"{tables.count(channels, 'channel')} last; got {list(kernel)}"
         )
     if min(sizes) < 1:
         raise ArgumentError(f"kernel must have at least one row and one column; got {list(kernel)}")

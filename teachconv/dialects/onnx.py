@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tables
 from ..arguments import Pads, Pair, Shape, check_steps, integer
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
@@ -139,9 +140,9 @@ def _conv_transpose(
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
     groups = count(group, "group")
     if weight_in != in_channels:
-        raise ArgumentError(f"W.shape[0] must be X's {in_channels} channels; got {weight_in}")
+        raise ArgumentError(f"W.shape[0] must be X's {tables.count(in_channels, 'channel')}; got {weight_in}")
     if in_channels % groups:
-        raise ArgumentError(f"group must divide X's {in_channels} channels; got {groups}")
+        raise ArgumentError(f"group must divide X's {tables.count(in_channels, 'channel')}; got {groups}")
     check_bias(B, depth * groups, "B")
     extra = (
         (0, 0) if output_padding is None else pair(output_padding, "output_padding", least=0, scalar=False)

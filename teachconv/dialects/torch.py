@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tables
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
 from ..devices import array_module
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
@@ -86,7 +87,8 @@ def _forward(
     )
     steps = ["filter: weight.transpose(2, 3, 1, 0), OIHW to HWIO, no flip"]
     if mode == "EXPLICIT":
-        steps.append(f"padding: {pad_rows} rows and {pad_cols} columns on both sides, whatever the stride")
+        pads = f"{tables.count(pad_rows, 'row')} and {tables.count(pad_cols, 'column')}"
+        steps.append(f"padding: {pads} on both sides, whatever the stride")
     elif mode == "SAME":
         steps.append("padding 'same': the odd row goes to the bottom, as in TensorFlow")
     return geometry, steps
@@ -126,9 +128,12 @@ def _conv_transpose2d(
     weight_in, depth, *sizes = weight
     groups = count(groups, "groups")
     if weight_in != in_channels:
-        raise ArgumentError(f"weight.shape[0] must be the input's {in_channels} channels; got {weight_in}")
+        channels = tables.count(in_channels, "channel")
+        raise ArgumentError(f"weight.shape[0] must be the input's {channels}; got {weight_in}")
     if in_channels % groups:
-        raise ArgumentError(f"groups must divide the input's {in_channels} channels; got {groups}")
+        raise ArgumentError(
+            f"groups must divide the input's {tables.count(in_channels, 'channel')}; got {groups}"
+        )
     if isinstance(padding, str):
         raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {padding!r}")
     if not depth:

@@ -263,10 +263,12 @@ def _way(way: Any) -> str:
         steps.append("group by group")
     if way.source.has_gaps and not target.stuffs:
         steps.append("insert zeros first")
-    if way.source.batch_groups > 1:
+    if way.source.batch_groups > 1 and not target.splits_batch:
         steps.append("move parts of the batch to channels first")
     if target.flip != way.source.flip:
         steps.append("filter flipped")
+    if target.subsample != (1, 1):
+        steps.append("subsample after")
     if any(map(any, target.pad_output)):
         steps.append("crop after")
     return ", ".join(steps) or "directly"

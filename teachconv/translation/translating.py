@@ -305,10 +305,6 @@ def translate(
     source, given = _bind(function, args, arguments)
     entry = FUNCTIONS[function]
     family = family_of(entry, source, given)
-    if any_size and len(family) == 1:
-        raise ArgumentError(
-            f"any_size must be False here: an argument of this {source.function} fixes the size"
-        )
     target = target_call(family, to, any_size)
     possible = not target.why_not
 
@@ -316,6 +312,10 @@ def translate(
         return write(conv, target_call((conv, *family), to, any_size))
 
     checked = made_for(entry, source, given, code) if possible else ""
+    if any_size and "H" in checked.partition(",")[0]:
+        raise ArgumentError(
+            f"any_size must be False here: an argument of this {source.function} belongs to one image size"
+        )
     return Translation(
         source,
         to,

@@ -672,3 +672,22 @@ def test_calls_are_frozen():
 def test_bad_input_is_named(call, text):
     with pytest.raises((ArgumentError, ArgumentTypeError), match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "arguments"),
+    [
+        (torch.conv2d, ((1, 1, 4, 4), (1, 2, 3, 3)), {}),
+        (torch.conv_transpose2d, ((1, 1, 4, 4), (2, 1, 3, 3)), {}),
+        (torch.conv_transpose2d, ((1, 1, 4, 4), (1, 1, 3, 3)), {"groups": 2}),
+        (onnx.conv, ((1, 1, 4, 4), (1, 2, 3, 3)), {}),
+        (onnx.conv_transpose, ((1, 1, 4, 4), (2, 1, 3, 3)), {}),
+        (onnx.conv_transpose, ((1, 1, 4, 4), (1, 1, 3, 3)), {"group": 2}),
+        (jax.conv_transpose, ((1, 4, 4, 1), (3, 3, 2, 1), (1, 1), "SAME"), {}),
+        (keras.conv, ((1, 4, 4, 1), (3, 3, 2, 1)), {}),
+        (keras.conv_transpose, ((1, 4, 4, 1), (3, 3, 1, 2)), {}),
+    ],
+)
+def test_one_channel_is_no_plural(function, shapes, arguments):
+    with pytest.raises(ArgumentError, match="1 channel[^s]"):
+        tc.resolve(function, *shapes, **arguments)
