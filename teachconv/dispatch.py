@@ -164,7 +164,9 @@ def run_canonical(
         options["activation"] = activation
     with record.stage(f"{name}.{kind.name}") as stage:
         second = call.second if call.packed is None else call.packed
-        result = getattr(module, kind.name)(call.first, second, call.geometry, **options)
+        function = getattr(module, kind.name)
+        stage.at(function)
+        result = function(call.first, second, call.geometry, **options)
         if getattr(result, "shape", None) != shape or result.dtype != dtype:
             message = f"{name}.{kind} returned {_text(result)}, not {list(shape)} {dtype}"
             raise ContractError(message, result)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import unwrap
 from types import TracebackType
 from typing import Any
 
@@ -60,6 +61,12 @@ class Stage:
         sentence = text.format(*values)
         self.note = f"{self.note}; {sentence}" if self.note else sentence
 
+    def at(self, function: Any) -> None:
+        """Give the stage the place of the function that it hands on to, if that is written in Python."""
+        code = getattr(unwrap(function), "__code__", None)
+        if code is not None:
+            self.file, self.line = code.co_filename, code.co_firstlineno
+
     def know(self, **facts: str) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
@@ -87,6 +94,9 @@ class _Silence:
         pass
 
     def say(self, text: str, *values: Any) -> None:
+        pass
+
+    def at(self, function: Any) -> None:
         pass
 
     def know(self, **facts: str) -> None:
