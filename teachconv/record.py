@@ -6,6 +6,7 @@ recording around one call. This module imports nothing from teachconv, so every 
 
 from __future__ import annotations
 
+import linecache
 import sys
 import time
 from collections.abc import Iterator
@@ -64,8 +65,11 @@ class Stage:
     def at(self, function: Any) -> None:
         """Give the stage the place of the function that it hands on to, if that is written in Python."""
         code = getattr(unwrap(function), "__code__", None)
-        if code is not None:
-            self.file, self.line = code.co_filename, code.co_firstlineno
+        if code is None:
+            return
+        self.file, self.line = code.co_filename, code.co_firstlineno
+        while linecache.getline(self.file, self.line).startswith("@"):  # the line counts from the decorators
+            self.line += 1
 
     def know(self, **facts: str) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
