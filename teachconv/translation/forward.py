@@ -175,8 +175,8 @@ def onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
 
 def _keras(family: Family, any_size: bool) -> TargetCall:
     """Return the call of keras.ops.conv."""
-    conv, before = family[0], {}
-    g, notes = conv.geometry, []
+    conv, g, notes = family[0], family[0].geometry, []
+    before: dict[str, Any] = {}
     both = max(g.strides) > 1 and max(g.dilations) > 1
     arguments: dict[str, Any] = {"strides": (1, 1) if both else g.strides}
     if same_word(family) == "SAME" and not both:

@@ -183,7 +183,8 @@ def _stuffing_lines(steps: Pair, why: str) -> list[str]:
         for axis, step in enumerate(steps, 1)
     )
     return [
-        f"stuffed = np.zeros((len(x), {sizes}, x.shape[3]), x.dtype)  # {why}: zeros between the cells",
+        f"# {why}: zeros between the cells",
+        f"stuffed = np.zeros((len(x), {sizes}, x.shape[3]), x.dtype)",
         f"stuffed[:, ::{up}, ::{left}] = x",
     ]
 

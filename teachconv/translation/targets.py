@@ -6,6 +6,7 @@ do, and otherwise pads or crops before or after the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..dialects.calls import FUNCTIONS, ConvCall
@@ -48,7 +49,7 @@ def framework(word: Any) -> Any:
     return _ALIASES.get(word.lower(), word) if isinstance(word, str) else word
 
 
-def function_named(name: str) -> Any:
+def function_named(name: str) -> Callable[..., Any]:
     """Return a function by its name, with or without its framework; a bare name is TensorFlow's first.
 
     >>> function_named("F.conv2d").__module__, function_named("conv2d").__module__

@@ -66,15 +66,18 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       result            full[1 : 33], zero outside 0..32
       index law         output_index = input_index·2 - 1 + tap·1
     """
-    return _bind(function, args, arguments)[0]
+    return _bind(_function(function), args, arguments)[0]
+
+
+def _function(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a function that may be given by its name."""
+    return function_named(function) if isinstance(function, str) else function
 
 
 def _bind(
-    function: Callable[..., Any] | str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[ConvCall, dict[str, Any]]:
     """Return the resolved call, and the function's arguments by name with shapes in place of arrays."""
-    if isinstance(function, str):
-        function = function_named(function)
     entry = FUNCTIONS.get(function)
     if entry is None:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
@@ -300,10 +303,9 @@ def translate(
     if to not in TARGETS:
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
-    if isinstance(function, str):
-        function = function_named(function)
-    source, given = _bind(function, args, arguments)
-    entry = FUNCTIONS[function]
+    called = _function(function)
+    source, given = _bind(called, args, arguments)
+    entry = FUNCTIONS[called]
     family = family_of(entry, source, given)
     target = target_call(family, to, any_size)
     possible = not target.why_not
@@ -325,8 +327,8 @@ def translate(
         filter_permutation(source, target) if possible else None,
         possible and source.flip != target.flip,
         target.notes,
-        _source_text(function, given),
-        function,
+        _source_text(called, given),
+        called,
         given,
         target,
         checked,

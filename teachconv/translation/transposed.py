@@ -170,8 +170,9 @@ def _jax(family: Family) -> TargetCall:
         if not conv.flip:  # JAX's own filter is flipped already
             arguments["transpose_kernel"] = True
         call = jax.conv_transpose, "jax.lax.conv_transpose", arguments
-        kept = {"flip": conv.flip, "pad_output": crop, "notes": tuple(notes)}
-        return TargetCall("jax", *call, *layouts, letters, **kept)
+        return TargetCall(
+            "jax", *call, *layouts, letters, flip=conv.flip, pad_output=crop, notes=tuple(notes)
+        )
     letters = filter_letters(conv) if conv.regroup else "HWOI"
     arguments = {"window_strides": (1, 1)} | arguments | {"lhs_dilation": g.strides}
     arguments = in_filter_order(arguments, letters)
