@@ -6,7 +6,7 @@ the stride give the same code, every size does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..dialects.calls import ConvCall, DialectFunction
@@ -61,8 +61,7 @@ def _others(
     entry: DialectFunction, conv: ConvCall, arguments: Arguments, group: str
 ) -> Iterator[ConvCall | None]:
     """Yield the call at other sizes of one group of axes; None where the function refuses it."""
-    step = max(conv.geometry.strides)
-    for more in range(1, 2 if group in "NIO" else step + 1 + (group == "filter")):
+    for more in _steps(conv, group):
         changed = dict(arguments)
         for operand in entry.operands:
             shape = arguments[operand.name]
@@ -83,10 +82,24 @@ def _others(
             yield None
 
 
+def _steps(conv: ConvCall, group: str) -> Iterable[int]:
+    """Return by how much the sizes of one group of axes change: images over one stride, filters both ways.
+
+    Padding is cut off at zero for a small filter, so what holds for larger ones may not hold there.
+    """
+    step = max(conv.geometry.strides)
+    if group == "HW":
+        return range(1, step + 1)
+    if group == "filter":
+        least = min(conv.geometry.rows.filter_size, conv.geometry.cols.filter_size)
+        return (*range(1, step + 2), *range(-1, -least, -1))
+    return (1,)
+
+
 def _grown(conv: ConvCall, group: str, more: int, is_filter: bool) -> Callable[[str, int], int]:
     """Return the function from a letter and its size to the size in a variant."""
     rows, cols = conv.geometry.strides
-    reach = more * max(conv.geometry.dilations) * rows * cols
+    reach = max(0, more) * max(conv.geometry.dilations) * rows * cols
 
     def grown(letter: str, size: int) -> int:
         if letter in "HW":

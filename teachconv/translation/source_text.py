@@ -121,10 +121,13 @@ def _folded(line: str) -> list[str]:
 def _size_lines(conv: ConvCall, made_for: str) -> list[str]:
     """Return the lines that refuse sizes that the code was not made for."""
     sizes, values, shown, got = [], [], [], []
-    layouts = ("x", conv.layout(conv.kind.first)), ("w", conv.filter_layout)
-    shapes = conv.shape(conv.kind.first), conv.filter_shape
-    for (name, layout), shape, checked in zip(layouts, shapes, made_for.split(","), strict=False):
-        at = [index for index, letter in enumerate(layout) if letter in checked]
+    first = conv.kind.first
+    operands = (
+        ("x", conv.layout(first), conv.layout(first), conv.shape(first)),
+        ("w", conv.filter_layout, filter_letters(conv), conv.filter_shape),
+    )
+    for (name, layout, letters, shape), checked in zip(operands, made_for.split(","), strict=False):
+        at = [index for index, letter in enumerate(letters) if letter in checked]
         if not at:
             continue
         slices = f"{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}"

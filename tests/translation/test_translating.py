@@ -199,6 +199,17 @@ def test_the_code_checks_only_what_it_depends_on():
     assert "made for x [1, 8, 8, C] and w [3, 3, 4, I]" in fixed
 
 
+def test_filters_and_channels_that_the_code_depends_on():
+    # 2 rows of filter would crop nothing: ONNX cuts the padding off at zero
+    code = tc.translate(onnx.conv_transpose, (1, 2, 4, 3), (2, 3, 3, 3), output_shape=[3, 4], to="jax").code
+    assert "if x.shape[2:] + w.shape[2:] != (4, 3, 3, 3):" in code
+    # the groups follow from the filter's third axis, whatever that is called in a gradient
+    code = tc.translate(
+        tc.conv2d_backprop_input, (1, 6, 5, 4), (3, 3, 2, 6), (1, 3, 3, 6), 2, "SAME", to="onnx"
+    ).code
+    assert "made for x [1, 3, 3, C] and w [3, 3, 2, O]" in code
+
+
 def test_any_size_needs_a_rule():
     call = (1, 2, 5, 5), (3, 2, 3, 3), (2, 2)
     stays = tc.translate(jax.conv_general_dilated, *call, ((0, 1), (2, 0)), to="torch", any_size=True)
