@@ -224,14 +224,19 @@ def _rounds_to(got: np.ndarray, values: np.ndarray, limits: np.ndarray, form: Fl
 
 
 def _explained(guess: _Guess, case: Failure) -> float:
-    """How much of the error a guess explains: 1 if all of it, 0 or less if none."""
+    """How much of the error a guess explains: 1 if all of it, 0 or less if none.
+
+    A guess that is no nearer to the result than zeros are explains nothing: its error is smaller only because
+    its numbers are.
+    """
     values = guess.values if guess.rounded is None else guess.rounded.round(guess.values)[0]
     got, want = (array[guess.part].astype(np.float64) for array in (case.got, case.want))
     with np.errstate(all="ignore"):
         left, error = got - values, got - want
         known = np.isfinite(left) & np.isfinite(error)
-        whole = np.linalg.norm(error[known])
-        return 1 - float(np.linalg.norm(left[known]) / whole) if whole else 0.0
+        # sums of squares, not np.linalg.norm: BLAS would wake its threads for each of hundreds of guesses
+        rest, whole, size = (float(np.square(part[known]).sum()) for part in (left, error, got))
+        return 1 - (rest / whole) ** 0.5 if rest < size and whole else 0.0
 
 
 # ---------------------------------------------------------------------------------------------
