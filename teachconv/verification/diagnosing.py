@@ -184,8 +184,8 @@ def _usual(call: Call, activated: bool) -> Iterator[Mistake]:
 def _fits(guess: _Guess, case: Failure, bad: np.ndarray) -> bool:
     """Whether a guess is equal to what was found, and says more than the reference does."""
     got, want, bad = case.got[guess.part], case.want[guess.part], bad[guess.part]
-    if not _comes_close(guess, case, got):
-        return False
+    if not guess.values.any() or not _comes_close(guess, case, got):
+        return False  # zeros have many causes
     limits, sizes = guess.limits()
     limits = np.broadcast_to(limits, got.shape)
     if guess.rounded is not None:
@@ -369,7 +369,7 @@ def _shifted(case: Failure) -> Iterator[_Guess]:
         expected = want[tuple(there)]
         if (dr, dc) == (0, 0) or 3 * expected.size < want.size or (expected == expected.flat[0]).all():
             continue  # too little left to tell, or nothing that could be told apart
-        plural = [f"{abs(s)} {what}" for s, what in ((dr, "rows"), (dc, "columns")) if s]
+        plural = [tables.count(abs(s), what) for s, what in ((dr, "row"), (dc, "column")) if s]
         near = limits[tuple(there)]
         sentence = f"after a shift by {' and '.join(plural)}"
         yield _Guess(f"shift({dr},{dc})", sentence, expected, lambda near=near: (near, 0.0), tuple(here))  # type: ignore[misc]

@@ -185,9 +185,9 @@ class _Form:
 
     def _call_for(self, role: str) -> Call:
         """The call that computes the derivative with respect to the array of a role."""
-        kind = _COMPUTES[role]
-        if kind is self.call.kind:
+        if role not in self.arguments:
             return self.call
+        kind = _COMPUTES[role]
         first, second = self.arrays[kind.first], self.arrays[kind.second]
         shape = self.call.geometry.shape_of(role)
         return Call(OPS[kind.name], first, second, self.call.geometry, shape, LAYOUTS[role])

@@ -158,6 +158,34 @@ class TestPlanted:
         assert "pad_top 1 instead of 0" in sentence
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+class TestPlantedTransposed:
+    def test_dilation_ignored(self, seed, dtype):
+        p = Problem(seed, dtype)
+        w = p.w.swapaxes(2, 3)
+        for padding in ("SAME", "VALID"):
+            ours = {"strides": p.strides, "padding": padding}
+            got = tc.conv2d_transpose(p.x, w, **ours)
+            code, sentence = named(tc.conv2d_transpose, p.x, w, **ours, dilations=2, got=got)
+            assert code == "dilation"
+            assert "with dilations (1, 1) instead of (2, 2): the dilation is ignored" in sentence
+        op, y = tc.conv2d_backprop_input, tc.conv2d(p.x, p.w, 1, "SAME")
+        got = op(p.x.shape, p.w, y, 1, "SAME")
+        assert named(op, p.x.shape, p.w, y, 1, "SAME", dilations=2, got=got)[0] == "dilation"
+
+    def test_flipped_and_aligned_otherwise(self, seed, dtype):
+        p = Problem(seed, dtype)
+        w = p.w.swapaxes(2, 3)
+        _, rows, cols, _ = shape = (len(p.x), 2 * p.x.shape[1], 2 * p.x.shape[2], p.w.shape[3])
+        full = tc.conv2d_transpose(p.x, w[::-1, ::-1], strides=2, padding="VALID")
+        full = np.pad(full, ((0, 0), (0, 4), (0, 4), (0, 0)))
+        (top, _), (left, _) = tc.conv2d_transpose_geometry(p.x.shape, w.shape, shape, 2).padding
+        got = full[:, top + 1 : top + 1 + rows, left + 1 : left + 1 + cols]
+        code, _ = named(tc.conv2d_transpose, p.x, w, output_shape=shape, strides=2, got=got)
+        assert code == "flipped_filter+output_alignment"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 class TestRounded:
     @pytest.mark.parametrize("name", ["float16", "bfloat16"])
