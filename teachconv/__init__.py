@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
+    from .verification.gradients import GradientReport, GradientRow, check_gradients
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,8 @@ __all__ = [
     "DiffRow",
     "Explanation",
     "Explorer",
+    "GradientReport",
+    "GradientRow",
     "OnnxModel",
     "OnnxNode",
     "Plan",
@@ -72,6 +75,7 @@ __all__ = [
     "autotune",
     "backends",
     "check_backend",
+    "check_gradients",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
@@ -109,6 +113,7 @@ _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
 _LATER["convert_filters"] = "translation.filters"
+_LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES
 
