@@ -142,8 +142,8 @@ def run_canonical(
 
     ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
     """
+    name, module = find_backend(backend, call.first)  # may load the backend, in a stage of its own
     with record.stage("dispatch") as stage:
-        name, module = find_backend(backend, call.first)
         dtype, shape = call.first.dtype, call.backend_shape
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):

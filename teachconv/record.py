@@ -1,12 +1,15 @@
 """Records the stages of a call while a recording is open, and costs next to nothing otherwise.
 
 Backends and ops wrap each step in ``with record.stage("name") as stage:``. `tracing.trace` opens a
-recording around one call. This module imports nothing from teachconv, so every module may import it.
+recording around one call. What is imported at its first use is imported in ``with record.loading(...)``, and
+this time is counted in no other stage. This module imports nothing from teachconv, so that every module may
+import it.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +18,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Stage", "recording", "stage"]
+__all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
 
 
 @dataclass(eq=False)
@@ -30,9 +33,10 @@ class Stage:
         shapes: the shapes of its arrays, by name.
         dtypes: the dtypes of its arrays, by name.
         nbytes: the size of all these arrays together.
-        seconds: its wall-clock time, nested stages included.
+        seconds: its wall-clock time, nested stages included, but not the time of loading.
         note: a remark, one or more sentences.
         facts: decisions by name, such as the algorithm.
+        is_loading: whether it loads code that is used for the first time in the process.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Stage:
     seconds: float = 0.0
     note: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    is_loading: bool = False
     _stages: list[Stage] | None = field(default=None, repr=False)
     _start: float = field(default=0.0, repr=False)
 
@@ -68,7 +73,7 @@ class Stage:
         assert self._stages is not None
         self.depth = sum(1 for other in self._stages if other._start and not other.seconds)
         self._stages.append(self)
-        self._start = time.perf_counter()
+        self._start = clock()
         return self
 
     def __exit__(
@@ -77,7 +82,11 @@ class Stage:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self.seconds = time.perf_counter() - self._start
+        self.seconds = clock() - self._start
+        if self.is_loading:
+            _own.loading += self.seconds
+            loads.append(self)
+            self._stages = None
 
 
 class _Silence:
@@ -104,7 +113,13 @@ class _Silence:
         pass
 
 
+class _Own(threading.local):
+    loading = 0.0  # seconds that this thread has spent on loading
+
+
 _SILENCE = _Silence()
+_own = _Own()
+loads: list[Stage] = []  # everything that was loaded in this process, in order
 _listener: ContextVar[list[Stage] | None] = ContextVar("teachconv_record", default=None)
 
 
@@ -128,6 +143,34 @@ def stage(name: str) -> Stage | _Silence:
         return _SILENCE
     caller = sys._getframe(1)
     return Stage(name, caller.f_code.co_filename, caller.f_lineno, _stages=stages)
+
+
+def loading(name: str) -> Stage:
+    """Return the stage of an import at first use, for a ``with`` statement: `clock` stands still in it.
+
+    Args:
+        name: what is loaded.
+
+    Returns:
+        A `Stage`, which is added to `loads`, and to the recording if there is one.
+
+    >>> with recording() as stages, stage("call") as call, loading("load scipy") as load:
+    ...     time.sleep(0.01)
+    >>> [one.name for one in stages], load.seconds >= 0.01 > call.seconds
+    (['call', 'load scipy'], True)
+    """
+    caller, stages = sys._getframe(1), _listener.get()
+    place = caller.f_code.co_filename, caller.f_lineno
+    return Stage(name, *place, is_loading=True, _stages=[] if stages is None else stages)
+
+
+def clock() -> float:
+    """Return the time in seconds as time.perf_counter does, without what this thread spent on loading.
+
+    Returns:
+        Seconds; only differences between two calls in one thread have a meaning.
+    """
+    return time.perf_counter() - _own.loading
 
 
 @contextmanager

@@ -892,7 +892,7 @@ function geometryPanel(view) {
 
 function tracePanel(doc) {
   return [
-    h("p", {}, "The stages of this call, from the Python function to the loops that ran. Open a stage to see its source."),
+    h("p", {}, "The stages of this call, from the Python function to the loops that ran, timed when everything was loaded. Open a stage to see its source."),
     h("ol", { class: "trace" }, doc.trace.map((stage) => {
       const lines = stage.source.map((text, i) => {
         const number = stage.first_line + i;
