@@ -388,6 +388,30 @@ def test_pictures_refuse_what_they_cannot_draw():
         tc.plot.animate("window.mp4", tc.conv2d, X, W)
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"),
+        tc.conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), strides=2),
+        tc.conv2d_transpose_geometry((1, 1, 1, 1), (1, 1, 1, 1)),
+        tc.conv2d_geometry((1, 30, 30, 1), (7, 7, 1, 1), 2, "SAME", dilations=3),
+    ],
+    ids=lambda found: str(found.output_shape),
+)
+def test_no_part_of_a_geometrys_picture_is_cut_off(found):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = tc.plot.geometry(found).figure
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    width, height = figure.bbox.size
+    for text in (*figure.axes[0].texts, figure.axes[0].title):
+        box = text.get_window_extent(canvas.get_renderer())
+        assert 0 <= box.x0 < box.x1 <= width, text
+        assert 0 <= box.y0 < box.y1 <= height, text
+
+
 def test_diff_heatmap_marks_the_cells_outside_the_bound():
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
     theirs = tc.conv2d(X, W)
