@@ -586,7 +586,8 @@ class Conv2DTransposeGeometry(_Shared):
         ((1, 15, 8, 2), (1, 16, 8, 2))
         """
         sizes = product(*(axis.legal_sizes or (axis.in_size,) for axis in (self.rows, self.cols)))
-        return tuple(self.forward._layout(self.batch, *size, self.out_channels) for size in sizes)
+        layout = self.forward._layout
+        return tuple(layout(self.batch, rows, cols, self.out_channels) for rows, cols in sizes)
 
     @property
     def in_channels(self) -> int:

@@ -8,6 +8,7 @@ import it.
 
 from __future__ import annotations
 
+import linecache
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import unwrap
 from types import TracebackType
 from typing import Any
 
@@ -65,6 +67,17 @@ class Stage:
         sentence = text.format(*values)
         self.note = f"{self.note}; {sentence}" if self.note else sentence
 
+    def at(self, function: Any) -> None:
+        """Give the stage the place of the function that it hands on to, if that is written in Python."""
+        start = time.perf_counter()
+        code = getattr(unwrap(function), "__code__", None)
+        if code is None:
+            return
+        self.file, self.line = code.co_filename, code.co_firstlineno
+        while linecache.getline(self.file, self.line).startswith("@"):  # the line counts from the decorators
+            self.line += 1
+        _own.apart += time.perf_counter() - start  # reading the source is no part of the call
+
     def know(self, **facts: str) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
@@ -84,7 +97,7 @@ class Stage:
     ) -> None:
         self.seconds = clock() - self._start
         if self.is_loading:
-            _own.loading += self.seconds
+            _own.apart += self.seconds
             loads.append(self)
             self._stages = None
 
@@ -96,6 +109,9 @@ class _Silence:
         pass
 
     def say(self, text: str, *values: Any) -> None:
+        pass
+
+    def at(self, function: Any) -> None:
         pass
 
     def know(self, **facts: str) -> None:
@@ -114,7 +130,7 @@ class _Silence:
 
 
 class _Own(threading.local):
-    loading = 0.0  # seconds that this thread has spent on loading
+    apart = 0.0  # seconds that this thread has spent on loading, and on reading sources for a trace
 
 
 _SILENCE = _Silence()
@@ -165,12 +181,14 @@ def loading(name: str) -> Stage:
 
 
 def clock() -> float:
-    """Return the time in seconds as time.perf_counter does, without what this thread spent on loading.
+    """Return the time in seconds as time.perf_counter does, without what is no part of a call.
+
+    That is what this thread spent on loading, and on looking up source lines for a trace.
 
     Returns:
         Seconds; only differences between two calls in one thread have a meaning.
     """
-    return time.perf_counter() - _own.loading
+    return time.perf_counter() - _own.apart
 
 
 @contextmanager

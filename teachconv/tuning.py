@@ -275,13 +275,20 @@ def _halved(g: Conv2DGeometry) -> Conv2DGeometry:
     sizes = {"rows": g.rows.out_size, "cols": g.cols.out_size, "groups": g.groups, "ins": ins, "outs": outs}
     longest = max(sizes, key=lambda name: sizes[name])
     sizes[longest] //= 2
-    if longest in ("rows", "cols"):
-        return replace(g, **{longest: _first_outputs(getattr(g, longest), sizes[longest])})
     groups = sizes["groups"]
-    return replace(g, in_channels=groups * sizes["ins"], out_channels=groups * sizes["outs"], groups=groups)
+    return replace(
+        g,
+        rows=_first_outputs(g.rows, sizes["rows"]),
+        cols=_first_outputs(g.cols, sizes["cols"]),
+        in_channels=groups * sizes["ins"],
+        out_channels=groups * sizes["outs"],
+        groups=groups,
+    )
 
 
 def _first_outputs(axis: AxisGeometry, outs: int) -> AxisGeometry:
-    """Return an axis that ends with output ``outs`` - 1."""
+    """Return an axis that ends with output ``outs`` - 1; the whole axis if that is its last."""
+    if outs == axis.out_size:
+        return axis
     last = axis.in_index(outs - 1, axis.filter_size - 1)
     return replace(axis, in_size=max(1, min(axis.in_size, last + 1)), out_size=outs)

@@ -255,8 +255,8 @@ def _from_words(layer: Any, where: str, size: tuple[int, int]) -> Geometry:
         near = suggestion(name, _LAYERS)
         raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {name!r}{near}")
     rows, cols = normalize_pair(filter_size, f"{where}[1]")
-    stride = filter_size if name == "pool" else 1
-    stride, padding, dilation = (*rest, *(stride, "VALID", 1)[len(rest) :])
+    defaults = [filter_size if name == "pool" else 1, "VALID", 1]
+    stride, padding, dilation = rest + defaults[len(rest) :]
     try:
         return _LAYERS[name](
             (1, *size, 1), (rows, cols, 1, 1), strides=stride, padding=padding, dilations=dilation

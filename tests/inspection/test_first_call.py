@@ -154,3 +154,21 @@ def test_a_clock_without_loading(monkeypatch):
     assert {stage.name: stage.seconds for stage in stages} == {"call": 1001, "load a": 10, "load b": 100}
     assert record.clock() - start == 1001
     assert [load.name for load in record.loads[-2:]] == ["load b", "load a"]
+
+
+def test_reading_a_source_is_no_part_of_the_call(monkeypatch):
+    from teachconv import record
+
+    now = 0.0
+
+    def slow_line(*_):
+        nonlocal now
+        now += 5
+        return "def"
+
+    monkeypatch.setattr(record.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(record.linecache, "getline", slow_line)
+    with record.recording() as stages, record.stage("call") as stage:
+        stage.at(slow_line)
+    assert now == 5
+    assert stages[0].seconds == 0
