@@ -47,7 +47,7 @@ class Trace(tables.Report):
     loading: float = 0.0
 
     def _headline(self) -> str:
-        loading = f", and {tables.duration(self.loading)} of loading" if self.loading else ""
+        loading = f" (and {tables.duration(self.loading)} of loading)" if self.loading else ""
         return (
             f"{self.op} on backend {self.backend}, algorithm {self.algorithm}: "
             f"{tables.duration(self.seconds)} in {tables.count(len(self.stages), 'stage')}{loading}"
