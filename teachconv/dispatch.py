@@ -144,8 +144,8 @@ def run_canonical(
     """
     kind, dtype = call.op.kind, call.first.dtype
     shape = call.geometry.shape_of(kind.result)
+    name, module = find_backend(backend, call.first)  # may load the backend, in a stage of its own
     with record.stage("dispatch") as stage:
-        name, module = find_backend(backend, call.first)
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):
             check_memory(shape, dtype, "the result")

@@ -24,6 +24,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -73,6 +74,7 @@ class AxisGeometry:
         pad_before: zeros in front of the input; a negative number crops it.
         pad_after: zeros behind the input, likewise.
         formulas: the derivation, one line for each step, numbers filled in.
+        legal_sizes: of a conv2d_transpose, the sizes that ``output_shape`` may ask for.
     """
 
     in_size: int
@@ -83,6 +85,7 @@ class AxisGeometry:
     pad_before: int
     pad_after: int
     formulas: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    legal_sizes: range = field(default=range(0), compare=False, repr=False)
 
     @property
     def effective_filter(self) -> int:
@@ -229,10 +232,14 @@ def _transposed_axis(
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
     if not low <= o <= high and wanted is not None:
-        raise ArgumentError(
+        error = ArgumentError(
             f"output_shape {axis} must be {_one_of(low, high)} for {_NAMES[mode]}, stride {s}, "
             f"input {axis} {i}; got {o}"
         )
+        error.add_note(
+            "conv2d_transpose_geometry(..., output_shape=None).legal_output_shapes lists what is legal"
+        )
+        raise error
     if mode in _SAME:
         total = max(0, full - o) if i else 0
         before, after = split_padding(total, lower=mode == "SAME_LOWER")
@@ -246,7 +253,8 @@ def _transposed_axis(
             f"cropped           P  = max(0, F - o) = max(0, {full} - {o}) = {total}",
             _split_formula(total, mode),
         ]
-    return cropped_axis(i, k, s, d, before, after, o, chosen)
+    found = cropped_axis(i, k, s, d, before, after, o, chosen)
+    return replace(found, legal_sizes=range(low, max(low, high) + 1))
 
 
 def cropped_axis(
@@ -569,6 +577,19 @@ class Conv2DTransposeGeometry(_Shared):
         return self.forward.input_shape
 
     @property
+    def legal_output_shapes(self) -> tuple[Shape, ...]:
+        """Every ``output_shape`` that a call with this input, these filters and this padding may ask for.
+
+        All have this geometry's channels, which set the groups. At stride s there are up to s·s.
+
+        >>> conv2d_transpose_geometry((1, 8, 8, 3), (3, 3, 2, 3), strides=(2, 1)).legal_output_shapes
+        ((1, 15, 8, 2), (1, 16, 8, 2))
+        """
+        sizes = product(*(axis.legal_sizes or (axis.in_size,) for axis in (self.rows, self.cols)))
+        layout = self.forward._layout
+        return tuple(layout(self.batch, rows, cols, self.out_channels) for rows, cols in sizes)
+
+    @property
     def in_channels(self) -> int:
         """Channels of the input."""
         return self.forward.out_channels
@@ -648,7 +669,7 @@ def conv2d_transpose_geometry(
         filters_shape: [filter_rows, filter_cols, out_channels / groups, in_channels].
         output_shape: one of the shapes whose forward convolution gives the input's size. It moves the
             result within the full one, and does not only crop it. None means a size of i·s for SAME and
-            (i - 1)·s + max(ek, s) for VALID.
+            (i - 1)·s + max(ek, s) for VALID; `legal_output_shapes` of the result lists all.
         strides: an int, (rows, cols), or TensorFlow's list of 4 in ``data_format`` order.
         padding: that of the forward convolution, as in `conv2d_geometry`.
         data_format: "NHWC" or "NCHW".

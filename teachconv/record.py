@@ -1,13 +1,16 @@
 """Records the stages of a call while a recording is open, and costs next to nothing otherwise.
 
 Backends and ops wrap each step in ``with record.stage("name") as stage:``. `tracing.trace` opens a
-recording around one call. This module imports nothing from teachconv, so every module may import it.
+recording around one call. What is imported at its first use is imported in ``with record.loading(...)``, and
+this time is counted in no other stage. This module imports nothing from teachconv, so that every module may
+import it.
 """
 
 from __future__ import annotations
 
 import linecache
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +20,7 @@ from inspect import unwrap
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Stage", "recording", "stage"]
+__all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
 
 
 @dataclass(eq=False)
@@ -32,9 +35,10 @@ class Stage:
         shapes: the shapes of its arrays, by name.
         dtypes: the dtypes of its arrays, by name.
         nbytes: the size of all these arrays together.
-        seconds: its wall-clock time, nested stages included.
+        seconds: its wall-clock time, nested stages included, but not the time of loading.
         note: a remark, one or more sentences.
         facts: decisions by name, such as the algorithm.
+        is_loading: whether it loads code that is used for the first time in the process.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Stage:
     seconds: float = 0.0
     note: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    is_loading: bool = False
     _stages: list[Stage] | None = field(default=None, repr=False)
     _start: float = field(default=0.0, repr=False)
 
@@ -64,12 +69,14 @@ class Stage:
 
     def at(self, function: Any) -> None:
         """Give the stage the place of the function that it hands on to, if that is written in Python."""
+        start = time.perf_counter()
         code = getattr(unwrap(function), "__code__", None)
         if code is None:
             return
         self.file, self.line = code.co_filename, code.co_firstlineno
         while linecache.getline(self.file, self.line).startswith("@"):  # the line counts from the decorators
             self.line += 1
+        _own.apart += time.perf_counter() - start  # reading the source is no part of the call
 
     def know(self, **facts: str) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
@@ -79,7 +86,7 @@ class Stage:
         assert self._stages is not None
         self.depth = sum(1 for other in self._stages if other._start and not other.seconds)
         self._stages.append(self)
-        self._start = time.perf_counter()
+        self._start = clock()
         return self
 
     def __exit__(
@@ -88,7 +95,11 @@ class Stage:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self.seconds = time.perf_counter() - self._start
+        self.seconds = clock() - self._start
+        if self.is_loading:
+            _own.apart += self.seconds
+            loads.append(self)
+            self._stages = None
 
 
 class _Silence:
@@ -118,7 +129,13 @@ class _Silence:
         pass
 
 
+class _Own(threading.local):
+    apart = 0.0  # seconds that this thread has spent on loading, and on reading sources for a trace
+
+
 _SILENCE = _Silence()
+_own = _Own()
+loads: list[Stage] = []  # everything that was loaded in this process, in order
 _listener: ContextVar[list[Stage] | None] = ContextVar("teachconv_record", default=None)
 
 
@@ -142,6 +159,36 @@ def stage(name: str) -> Stage | _Silence:
         return _SILENCE
     caller = sys._getframe(1)
     return Stage(name, caller.f_code.co_filename, caller.f_lineno, _stages=stages)
+
+
+def loading(name: str) -> Stage:
+    """Return the stage of an import at first use, for a ``with`` statement: `clock` stands still in it.
+
+    Args:
+        name: what is loaded.
+
+    Returns:
+        A `Stage`, which is added to `loads`, and to the recording if there is one.
+
+    >>> with recording() as stages, stage("call") as call, loading("load scipy") as load:
+    ...     time.sleep(0.01)
+    >>> [one.name for one in stages], load.seconds >= 0.01 > call.seconds
+    (['call', 'load scipy'], True)
+    """
+    caller, stages = sys._getframe(1), _listener.get()
+    place = caller.f_code.co_filename, caller.f_lineno
+    return Stage(name, *place, is_loading=True, _stages=[] if stages is None else stages)
+
+
+def clock() -> float:
+    """Return the time in seconds as time.perf_counter does, without what is no part of a call.
+
+    That is what this thread spent on loading, and on looking up source lines for a trace.
+
+    Returns:
+        Seconds; only differences between two calls in one thread have a meaning.
+    """
+    return time.perf_counter() - _own.apart
 
 
 @contextmanager

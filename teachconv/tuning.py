@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
+from types import ModuleType
 from typing import Any
 
-from . import dispatch, nn_ops, tables
-from .devices import array_module, is_on_device
+from . import dispatch, nn_ops, record, tables
+from .backends import Algorithm
+from .devices import array_module, call_on_host, is_on_device
+from .dispatch import Call
+from .errors import ArgumentError
+from .geometry import AxisGeometry, Conv2DGeometry
+from .kinds import LAYOUTS
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
+
+_PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
+_FIRST_PIECE = 20_000  # multiply-adds: the first part of a call that is timed for an estimate
+_GROWTH = 4  # how many times as large the next part is, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """How fast one algorithm of one backend ran: median and least of its rounds, in seconds."""
+    """How fast one algorithm of one backend is.
+
+    Attributes:
+        backend: the backend.
+        algorithm: the algorithm.
+        median: seconds, the median of its rounds.
+        least: seconds of the fastest round.
+        gflops: GFLOP/s by the median, counting the operations of direct summation.
+        estimated: whether the seconds are estimated from a part of the call, because all of it would take
+            longer than the time limit.
+        over_reference: how many times as fast as the reference it is; the reference's time is estimated.
+        over_numpy: how many times as fast as the numpy backend.
+    """
 
     backend: str
     algorithm: str
     median: float
     least: float
     gflops: float
+    estimated: bool = False
+    over_reference: float = 0.0
+    over_numpy: float = 0.0
 
 
 class TuningReport(tables.Report, list[Measurement]):
-    """What `autotune` returns: measurements, the fastest first; prints as a bar chart."""
+    """What `autotune` returns: measurements, the fastest first, then estimates; prints as a bar chart."""
 
     @property
     def best(self) -> Measurement:
@@ -38,18 +63,22 @@ class TuningReport(tables.Report, list[Measurement]):
         return tables.count(len(self), "measurement") + best
 
     def _table(self) -> tables.Table:
-        columns = (*tables.left("backend", "algorithm"), *tables.right("median", "GFLOP/s"), *tables.left(""))
+        titles = "median", "GFLOP/s", "× reference", "× numpy"
+        columns = (*tables.left("backend", "algorithm"), *tables.right(*titles), *tables.left(""))
         rows = [
             (
                 item.backend,
                 item.algorithm,
-                tables.duration(item.median),
+                ("about " if item.estimated else "") + tables.duration(item.median),
                 tables.number(item.gflops),
-                tables.bar(self.best.median / item.median),
+                tables.number(item.over_reference),
+                tables.number(item.over_numpy),
+                tables.bar(min(1.0, self.best.median / item.median)),
             )
             for item in self
         ]
-        return tables.Table(columns, rows)
+        notes = ["about: estimated from a part of the call; all of it exceeds the time limit (seconds=...)"]
+        return tables.Table(columns, rows, notes=notes if any(item.estimated for item in self) else ())
 
 
 def autotune(
@@ -63,22 +92,25 @@ def autotune(
     """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.
 
     To use the result: ``op(..., backend=best.backend, algorithm=best.algorithm)``. Timings are wall-clock
-    times and depend on the machine and its load.
+    times and depend on the machine and its load. Each algorithm first computes a small part of the call; one
+    that would exceed the time limit is not run on all of it, and its time is an estimate.
 
     Args:
-        op: any op of teachconv. With ``algorithm`` only that algorithm is timed, with ``precision="strict"``
-            only those that satisfy it.
+        op: any op of teachconv. With ``algorithm`` only that algorithm is timed; otherwise those that
+            ``precision`` allows, as the op itself would choose from.
         *args: the op's positional arguments.
         backends: names or modules, or one of them; None for all except the reference, which is not built for
             speed.
         rounds: the largest number of runs of each candidate.
-        seconds: no new round begins after this time.
+        seconds: the time limit: no run begins that would probably end after it. The parts that are timed
+            for the estimates take some of it, and at least a few hundredths of a second.
         **kwargs: the op's keyword arguments.
 
     Returns:
-        A `TuningReport` with the fastest algorithm first; ``.best`` is the fastest.
+        A `TuningReport` with the fastest algorithm first, estimates last; ``.best`` is the first.
 
     Raises:
+        ValueError: if ``rounds`` or ``seconds`` is not positive.
         TypeError: for ``backend`` and ``out``, which a measurement does not use.
 
     >>> import numpy as np, teachconv as tc
@@ -86,35 +118,177 @@ def autotune(
     >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
     'numpy'
     """
+    if rounds < 1 or not seconds > 0:
+        raise ArgumentError(f"rounds must be at least 1 and seconds above 0; got {rounds} and {seconds}")
+    start = record.clock()
     call, options = nn_ops.call_of(op, args, kwargs)
     nn_ops.refuse(options, "autotune", backend="give backends=[...]", out="it returns timings, not an array")
-    precision = options.get("precision")
+    algorithm, precision = options.get("algorithm"), options.get("precision")
     found = dispatch.find_backends(backends, call.first)
-    candidates = [
-        (name, module, algorithm.name)
-        for name, module, algorithm in dispatch.candidates(found, call, options.get("algorithm"), precision)
-    ]
-    for _, module, algorithm_name in candidates:
-        _run(call, module, algorithm_name, precision)  # imports, caches, page faults
-    times: dict[tuple[str, str], list[float]] = {(name, algorithm): [] for name, _, algorithm in candidates}
-    deadline = time.perf_counter() + seconds
-    for number in range(max(1, rounds)):
-        if number and time.perf_counter() > deadline:
-            break
-        for name, module, algorithm_name in candidates:
-            start = time.perf_counter()
-            _run(call, module, algorithm_name, precision)
-            times[name, algorithm_name].append(time.perf_counter() - start)
+    fitting = dispatch.candidates(found, call, algorithm, precision)
+    if algorithm in (None, "auto"):
+        fitting = [one for one in fitting if _allowed(one[2], precision)]
+    candidates = [_Candidate(call, name, module, one, precision) for name, module, one in fitting]
+    base_args, base_kwargs = call_on_host(args, kwargs) if is_on_device(call.first) else (args, kwargs)
+    base_call, _ = nn_ops.call_of(op, base_args, base_kwargs)
+    bases = [_Candidate(base_call, name, dispatch.find_backend(name)[1]) for name in ("reference", "numpy")]
+    share = seconds / 3 / (len(candidates) + len(bases))  # a third of the time is for estimates
+    for one in (*candidates, *bases):
+        one.estimate(share)
+    _run_rounds(candidates, rounds, start + seconds)
+    reference, numpy = (
+        min([one.seconds for one in candidates if one.name == base.name], default=base.seconds)
+        for base in bases
+    )
     flops = 2 * call.geometry.macs
     measured = [
-        Measurement(name, algorithm, median(found), min(found), flops / median(found) / 1e9)
-        for (name, algorithm), found in times.items()
+        Measurement(
+            one.name,
+            one.algorithm.name if one.algorithm else "",
+            one.seconds,
+            min(one.times, default=one.seconds),
+            flops / one.seconds / 1e9,
+            not one.times,
+            reference / one.seconds,
+            numpy / one.seconds,
+        )
+        for one in candidates
     ]
-    return TuningReport(sorted(measured, key=lambda item: item.median))
+    return TuningReport(sorted(measured, key=lambda item: (item.estimated, item.median)))
 
 
-def _run(call: dispatch.Call, module: Any, algorithm: str, precision: str | None) -> None:
-    """Run, and wait for a GPU: its launches return before the work is done."""
-    result = dispatch.run(call, module, algorithm, precision)
-    if is_on_device(result):
-        array_module(result).cuda.get_current_stream().synchronize()
+def _allowed(algorithm: Algorithm, precision: str | None) -> bool:
+    """Whether the op may choose the algorithm by itself with this ``precision``."""
+    return _PRECISIONS.index(algorithm.precision) <= _PRECISIONS.index(precision or "default")
+
+
+def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) -> None:
+    """Run the candidates in turn until the deadline, the quickest first; leave out those that do not fit."""
+    fitting: list[_Candidate] = []
+    end = record.clock()
+    for one in sorted(candidates, key=lambda one: one.estimated):
+        end += 2 * one.estimated  # a run that fills caches, and one that counts
+        if end <= deadline:
+            fitting.append(one)
+    for one in fitting:
+        one.run(one.call)
+    for number in range(rounds):
+        for one in fitting:
+            if number and record.clock() + one.seconds > deadline:
+                return
+            one.times.append(_timed(one, one.call))
+
+
+class _Candidate:
+    """An algorithm of a backend on one call, None for what the backend would choose, and its times."""
+
+    def __init__(
+        self,
+        call: Call,
+        name: str,
+        module: ModuleType,
+        algorithm: Algorithm | None = None,
+        precision: str | None = None,
+    ) -> None:
+        self.call, self.name, self.module = call, name, module
+        self.algorithm, self.precision = algorithm, precision
+        self.estimated = 0.0
+        self.times: list[float] = []
+
+    @property
+    def seconds(self) -> float:
+        """The median of the rounds, or the estimate."""
+        return median(self.times) if self.times else self.estimated
+
+    def run(self, call: Call) -> None:
+        """Run, and wait for a GPU: its launches return before the work is done."""
+        name = self.algorithm.name if self.algorithm else None
+        result = dispatch.run(call, self.module, name, self.precision)
+        if is_on_device(result):
+            array_module(result).cuda.get_current_stream().synchronize()
+
+    def estimate(self, enough: float) -> None:
+        """Time larger and larger parts of the call, for ``enough`` seconds or until a part is all of it.
+
+        The time of all of it is the least that any part says: other programs, and what a call costs whatever
+        its size, make a part look slower than it is, never quicker.
+        """
+        macs, size, end = self.call.geometry.macs, _FIRST_PIECE, record.clock() + enough
+        self.estimated = inf
+        while True:
+            piece = _piece(self.call, size)
+            whole = piece is self.call
+            if whole or self._takes(piece):
+                seconds = _timed(self, piece)  # it fills caches, too
+                if 4 * seconds < enough:
+                    seconds = min(_timed(self, piece) for _ in range(1 if whole else 3))
+                scale = 1.0 if whole else macs / piece.geometry.macs
+                self.estimated = seconds if whole else min(self.estimated, seconds * scale)
+                if whole or record.clock() + _GROWTH * seconds > end:
+                    return
+            size *= _GROWTH
+
+    def _takes(self, piece: Call) -> bool:
+        if self.algorithm is None:
+            return True
+        return self.algorithm.fits(piece.kind, piece.first.dtype.name, piece.geometry)
+
+
+def _timed(one: _Candidate, call: Call) -> float:
+    start = record.clock()
+    one.run(call)
+    return record.clock() - start
+
+
+def _piece(call: Call, macs: int) -> Call:
+    """Return at most about ``macs`` multiply-adds of a call: the call itself, or its first part of each axis.
+
+    The images go first; then the longest axis is halved again and again, so that a part has the call's
+    proportions: some algorithms work plane by plane, others pixel by pixel.
+    """
+    g = call.geometry
+    if g.macs <= macs:
+        return call
+    part = replace(g, batch=1)
+    while part.macs > macs:
+        part = _halved(part)
+
+    def cut(array: Any, role: str) -> Any:
+        return array[tuple(slice(size) for size in part.shape_of(role))]
+
+    kind = call.kind
+    return replace(
+        call,
+        first=cut(call.first, kind.first),
+        second=cut(call.second, kind.second),
+        geometry=part,
+        result_shape=part.shape_of(kind.result),
+        layout=LAYOUTS[kind.result],
+        bias=None,
+        names=None,
+    )
+
+
+def _halved(g: Conv2DGeometry) -> Conv2DGeometry:
+    """Return a geometry with half of its rows, columns, channels or groups, whichever are the most."""
+    ins, outs = g.in_channels // g.groups, g.out_channels // g.groups
+    sizes = {"rows": g.rows.out_size, "cols": g.cols.out_size, "groups": g.groups, "ins": ins, "outs": outs}
+    longest = max(sizes, key=lambda name: sizes[name])
+    sizes[longest] //= 2
+    groups = sizes["groups"]
+    return replace(
+        g,
+        rows=_first_outputs(g.rows, sizes["rows"]),
+        cols=_first_outputs(g.cols, sizes["cols"]),
+        in_channels=groups * sizes["ins"],
+        out_channels=groups * sizes["outs"],
+        groups=groups,
+    )
+
+
+def _first_outputs(axis: AxisGeometry, outs: int) -> AxisGeometry:
+    """Return an axis that ends with output ``outs`` - 1; the whole axis if that is its last."""
+    if outs == axis.out_size:
+        return axis
+    last = axis.in_index(outs - 1, axis.filter_size - 1)
+    return replace(axis, in_size=max(1, min(axis.in_size, last + 1)), out_size=outs)

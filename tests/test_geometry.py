@@ -107,6 +107,34 @@ def test_every_legal_transposed_size_and_no_other(i, k, s, d):
             if forward == i:
                 expected.add(size)
         assert legal == expected
+        if legal:
+            one = (1, i, 1, 1), (k, 1, 1, 1)
+            for size in ((1, max(legal), 1, 1), (1, min(legal), 1, 1)):
+                g = conv2d_transpose_geometry(*one, size, (s, 1), padding, dilations=(d, 1))
+                assert g.legal_output_shapes == tuple((1, size, 1, 1) for size in sorted(legal))
+
+
+def test_legal_output_shapes_of_both_axes_and_layouts():
+    args = (2, 6, 3, 4), (3, 3, 5, 6)
+    g = conv2d_transpose_geometry(*args, strides=(2, 3), padding="VALID", data_format="NCHW")
+    assert g.legal_output_shapes == tuple((2, 5, rows, cols) for rows in (7, 8) for cols in (12, 13, 14))
+    assert g.output_shape in g.legal_output_shapes
+    for shape in g.legal_output_shapes:
+        again = conv2d_transpose_geometry(*args, shape, (2, 3), "VALID", "NCHW")
+        assert again.output_shape == shape
+        assert again.legal_output_shapes == g.legal_output_shapes
+    torch = tc.nn_ops.call_of(
+        tc.dialects.torch.conv_transpose2d, (np.ones((1, 1, 4, 4)), np.ones((1, 1, 3, 3)), None, 2, 1), {}
+    )[0].geometry
+    assert tc.Conv2DTransposeGeometry(torch).legal_output_shapes == (
+        (1, 7, 7, 1),
+    )  # another law: only its own
+
+
+def test_a_call_that_fails_says_where_the_legal_shapes_are():
+    with pytest.raises(ValueError, match="output_shape rows must be 15 or 16") as caught:
+        tc.conv2d_transpose(np.ones((1, 8, 8, 1)), np.ones((3, 3, 1, 1)), (1, 17, 16, 1), 2)
+    assert "legal_output_shapes" in caught.value.__notes__[0]
 
 
 def test_the_example_sizes_of_the_design():

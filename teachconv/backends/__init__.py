@@ -39,7 +39,7 @@ from ..geometry import Conv2DGeometry
 from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
 
-__all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "report", "why_not"]
+__all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
 # overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")
@@ -177,6 +177,16 @@ def why_not(name: str) -> str:
     Returns:
         A sentence that says what to install, or "".
     """
+    path = TABLE[name]
+    if path in sys.modules:
+        return _problem(name)
+    with record.loading(f"load backend {name}") as stage:
+        stage.say("used for the first time in this process: import {}; counted in no other stage", path)
+        return _problem(name)
+
+
+def _problem(name: str) -> str:
+    """Import a backend and return why it cannot run here, or ""."""
     try:
         module = import_module(TABLE[name])
     except ImportError as error:
@@ -206,13 +216,30 @@ def get(name: Any) -> ModuleType:
     if not isinstance(name, str) or name not in TABLE:
         near = suggestion(name, TABLE)
         raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}{near}")
-    with record.stage("load backend") as stage:
-        stage.say("{} is used for the first time in this process: import {}", name, TABLE[name])
-        problem = why_not(name)
-        if problem:
-            raise BackendUnavailable(f"backend {name!r} cannot run here: {problem}")
-        _ready[name] = import_module(TABLE[name])
+    problem = why_not(name)
+    if problem:
+        raise BackendUnavailable(f"backend {name!r} cannot run here: {problem}")
+    _ready[name] = import_module(TABLE[name])
     return _ready[name]
+
+
+def load(module: str) -> Any:
+    """Import a module that a backend needs for some calls only; the first time is a stage of its own.
+
+    Args:
+        module: its full name.
+
+    Returns:
+        The module.
+
+    Raises:
+        ImportError: if it is not installed.
+    """
+    if module in sys.modules:
+        return import_module(module)  # which waits where another thread is importing it
+    with record.loading(f"load {module}") as stage:
+        stage.say("used for the first time in this process; counted in no other stage")
+        return import_module(module)
 
 
 # ---------------------------------------------------------------------------------------------

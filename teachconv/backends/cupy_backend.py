@@ -28,6 +28,7 @@ from ..errors import ArgumentError, BackendUnavailable
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..tables import size
+from . import load
 from .cuda import sources
 from .cuda.ladder import ALGORITHMS, schedule
 from .cuda.launches import Kernel, Matmul, Schedule, execute
@@ -50,7 +51,7 @@ _INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA vers
 def unavailable() -> str:
     """Return what is missing, CuPy, a driver or a GPU; "" if the backend can run."""
     try:
-        cupy = import_module("cupy")
+        cupy = load("cupy")
     except ImportError as error:
         return f"CuPy is not installed or cannot be loaded: {error} ({_INSTALL})"
     try:
@@ -313,7 +314,7 @@ def _module(file: str, dtype: str, defines: tuple[str, ...], device: int) -> Any
     cupy = import_module("cupy")
     options = (*sources.defines(dtype, defines), "-std=c++17", *_include_options(file, dtype))
     arch = str(cupy.cuda.Device(device).compute_capability)
-    with record.stage(f"compile {file}") as stage:
+    with record.loading(f"compile {file}") as stage:
         path = _cubin_path(cupy, file, options, arch)
         if path.is_file():
             stage.say("{} for {}, compiled earlier: {}", " ".join(options), arch, path)

@@ -423,9 +423,8 @@ def _patches(
 
 @lru_cache(maxsize=1)
 def _blas_controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()  # it searches the loaded libraries once
+    with record.loading("load threadpoolctl"):
+        return import_module("threadpoolctl").ThreadpoolController()  # it searches the loaded libraries once
 
 
 _blas_lock = threading.RLock()

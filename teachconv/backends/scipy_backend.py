@@ -19,7 +19,7 @@ from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
 from ..geometry import Conv2DGeometry
 from ..taps import triples, window
-from . import QUIET, Algorithm, finish, pad, to_accumulator
+from . import QUIET, Algorithm, finish, load, pad, to_accumulator
 
 ALGORITHMS = (
     Algorithm("sparse", "the convolution as a sparse matrix C: y = C x, and its transpose is C.T"),
@@ -152,8 +152,7 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
     Raises:
         MemoryError: if the matrix is larger than this machine's memory.
     """
-    from scipy.sparse import csr_array
-
+    csr_array = load("scipy.sparse").csr_array
     with record.stage("build matrix") as stage:
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         shape = (_volume(geometry.output_shape), _volume(geometry.input_shape))
@@ -176,8 +175,7 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
 
 def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
     """Return the matrix X of one image and group, for which vec(dw) = X vec(dy)."""
-    from scipy.sparse import csr_array
-
+    csr_array = load("scipy.sparse").csr_array
     depth = geometry.filters_shape[2]
     shape = (_volume((1, *geometry.filters_shape[:3])), geometry.rows.out_size * geometry.cols.out_size)
     row, col = _tap_tables(geometry, depth, shape, image.dtype)
@@ -229,15 +227,14 @@ def _volume(shape: tuple[int, ...]) -> int:
 
 def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray:
     """Correlate [rows, cols, channels] with a kernel of as many channels, "valid", and sum the channels."""
-    from scipy.signal import correlate2d, fftconvolve
-
+    signal = load("scipy.signal")
     with record.stage(f"scipy.signal, {method}") as stage:
         if method == "fft":
             flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
-            result = fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
+            result = signal.fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
         else:
             planes = range(image.shape[2])
-            result = sum(correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
+            result = sum(signal.correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
         stage.arrays(image=image, kernel=kernel, result=result)
     return result
 

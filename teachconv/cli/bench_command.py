@@ -16,6 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser)
     add_backends(parser)
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: %(default)s)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=2.0,
+        help="time limit; what would exceed it is estimated from a part of the call (default: %(default)s)",
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -23,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print how fast each algorithm is on one call, as a bar chart."""
     op, args, kwargs = read_call(arguments)
-    report = autotune(op, *args, backends=arguments.backends, rounds=arguments.rounds, **kwargs)
+    limits = {"rounds": arguments.rounds, "seconds": arguments.seconds}
+    report = autotune(op, *args, backends=arguments.backends, **limits, **kwargs)
     if arguments.json:
         show_json(report)
     else:

@@ -43,17 +43,18 @@ def run(arguments: argparse.Namespace) -> int:
     sobel = _sobel()
     edge_call = (gray, sobel, 2, "SAME")
     geometry = conv2d_geometry(gray.shape, sobel.shape, 2, "SAME")
-    edges = conv2d(*edge_call)  # [1, 75, 113, 2]: how much rows and columns change
+    traced = trace(conv2d, *edge_call)  # the first call of the process: it loads the backend
+    edges = traced.result  # [1, 75, 113, 2]: how much rows and columns change
     strength = np.sqrt((edges**2).sum(axis=3, keepdims=True))
     bilinear = _bilinear()
     back_call = (strength, bilinear, gray.shape, 2)
     back_geometry = conv2d_transpose_geometry(strength.shape, bilinear.shape, gray.shape, 2)
-    upsampled = conv2d_transpose(*back_call)
+    back_traced = trace(conv2d_transpose, *back_call)
+    upsampled = back_traced.result
 
     explained = explain(conv2d, *edge_call, at=CELL)
     corner = explain(conv2d, *edge_call, at=(0, 74, 112, 0))
     back = explain(conv2d_transpose, *back_call, at=(0, 78, 120, 0))
-    traced, back_traced = trace(conv2d, *edge_call), trace(conv2d_transpose, *back_call)
     report, back_report = diff(conv2d, *edge_call), diff(conv2d_transpose, *back_call)
 
     _show("1. The geometry: an edge filter (Sobel) at stride 2, SAME", geometry)

@@ -148,7 +148,7 @@ class ConvCall:
         return contiguous(w[::-1, ::-1] if self.flip else w)
 
     @property
-    def _part_channels(self) -> int:
+    def part_channels(self) -> int:
         """The channels that the input has before batch groups become groups of channels."""
         return self.geometry.shape_of(self.op.own_input)[3] // self.batch_groups
 
@@ -185,7 +185,7 @@ class ConvCall:
             row = row // up if row < rows else -(-row // up)
             col = col // left if col < cols else -(-col // left)
             if self.batch_groups > 1:
-                group, channel = divmod(channel, self._part_channels)
+                group, channel = divmod(channel, self.part_channels)
                 n += group * self.geometry.batch
         return _arranged(self.layout(role), {"N": n, "H": row, "W": col, "C": channel})
 
@@ -199,7 +199,7 @@ class ConvCall:
             row, col = row * self.stuffing[0], col * self.stuffing[1]
             if self.batch_groups > 1:
                 group, n = divmod(n, self.geometry.batch)
-                channel += group * self._part_channels
+                channel += group * self.part_channels
         return n, row, col, channel
 
     def _filter_name(self, cell: Shape) -> Shape:

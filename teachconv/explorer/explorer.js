@@ -102,7 +102,7 @@ export function short(value) {
 const brief = (value) => (typeof value === "bigint" || !Number.isFinite(value) ? full(value) : full(Number(value.toPrecision(4))));
 
 const same = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));
-const index = (cell) => cell.join(", ");
+const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
 
 // ---------------------------------------------------------------------------------------------
 // One call as data
@@ -178,10 +178,41 @@ class View {
     return this.arrays[side]?.get(cell);
   }
 
-  /** A filter cell as the caller numbers it. */
+  /** A cell as the caller numbers it, as CellNames.name; null for a zero between the caller's cells. */
   name(side, cell) {
-    const names = this.doc.filter_names;
-    return side === "filter" && names ? [cell[0], cell[1], ...names[cell[3]]] : cell;
+    const names = this.doc.cell_names?.[side];
+    if (!names) return cell;
+    const at = side === "filter" ? this.filterName(names, cell) : this.activationName(names, cell, this.variant.shapes[side]);
+    return at && [...names.letters].map((letter) => at[letter]);
+  }
+
+  filterName(names, [row, col, third, fourth]) {
+    const [rows, cols, depth] = this.variant.shapes.filter;
+    if (names.split) {
+      third += Math.floor(fourth / names.split) * depth;
+      fourth %= names.split;
+    }
+    const [i, o] = names.canonical.slice(2);
+    return { H: names.flip ? rows - 1 - row : row, W: names.flip ? cols - 1 - col : col, [i]: third, [o]: fourth };
+  }
+
+  activationName(names, [n, row, col, channel], [images, ...sizes]) {
+    const steps = names.stuffing ?? [1, 1];
+    const places = [row, col].map((i, axis) => {
+      if (i >= sizes[axis]) return Math.ceil(i / steps[axis]); // beyond the last cell the padding begins at once
+      return i >= 0 && i % steps[axis] ? null : Math.floor(i / steps[axis]);
+    });
+    if (places.includes(null)) return null;
+    const part = names.part_channels ? Math.floor(channel / names.part_channels) : 0;
+    return { N: n + part * images, H: places[0], W: places[1], C: names.part_channels ? channel % names.part_channels : channel };
+  }
+
+  /** The shape of a side as the caller has it. */
+  shape(side) {
+    const shape = this.variant.shapes[side];
+    if (shape.includes(0)) return shape;
+    const corners = [shape.map(() => 0), shape.map((size) => size - 1)].map((cell) => this.name(side, cell) ?? shape);
+    return corners[0].map((i, axis) => Math.max(i, corners[1][axis]) + 1);
   }
 
   /** Every tap of one cell of the result, in the order of tc.explain, with its running sum. */
@@ -219,16 +250,17 @@ class View {
       }
     }
     const sum = new ExactSum(this.doc);
+    const list = found.filter((tap) => this.name(this.doc.source, tap.source)); // a zero between two cells is no tap
     let missing = 0;
-    for (const tap of found) {
+    for (const tap of list) {
       if (!tap.outside && (tap.value === undefined || tap.weight === undefined)) missing += 1;
       else if (!tap.outside) sum.add(tap.value, tap.weight);
       tap.running = missing ? undefined : sum.value;
     }
     const bias = this.doc.bias ? parse(this.doc.bias[cell[3]], this.doc) : null;
     if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
-    if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - found.length;
-    return { list: found, missing, bias, total: missing ? undefined : sum.value };
+    if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - list.length;
+    return { list, missing, bias, total: missing ? undefined : sum.value };
   }
 
   tap(outside, source, operand) {
@@ -547,7 +579,7 @@ function tapTable(view, taps, app) {
   const columns = [source, factor, `${source} value`, `${factor} value`, "product", "running sum"];
   const number = (value) => (value === undefined ? "not here" : full(value));
   const rows = shown.map((tap) => [
-    index(tap.source),
+    index(view.name(doc.source, tap.source)),
     index(view.name(doc.operand, tap.operand)),
     tap.outside ? "padding" : number(tap.value),
     number(tap.weight),
@@ -750,7 +782,7 @@ function fourWays(view, app) {
   const zero = view.doc.format ? 0 : 0n;
   const way = (title, words, grids, name) => h("article", { class: "way" }, h("h3", {}, title), h("p", {}, words), h("div", { class: "strip" }, grids), verdict(name));
   return [
-    h("p", { class: "intro" }, want === undefined ? "" : `Cell [${index(cell)}] is `, h("output", {}, want === undefined ? "" : full(want)), ` in each way. Point at a cell of any result.`),
+    h("p", { class: "intro" }, want === undefined ? "" : `Cell [${index(view.name(view.doc.result, cell))}] is `, h("output", {}, want === undefined ? "" : full(want)), ` in each way. Point at a cell of any result.`),
     h("div", { class: "ways" },
       way("1. Scatter", "Each input cell adds the filter, times its value, to the output. The windows are those of the forward op, but they are written instead of read.",
         [source(x, window, "input"), result("scatter", [...app.fedMarks(), [row, col, "current"]])], "scatter"),
@@ -892,7 +924,7 @@ function geometryPanel(view) {
 
 function tracePanel(doc) {
   return [
-    h("p", {}, "The stages of this call, from the Python function to the loops that ran. Open a stage to see its source."),
+    h("p", {}, "The stages of this call, from the Python function to the loops that ran, timed when everything was loaded. Open a stage to see its source."),
     h("ol", { class: "trace" }, doc.trace.map((stage) => {
       const lines = stage.source.map((text, i) => {
         const number = stage.first_line + i;
@@ -1209,8 +1241,8 @@ class App {
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
     this.slider.max = String(Math.max(0, this.cells.length - 1));
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
-    const { shapes, terms } = view.variant;
-    this.summary.textContent = `${doc.names[doc.result]} [${index(shapes[doc.result])}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
+    const { terms } = view.variant;
+    this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
     this.drawLegend();
     this.fit();
     this.update();

@@ -49,7 +49,7 @@ from .ops import (
     int64,
     name_scope,
 )
-from .run_metadata import NodeStats, RunMetadata
+from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import Session
 from .variables import Variable, global_variables_initializer
 
@@ -60,6 +60,7 @@ __all__ = [
     "Function",
     "Graph",
     "InvalidArgumentError",
+    "LoadStats",
     "NodeStats",
     "Operation",
     "RegisterGradient",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .node_def import NodeDef, Rewrite
     from .placer import Placement
 
-__all__ = ["NodeStats", "RunMetadata"]
+__all__ = ["LoadStats", "NodeStats", "RunMetadata"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -49,7 +49,7 @@ class NodeStats:
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
         nbytes: the bytes of the outputs.
-        start: seconds from the start of the run until the node started.
+        start: seconds from the start of the run until the node started; loading ends before that.
         end: seconds from the start of the run until the node ended.
         thread: the number of the thread.
     """
@@ -71,11 +71,31 @@ class NodeStats:
     thread: int
 
 
+@dataclass(frozen=True)
+class LoadStats:
+    """What a node was the first to use in the process, such as the module of its backend.
+
+    Attributes:
+        name: what was loaded.
+        node: the name of the node.
+        seconds: how long it took; the node's time does not include it.
+        start: seconds from the start of the run until it started.
+        thread: the number of the thread.
+    """
+
+    name: str
+    node: str
+    seconds: float
+    start: float
+    thread: int
+
+
 class Recorder:
     """Collects the statistics of nodes during a run; the executor reports each step to it."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
+        self.loads: list[LoadStats] = []
         self.peak_bytes = 0
         self._begin = time.perf_counter()
         self._threads: dict[int, int] = {}
@@ -88,12 +108,15 @@ class Recorder:
         with record.recording() as stages:
             result = item.compute(context, *inputs)
         end = time.perf_counter() - self._begin
+        thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
+        node, kernel = item.node, item.kernel_def
         facts: dict[str, str] = {}
         for stage in stages:
             facts |= stage.facts
-        node, kernel = item.node, item.kernel_def
+            if stage.is_loading:
+                self.loads.append(LoadStats(stage.name, node.name, stage.seconds, start, thread))
+                start += stage.seconds
         outputs = (result,) if item.outputs == 1 else result
-        thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
         self.nodes.append(
             NodeStats(
                 node.name,
@@ -167,6 +190,7 @@ class RunMetadata(tables.Report):
         placements: device and reason by node name.
         copies: the nodes that copy between devices.
         nodes: the statistics of the nodes that ran, in order of completion.
+        loads: what was used for the first time in the process, such as a backend's module.
         peak_bytes: the largest number of bytes stored at one time for later nodes.
         before: the graph as it was built.
         after: the graph that ran.
@@ -189,6 +213,7 @@ class RunMetadata(tables.Report):
     placements: dict[str, Placement] = field(default_factory=dict)
     copies: tuple[NodeDef, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
+    loads: tuple[LoadStats, ...] = ()
     peak_bytes: int = 0
     before: GraphPicture | None = None
     after: GraphPicture | None = None
@@ -197,14 +222,23 @@ class RunMetadata(tables.Report):
         """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
         self.placements, self.copies = executable.placements, executable.copies
-        self.nodes, self.peak_bytes = tuple(recorder.nodes), recorder.peak_bytes
+        self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
+        self.peak_bytes = recorder.peak_bytes
         self.before = picture_before(executable)
         self.after = picture_after(executable, self.nodes)
 
     @property
     def seconds(self) -> float:
-        """Seconds from the start of the run to the end of the last node."""
-        return max((node.end for node in self.nodes), default=0.0)
+        """Seconds from the start of the run to the end of the last node, without those of loading."""
+        return max((node.end for node in self.nodes), default=0.0) - self.loading
+
+    @property
+    def loading(self) -> float:
+        """Seconds of loading; what several threads load at the same time counts once."""
+        by_thread: dict[int, float] = {}
+        for load in self.loads:
+            by_thread[load.thread] = by_thread.get(load.thread, 0.0) + load.seconds
+        return max(by_thread.values(), default=0.0)
 
     # --- as text ---------------------------------------------------------------------------------
 
@@ -216,6 +250,11 @@ class RunMetadata(tables.Report):
         for name, placement in self.placements.items():
             if placement.soft:
                 lines.append(f"placed: {name} on {placement.device} ({placement.reason})")
+        for load in self.loads:
+            lines.append(
+                f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
+                f"{tables.duration(load.seconds)}, in no node's time"
+            )
         lines += [f"copied: {copy.inputs[0][0]} to {copy.device} by {copy.name}" for copy in self.copies]
         return lines
 

@@ -36,6 +36,11 @@ def chrome_trace(metadata: RunMetadata) -> str:
         for thread in sorted({node.thread for node in metadata.nodes if node.device == device}):
             args = {"name": f"thread {thread}"}
             events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": args})
+    device_of = {node.name: node.device for node in metadata.nodes}
+    for load in metadata.loads:
+        event = {"name": load.name, "cat": "Load", "ph": "X", "tid": load.thread, "args": {"node": load.node}}
+        times = {"ts": load.start * 1e6, "dur": load.seconds * 1e6}
+        events.append({**event, **times, "pid": devices.index(device_of[load.node])})
     for node in metadata.nodes:
         events.append(
             {

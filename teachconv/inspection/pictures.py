@@ -1,8 +1,8 @@
 """Static pictures as SVG text, made without any plotting library: grids of cells with numbers in them.
 
 Colours are distinguishable for the colour-blind and never the only sign: the window is shaded, the
-cell explained has a heavy frame, padding is dashed. Lines and text take the page's own colour, so that
-the pictures read on light and on dark.
+cell explained has a heavy frame, padding is dashed, and a tap in the padding has a heavier dash and no
+shade. Lines and text take the page's own colour, so that the pictures read on light and on dark.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import dispatch, tables
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..kinds import LAYOUTS, ROLES
 
 if TYPE_CHECKING:
+    from ..dispatch import Call
     from .explaining import Explanation, Tap
 
 __all__ = ["Panel", "cell_picture", "padding_picture", "panels_to_svg", "png"]
 
 _CELL = 36  # pixels
 _LIMIT = 12  # cells of a plane that are drawn in each direction
+_COMPUTED = 10**7  # multiply-adds of a call whose other results are computed for its picture
 _SHADE, _FRAME = "#0072B2", "#D55E00"
 
 
@@ -34,7 +37,8 @@ _SHADE, _FRAME = "#0072B2", "#D55E00"
 class Panel:
     """One grid: a plane of numbers, the cells of it that are shaded, the one that is framed.
 
-    ``rows`` and ``cols`` say which indices are drawn; those outside the plane are padding.
+    ``rows`` and ``cols`` say which indices are drawn; those outside the plane are padding. Those of them that
+    a tap meets are in ``skipped``.
     """
 
     title: str
@@ -45,6 +49,7 @@ class Panel:
     shaded: set[tuple[int, int]] = field(default_factory=set)
     framed: tuple[int, int] | None = None
     framed_text: str | None = None
+    skipped: set[tuple[int, int]] = field(default_factory=set)
 
     def text(self, row: int, col: int) -> str:
         """The number to show in a cell, "" where there is none."""
@@ -71,13 +76,17 @@ def short(value: Any) -> str:
 
 
 def panels_to_svg(panels: list[Panel], signs: list[str], caption: str) -> str:
-    """Draw panels beside each other, ``signs`` between them, as one SVG element."""
+    """Draw panels beside each other, ``signs`` of one or more lines between them, as one SVG element."""
     parts: list[str] = []
     x, height = 10.0, 0.0
     for number, panel in enumerate(panels):
         if number:
-            parts.append(_text(x + 14, 60 + height / 4, signs[number - 1], size=20))
-            x += 34
+            lines = signs[number - 1].split("\n")
+            room = max(28.0, 7.0 * max(map(len, lines)))
+            for line, text in enumerate(lines):
+                size = 20 if len(text) == 1 else 12
+                parts.append(_text(x + room / 2, 60 + height / 4 + 20 * line, text, size=size))
+            x += room + 6
         body, width, panel_height = _panel(panel, x, 40)
         parts.append(body)
         x += width + 8
@@ -116,12 +125,20 @@ def _panel(panel: Panel, x: float, y: float) -> tuple[str, float, float]:
 
 def _cell(panel: Panel, row: int, col: int, x: float, y: float) -> str:
     inside = panel.inside(row, col)
+    skipped = (row, col) in panel.skipped
     shade = f'fill="{_SHADE}" fill-opacity="0.28"' if (row, col) in panel.shaded else 'fill="none"'
-    dash = "" if inside else ' stroke-dasharray="3 3"'
-    label = f"{panel.title} [{row}, {col}]" + ("" if inside else ": padding")
+    line = f'stroke="currentColor" stroke-opacity="{0.45 if inside else 0.3}"'
+    if not inside:
+        line += ' stroke-dasharray="3 3"'
+    inset = 3 if skipped else 0  # clear of its neighbours' lines
+    if skipped:
+        line = f'stroke="{_SHADE}" stroke-width="2" stroke-dasharray="5 4"'
+    label = f"{panel.title} [{row}, {col}]"
+    label += ": a tap in the padding" if skipped else "" if inside else ": padding"
+    side = _CELL - 2 * inset
     rect = (
-        f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" {shade} stroke="currentColor" '
-        f'stroke-opacity="{0.45 if inside else 0.3}"{dash}><title>{escape(label)}</title></rect>'
+        f'<rect x="{x + inset}" y="{y + inset}" width="{side}" height="{side}" {shade} {line}>'
+        f"<title>{escape(label)}</title></rect>"
     )
     text = panel.text(row, col)
     return rect + (_text(x + _CELL / 2, y + _CELL / 2 + 4, text, size=11) if text else "")
@@ -176,23 +193,43 @@ def cell_picture(explanation: Explanation) -> str:
     n, channel = first[0], first[3]
     taps = [tap for tap in taps if tap.input_index[0] == n]  # the planes drawn are those of one image
     read = {tap.input_index[1:3] for tap in taps if tap.input_index[3] == channel}
-    met = {in_plane(kind.second, second_cell(tap)) for tap in taps}
+    met = {in_plane(kind.second, second_cell(tap)) for tap in taps if not tap.in_padding}
     written = {in_plane(kind.result, tap.output_index) for tap in taps if tap.output_index is not None}
     sizes = {role: (g.rows.size_of(role), g.cols.size_of(role)) for role in ROLES}
     focus, target = (cell[1:3], None) if inverse else (None, in_plane(kind.result, cell))
     reach = [(0, 0), (0, 0)] if kind.scatters else [_reach(g.rows), _reach(g.cols)]
+    third = (
+        cell if not inverse else next((tap.output_index for tap in taps if tap.output_index), (0, 0, 0, 0))
+    )
+    computed = g.macs <= _COMPUTED and 0 not in call.backend_shape
+    result = dispatch.run_canonical(call, "numpy") if computed else np.empty(0)
     words, planes = (
         kind.words,
         (plane_of(call.first, kind.first, first), plane_of(call.second, kind.second, second)),
     )
     left = _plane(words[0], planes[0], sizes[kind.first], {focus} if focus else read, focus, None, reach)
     middle = _plane(words[1], planes[1], sizes[kind.second], met, None, None)
-    right = _plane(words[2], None, sizes[kind.result], written, target, short(explanation.value))
+    plane = plane_of(result, kind.result, third)
+    right = _plane(words[2], plane, sizes[kind.result], written, target, short(explanation.value))
     strides, dilations = g.strides, g.dilations
     caption = f"stride {strides[0]} x {strides[1]}, dilation {dilations[0]} x {dilations[1]}"
     if g.in_channels > 1 or g.out_channels > 1:
         caption += f"; one channel of each drawn (input channel {channel})"
-    return panels_to_svg([left, middle, right], ["×", "→" if inverse else "="], caption)
+    if not computed:
+        caption += "; the other results of a call of this size are not computed"
+    return panels_to_svg([left, middle, right], ["×", "→" if inverse else _equals(call)], caption)
+
+
+def _equals(call: Call) -> str:
+    """The sign before the result: what its sum has beside the planes drawn, in lines, and "="."""
+    g, kind = call.geometry, call.kind
+    if kind.sums_images:
+        others, noun = g.batch, "more image"
+    else:
+        others, noun = (g.filters_shape[2] if kind.gathers else g.out_channels // g.groups), "more channel"
+    parts = [f"+ {tables.count(others - 1, noun)}"] if others > 1 else []
+    parts += [] if call.bias is None else ["+ bias"]
+    return "\n".join([*parts, "="])
 
 
 def in_plane(role: str, cell: tuple[int, ...]) -> tuple[int, ...]:
@@ -276,12 +313,14 @@ def _plane(
 ) -> Panel:
     """A panel that shows the whole plane, and its padding, where they are small, else what is marked."""
     shaded = set(shaded)
+    skipped = {cell for cell in shaded if not all(0 <= i < n for i, n in zip(cell, size, strict=True))}
     marked = shaded | ({framed} if framed is not None else set())
     most = _LIMIT if plane is not None else _LIMIT // 2 + 1  # a plane without numbers needs less room
-    ranges = [_drawn(size[axis], most, [cell[axis] for cell in marked], *reach[axis]) for axis in (0, 1)]
-    cut = any(len(drawn) < length for drawn, length in zip(ranges, size, strict=True))
-    title += f" {size[0]} x {size[1]}" + (" (part)" if cut else "")
-    return Panel(title, plane, size, ranges[0], ranges[1], shaded, framed, framed_text)
+    marks = [[cell[axis] for cell in marked] for axis in (0, 1)]
+    whole = [_whole(size[axis], marks[axis], *reach[axis]) for axis in (0, 1)]
+    rows, cols = (_drawn(whole[axis], most, marks[axis]) for axis in (0, 1))
+    title += f" {size[0]} x {size[1]}" + ("" if [rows, cols] == whole else " (part)")
+    return Panel(title, plane, size, rows, cols, shaded - skipped, framed, framed_text, skipped)
 
 
 def _reach(axis: AxisGeometry) -> tuple[int, int]:
@@ -289,12 +328,16 @@ def _reach(axis: AxisGeometry) -> tuple[int, int]:
     return axis.in_index(0, 0), axis.in_index(0, 0) + axis.full_size - 1
 
 
-def _drawn(size: int, most: int, marked: list[int], first: int = 0, last: int = 0) -> range:
-    """The indices to draw: all of them, padding included, or ``most`` of them around what is marked."""
-    low, high = min(0, first, *marked, 0), max(size - 1, last, *marked, 0)
-    if high - low + 1 <= most:
-        return range(low, high + 1)
-    start, stop = min(marked, default=low), max(marked, default=low)
+def _whole(size: int, marked: list[int], first: int, last: int) -> range:
+    """All indices of an axis, those of the padding included."""
+    return range(min(0, first, *marked), max(size - 1, last, 0, *marked) + 1)
+
+
+def _drawn(whole: range, most: int, marked: list[int]) -> range:
+    """The indices to draw: all of them, or ``most`` of them around what is marked."""
+    if len(whole) <= most:
+        return whole
+    start, stop = min(marked, default=whole.start), max(marked, default=whole.start)
     spare = max(0, most - (stop - start + 1))
-    start = max(low, min(start - spare // 2, high - most + 1))
+    start = max(whole.start, min(start - spare // 2, whole.stop - most))
     return range(start, start + most)

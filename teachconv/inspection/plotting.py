@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import dispatch, nn_ops, tables, taps
+from .. import dispatch, nn_ops, record, tables, taps
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -59,7 +59,8 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     reach = [axis.in_index(o, tap) for o in range(axis.out_size) for tap in (0, axis.filter_size - 1)]
     columns = range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1)
     _check_size("columns, padding included", len(columns), most=4 * _LIMIT)
-    ax = _axes(ax, (max(7.5, 0.45 * (axis.full_size + 3)), 4.2))
+    own = ax is None
+    ax = _axes(ax, (max(7.5, 0.45 * (len(columns) + 3)), 4.2))
     for index in columns:
         _box(ax, index, top, str(index), padding=not 0 <= index < axis.in_size)
     for out in range(axis.out_size):
@@ -85,7 +86,12 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
         f"{found._name}, columns: {sizes[0]} to {sizes[1]}, stride {axis.stride}, dilation {axis.dilation}"
     )
     ax.set_title(title, fontsize=10)
-    return _finish(ax)
+    ax.set_aspect("equal")
+    ax.autoscale_view()
+    ax.axis("off")
+    if own:
+        _fit_figure(ax)
+    return ax
 
 
 def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) -> Figure:
@@ -186,13 +192,21 @@ def receptive_field(
 
 
 def animate(
-    path: str | Path, op: Any, *args: Any, fps: int = 2, channel: int = 0, n: int = 0, **kwargs: Any
+    path: str | Path,
+    op: Any,
+    *args: Any,
+    fps: int = 2,
+    channel: int = 0,
+    n: int = 0,
+    seconds: float = 120.0,
+    **kwargs: Any,
 ) -> Path:
     """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
 
     ``path`` ends in .gif; ``op`` is an op of teachconv, no filter gradient, with its arguments. A
     progress bar shows on a terminal where rich is installed. Raises ``ValueError`` above 40 rows or
-    columns or 400 frames, ``ImportError`` without matplotlib and Pillow.
+    columns or 400 frames, and where the first frames show that all of them would take more than ``seconds``;
+    then nothing is written. Raises ``ImportError`` without matplotlib and Pillow.
     """
     if Path(path).suffix != ".gif":
         raise ArgumentError(f"path must end in .gif; got {str(path)!r}")
@@ -208,13 +222,22 @@ def animate(
     writer = PillowWriter(fps=fps)
     figure = _figure((9, 3.6))
     output = np.full((rows, cols), np.nan)
-    with writer.saving(figure, str(path), dpi=100):
-        for row, col in _progress(list(product(range(rows), range(cols))), "frames"):
-            explained = explain(op, *args, at=(n, row, col, channel), **kwargs)
-            output[row, col] = explained.value
-            figure.clear()
-            _draw_window(explained, figure, output)
-            writer.grab_frame()
+    writer.setup(figure, str(path), dpi=100)  # writes nothing before finish
+    start = record.clock()
+    for done, (row, col) in enumerate(_progress(list(product(range(rows), range(cols))), "frames")):
+        spent = record.clock() - start
+        if done and spent / done * rows * cols > seconds:
+            need = tables.duration(spent / done * rows * cols)
+            raise ArgumentError(
+                f"{rows * cols} frames would take about {need}, more than seconds={seconds:g}: give "
+                f"more seconds, or a smaller input"
+            )
+        explained = explain(op, *args, at=(n, row, col, channel), **kwargs)
+        output[row, col] = explained.value
+        figure.clear()
+        _draw_window(explained, figure, output)
+        writer.grab_frame()
+    writer.finish()
     return Path(path)
 
 
@@ -350,11 +373,20 @@ def _patches() -> Any:
     return patches
 
 
-def _finish(ax: Axes) -> Axes:
-    ax.set_aspect("equal")
-    ax.autoscale_view()
-    ax.axis("off")
-    return ax
+def _fit_figure(ax: Axes, margin: float = 0.15) -> None:
+    """Make the figure as large as its one axes with all that stands around it, and ``margin`` inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = ax.figure
+    figure.draw_without_rendering()  # lays it out, once
+    figure.set_layout_engine("none")
+    to_inches = figure.dpi_scale_trans.inverted()
+    drawn = ax.get_tightbbox(FigureCanvasAgg(figure).get_renderer()).transformed(to_inches)
+    plane = ax.get_window_extent().transformed(to_inches)
+    width, height = drawn.width + 2 * margin, drawn.height + 2 * margin
+    left, bottom = plane.x0 - drawn.x0 + margin, plane.y0 - drawn.y0 + margin
+    figure.set_size_inches(width, height)
+    ax.set_position((left / width, bottom / height, plane.width / width, plane.height / height))
 
 
 def _progress(items: list[Any], what: str) -> Iterable[Any]:

@@ -6,14 +6,21 @@ tables of `taps`, so that padding, dilation's holes and transposed layers come o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .. import tables, taps
-from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, Conv2DGeometry, Conv2DTransposeGeometry
+from ..arguments import normalize_pair
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..geometry import (
+    AxisGeometry,
+    Conv2DGeometry,
+    Conv2DTransposeGeometry,
+    conv2d_geometry,
+    conv2d_transpose_geometry,
+)
 
 __all__ = ["Field", "ReceptiveField", "receptive_field"]
 
@@ -44,9 +51,11 @@ class ReceptiveField(tables.Report):
 
     Attributes:
         geometries: the geometries of the layers, first layer first.
+        names: what each layer is called.
     """
 
     geometries: tuple[Geometry, ...]
+    names: tuple[str, ...]
 
     @property
     def size(self) -> tuple[int, int]:
@@ -64,6 +73,27 @@ class ReceptiveField(tables.Report):
             )
             steps.append(up / down)
         return steps[0], steps[1]
+
+    @property
+    def offset(self) -> tuple[int, int]:
+        """(row, col) of the first input cell that output cell (0, 0) sees; negative in the padding."""
+        rows, cols = self._first
+        return rows.start, cols.start
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """(row, col) of the middle of what output cell (0, 0) sees.
+
+        That of output cell (i, j) is i and j strides further, except behind a transposed layer, where
+        neighbouring fields may have other sizes.
+        """
+        rows, cols = ((field.start + field.stop - 1) / 2 for field in self._first)
+        return rows, cols
+
+    @property
+    def _first(self) -> tuple[Field, Field]:
+        """The field of output cell (0, 0); an empty one where there is no output."""
+        return (Field(0, 0, {}),) * 2 if 0 in self.output_size else self.at(0, 0)
 
     @property
     def output_size(self) -> tuple[int, int]:
@@ -116,15 +146,15 @@ class ReceptiveField(tables.Report):
     def _table(self) -> tables.Table:
         rows = []
         for number, g in enumerate(self.geometries, 1):
-            so_far = ReceptiveField(self.geometries[:number])
-            (height, width), (down, across) = so_far.size, so_far.stride
-            layer = f"{g._name} {g.filters_shape[0]} x {g.filters_shape[1]}"
+            so_far = ReceptiveField(self.geometries[:number], self.names[:number])
+            layer = f"{number}. {self.names[number - 1]} {g.filters_shape[0]} x {g.filters_shape[1]}"
             layer += f", stride {g.strides[0]} x {g.strides[1]}"
             if g.dilations != (1, 1):
                 layer += f", dilation {g.dilations[0]} x {g.dilations[1]}"
-            sees = f"sees {height} x {width}, in steps of {down:g} x {across:g}"
-            rows.append((f"{number}. {layer}", sees))
-        return tables.Table(tables.left("", ""), rows)
+            pairs = so_far.size, so_far.stride, so_far.offset, so_far.centre
+            rows.append((layer, *(f"{a:g}{sign}{b:g}" for (a, b), sign in zip(pairs, _SIGNS, strict=True))))
+        columns = (*tables.left("layer"), *tables.right("sees", "in steps of", "offset", "centre"))
+        return tables.Table(columns, rows, notes=(_NOTE,))
 
     def _repr_html_(self) -> str:
         return f"<div>{self._repr_svg_()}{self._table().html()}</div>"
@@ -151,46 +181,95 @@ class ReceptiveField(tables.Report):
         return panels_to_svg([panel], [], caption)
 
 
-def receptive_field(geometries: Iterable[Geometry]) -> ReceptiveField:
+_SIGNS = (" x ", " x ", ", ", ", ")
+_NOTE = "offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees"
+
+
+def receptive_field(
+    geometries: Iterable[Geometry | Sequence[Any]], *, input_size: int | tuple[int, int] = 224
+) -> ReceptiveField:
     """Return the part of the input of a stack of layers that one output cell depends on.
 
     Args:
-        geometries: geometries from `conv2d_geometry` and `conv2d_transpose_geometry`, first layer first.
-            The input size of each layer must be the output size of the previous layer.
+        geometries: the layers, first layer first: geometries from `conv2d_geometry` and
+            `conv2d_transpose_geometry`, or tuples (layer, size, stride, padding, dilation) such as
+            ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or "transpose". What is left out at the
+            end is stride 1 (for "pool" the size), padding "VALID" and dilation 1. The input size of a
+            geometry must be the output size of the previous layer.
+        input_size: rows and columns of the input, if the first layer is a tuple.
 
     Returns:
         A `ReceptiveField`.
 
     Raises:
-        ValueError: if the sizes of two layers do not match.
-        TypeError: if an item is not a geometry.
+        ValueError: if the sizes of two layers do not match, or the numbers of a layer are not legal.
+        TypeError: if an item is neither a geometry nor such a tuple.
 
     >>> import teachconv as tc
     >>> first = tc.conv2d_geometry((1, 32, 32, 3), (3, 3, 3, 8), strides=2, padding="SAME")
     >>> second = tc.conv2d_geometry(first.output_shape, (3, 3, 8, 8), padding="SAME", dilations=2)
-    >>> print(tc.receptive_field([first, second]))
-    1. conv2d 3 x 3, stride 2 x 2               sees 3 x 3, in steps of 2 x 2
-    2. conv2d 3 x 3, stride 1 x 1, dilation 2 x 2 sees 11 x 11, in steps of 2 x 2
+    >>> tc.receptive_field([first, second]).size
+    (11, 11)
+    >>> print(tc.receptive_field([("conv", 7, 2, "SAME"), ("pool", 3, 2, 1), ("conv", 3, 1, "SAME", 2)]))
+    layer                                             sees  in steps of    offset      centre
+    1. conv2d 7 x 7, stride 2 x 2                    7 x 7        2 x 2    -2, -2        1, 1
+    2. pool 3 x 3, stride 2 x 2                    11 x 11        4 x 4    -4, -4        1, 1
+    3. conv2d 3 x 3, stride 1 x 1, dilation 2 x 2  27 x 27        4 x 4  -12, -12        1, 1
+    offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees
     """
     if isinstance(geometries, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError("geometries must be a list of geometries; got one, put it in brackets")
-    layers = tuple(geometries)
-    if not layers:
-        raise ArgumentError("geometries must have at least one layer; got none")
-    for number, g in enumerate(layers):
-        if not isinstance(g, (Conv2DGeometry, Conv2DTransposeGeometry)):
-            raise ArgumentTypeError(
-                f"geometries[{number}] must come from conv2d_geometry or conv2d_transpose_geometry; "
-                f"got {g!r:.80}"
-            )
-        for axis in ("rows", "cols"):
-            have = _sizes(layers[number - 1], axis)[1] if number else _sizes(g, axis)[0]
-            if have != _sizes(g, axis)[0]:
+    layers: list[Geometry] = []
+    names = []
+    size = normalize_pair(input_size, "input_size")
+    for number, layer in enumerate(geometries):
+        where = f"geometries[{number}]"
+        if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry)):
+            g, name = layer, layer._name
+        else:
+            g = _from_words(layer, where, size)
+            name = "pool" if layer[0] == "pool" else g._name
+        for axis, have in zip(("rows", "cols"), size, strict=True):
+            if layers and have != _sizes(g, axis)[0]:
                 raise ArgumentError(
-                    f"geometries[{number}] must have {have} input {axis}, as many as the layer before gives; "
+                    f"{where} must have {have} input {axis}, as many as the layer before gives; "
                     f"got {_sizes(g, axis)[0]}"
                 )
-    return ReceptiveField(layers)
+        layers.append(g)
+        names.append(name)
+        size = _sizes(g, "rows")[1], _sizes(g, "cols")[1]
+    if not layers:
+        raise ArgumentError("geometries must have at least one layer; got none")
+    return ReceptiveField(tuple(layers), tuple(names))
+
+
+def _from_words(layer: Any, where: str, size: tuple[int, int]) -> Geometry:
+    """Return the geometry of a layer given as (layer, size, stride, padding, dilation)."""
+    if isinstance(layer, str) or not isinstance(layer, Sequence) or not 2 <= len(layer) <= 5:
+        raise ArgumentTypeError(
+            f"{where} must come from conv2d_geometry or conv2d_transpose_geometry, or be a tuple (layer, "
+            f'size, stride, padding, dilation) such as ("conv", 3, 2); got {layer!r:.80}'
+        )
+    name, filter_size, *rest = layer
+    if name not in list(_LAYERS):  # a name may be anything, also what cannot be hashed
+        near = suggestion(name, _LAYERS)
+        raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {name!r}{near}")
+    rows, cols = normalize_pair(filter_size, f"{where}[1]")
+    defaults = [filter_size if name == "pool" else 1, "VALID", 1]
+    stride, padding, dilation = rest + defaults[len(rest) :]
+    try:
+        return _LAYERS[name](
+            (1, *size, 1), (rows, cols, 1, 1), strides=stride, padding=padding, dilations=dilation
+        )
+    except (ArgumentError, ArgumentTypeError) as error:
+        raise type(error)(f"{where}, on {size[0]} x {size[1]}: {error}") from None
+
+
+_LAYERS: dict[str, Callable[..., Geometry]] = {
+    "conv": conv2d_geometry,
+    "pool": conv2d_geometry,
+    "transpose": conv2d_transpose_geometry,
+}
 
 
 def _sizes(g: Geometry, axis: str) -> tuple[int, int]:

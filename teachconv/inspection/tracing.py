@@ -7,7 +7,6 @@ which ops and backends call anyway.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -34,7 +33,9 @@ class Trace(tables.Report):
             ``dtypes``, ``nbytes``, ``seconds``, ``note`` and ``depth``.
         backend: the backend that ran.
         algorithm: the algorithm that ran.
-        seconds: the wall-clock time of the whole call, including the recording.
+        seconds: the wall-clock time of the whole call, with the recording, but without ``loading``.
+        loading: seconds spent on code that this call was the first to use in the process, such as a
+            backend's module; the stages whose name begins with "load" say what.
     """
 
     op: str
@@ -43,11 +44,13 @@ class Trace(tables.Report):
     backend: str
     algorithm: str
     seconds: float
+    loading: float = 0.0
 
     def _headline(self) -> str:
+        loading = f" (and {tables.duration(self.loading)} of loading)" if self.loading else ""
         return (
             f"{self.op} on backend {self.backend}, algorithm {self.algorithm}: "
-            f"{tables.duration(self.seconds)} in {tables.count(len(self.stages), 'stage')}"
+            f"{tables.duration(self.seconds)} in {tables.count(len(self.stages), 'stage')}{loading}"
         )
 
     def _table(self) -> tables.Table:
@@ -86,15 +89,17 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     if op not in nn_ops.RESOLVERS:
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
-    start = time.perf_counter()
+    start = record.clock()
     with record.recording() as stages:
         result = op(*args, **kwargs)
-    seconds = time.perf_counter() - start
+    seconds = record.clock() - start
+    loading = sum(stage.seconds for stage in stages if stage.is_loading)
     facts: dict[str, str] = {}
     for stage in stages:
         facts |= stage.facts
     name = getattr(op, "__name__", repr(op))
-    return Trace(name, result, tuple(stages), facts.get("backend", ""), facts.get("algorithm", ""), seconds)
+    backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
+    return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
 
 def arrays_of(stage: record.Stage) -> list[str]:

@@ -7,7 +7,6 @@ which comes nearest.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops, tables
+from .. import dispatch, nn_ops, record, tables
 from ..backends import Algorithm
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
@@ -89,6 +88,8 @@ class DiffReport(tables.Report):
         reference_seconds: the time of the reference.
         rtol: the relative error that was allowed beside the bound.
         atol: the absolute error that was allowed beside it.
+        loading: name and seconds of what was used for the first time in the process, such as a backend's
+            module; no row's time includes it.
         passed: whether all rows passed.
     """
 
@@ -97,6 +98,7 @@ class DiffReport(tables.Report):
     reference_seconds: float | None = None
     rtol: float = 0.0
     atol: float = 0.0
+    loading: tuple[tuple[str, float], ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -136,7 +138,8 @@ class DiffReport(tables.Report):
             *tables.left(""),
         )
         rows = [_cells(row, bool(failed)) for row in self.rows]
-        return tables.Table(columns, rows, self.summary, marked=failed)
+        notes = [f"{name}: {tables.duration(seconds)}, in no row's time" for name, seconds in self.loading]
+        return tables.Table(columns, rows, self.summary, (), notes, failed)
 
 
 def diff(
@@ -183,11 +186,12 @@ def diff(
     args, kwargs = call_on_host(args, kwargs)
     call, options = nn_ops.call_of(op, args, kwargs)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
+    loaded = len(record.loads)
     found = dispatch.find_backends(backends)
     tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
-    start = time.perf_counter()
+    start = record.clock()
     want = dispatch.run_canonical(call, "reference")
-    seconds = time.perf_counter() - start
+    seconds = record.clock() - start
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     truth = Truth(call, want, explain_cell, tolerance)
     rows: list[DiffRow] = []
@@ -200,7 +204,9 @@ def diff(
         against = {"against": against}
     for name, array in against.items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
-    return DiffReport(call.title or call.op.name, tuple(rows), seconds, tolerance.rtol, tolerance.atol)
+    loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
+    title = call.title or call.op.name
+    return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
 
 
 def check_cases(
@@ -330,13 +336,13 @@ def _backend_rows(
         yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
     for algorithm in algorithms:
         try:
-            start = time.perf_counter()
+            start = record.clock()
             result = dispatch.run_canonical(call, module, algorithm.name, precision)
-            seconds = time.perf_counter() - start
-            if seconds < 1:  # the first run pays for imports and caches
-                start = time.perf_counter()
+            seconds = record.clock() - start
+            if seconds < 1:  # the first run fills caches
+                start = record.clock()
                 dispatch.run_canonical(call, module, algorithm.name, precision)
-                seconds = time.perf_counter() - start
+                seconds = record.clock() - start
             result = np.asarray(result)
         except ContractError as error:  # of a result of another size the diagnosis says more
             result = np.asarray(error.result)

@@ -304,8 +304,58 @@ def test_receptive_field_of_a_known_stack():
     field = tc.receptive_field(layers)
     assert [tc.receptive_field(layers[: i + 1]).size[0] for i in range(5)] == [3, 5, 6, 10, 14]
     assert field.stride == (2, 2)
-    assert str(field).endswith("sees 14 x 14, in steps of 2 x 2")
+    last = str(field).split("\n")[5].split("  ")
+    assert [cell.strip() for cell in last if cell][1:] == ["14 x 14", "2 x 2", "-6, -6", "0.5, 0.5"]
     assert "<svg" in field._repr_svg_()
+
+
+def test_receptive_field_of_layers_in_words():
+    words = [("conv", 3, 1, "SAME"), ("pool", 2), ("conv", (5, 3), (2, 1), 1, 2), ("transpose", 4, 2, "SAME")]
+    one = tc.conv2d_geometry((1, 40, 32, 1), (3, 3, 1, 1), 1, "SAME")
+    two = tc.conv2d_geometry(one.output_shape, (2, 2, 1, 1), 2)
+    three = tc.conv2d_geometry(two.output_shape, (5, 3, 1, 1), (2, 1), 1, dilations=2)
+    four = tc.conv2d_transpose_geometry(three.output_shape, (4, 4, 1, 1), strides=2, padding="SAME")
+    field = tc.receptive_field(words, input_size=(40, 32))
+    assert field.geometries == (one, two, three, four)
+    assert tc.receptive_field([one, *words[1:]]).geometries == field.geometries
+    assert [line.split(" ")[1] for line in str(field).split("\n")[1:5]] == [
+        "conv2d",
+        "pool",
+        "conv2d",
+        "conv2d_transpose",
+    ]
+    assert tc.receptive_field([("pool", 3)]).stride == (3, 3)
+    assert tc.receptive_field([("pool", 3, 2)]).input_size == (224, 224)
+
+
+@given(stacks())
+def test_offset_and_centre_are_those_of_the_first_cell(layers):
+    field = tc.receptive_field(layers)
+    rows, cols = field.at(0, 0)
+    assert field.offset == (rows.start, cols.start)
+    assert field.centre == ((rows.start + rows.stop - 1) / 2, (cols.start + cols.stop - 1) / 2)
+    last = str(field).split("\n")[len(layers)]
+    assert last.endswith(f"{field.centre[0]:g}, {field.centre[1]:g}")
+    assert f"{rows.start}, {cols.start}  " in last
+
+
+@pytest.mark.parametrize(
+    ("layers", "kind", "message"),
+    [
+        (
+            [("cnov", 3)],
+            ValueError,
+            r"geometries\[0\]\[0\] must be 'conv', 'pool', 'transpose'; .*mean \"conv\"",
+        ),
+        ([("conv",)], TypeError, r"geometries\[0\] must come from .* or be a tuple"),
+        ([("conv", 3), ("conv", 0)], ValueError, r"geometries\[1\]\[1\]"),
+        ([("conv", 3), ("pool", 2, 0)], ValueError, r"geometries\[1\], on 222 x 222: strides"),
+        ([("conv", 300)], ValueError, r"geometries\[0\], on 224 x 224: VALID needs in_rows >= 300"),
+    ],
+)
+def test_layers_in_words_that_are_not_legal(layers, kind, message):
+    with pytest.raises(kind, match=message):
+        tc.receptive_field(layers)
 
 
 def test_receptive_field_refuses_what_does_not_fit():
@@ -336,6 +386,30 @@ def test_pictures_refuse_what_they_cannot_draw():
         tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0)))
     with pytest.raises(ValueError, match=r"end in \.gif"):
         tc.plot.animate("window.mp4", tc.conv2d, X, W)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"),
+        tc.conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), strides=2),
+        tc.conv2d_transpose_geometry((1, 1, 1, 1), (1, 1, 1, 1)),
+        tc.conv2d_geometry((1, 30, 30, 1), (7, 7, 1, 1), 2, "SAME", dilations=3),
+    ],
+    ids=lambda found: str(found.output_shape),
+)
+def test_no_part_of_a_geometrys_picture_is_cut_off(found):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = tc.plot.geometry(found).figure
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    width, height = figure.bbox.size
+    for text in (*figure.axes[0].texts, figure.axes[0].title):
+        box = text.get_window_extent(canvas.get_renderer())
+        assert 0 <= box.x0 < box.x1 <= width, text
+        assert 0 <= box.y0 < box.y1 <= height, text
 
 
 def test_diff_heatmap_marks_the_cells_outside_the_bound():

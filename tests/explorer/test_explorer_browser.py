@@ -235,6 +235,66 @@ def test_pointing_at_the_input_shows_what_it_feeds(show, name):
         assert marked(seen["grids"][2], "fed") == fed
 
 
+torch, jax, keras = tc.dialects.torch, tc.dialects.jax, tc.dialects.keras
+NCHW = integers(1, 2, 4, 5)
+DIALECTS = {
+    "NCHW, OIHW": (torch.conv2d, (NCHW, integers(4, 2, 3, 3)), {"stride": 2, "padding": 1}),
+    "no batch": (torch.conv2d, (NCHW[0], integers(4, 1, 2, 3)), {"groups": 2}),
+    "transposed, groups": (torch.conv_transpose2d, (NCHW, integers(2, 2, 3, 2)), {"stride": 2, "groups": 2}),
+    "input gradient": (torch.conv2d_input, ((1, 2, 4, 5), integers(3, 2, 2, 2), integers(1, 3, 3, 4)), {}),
+    "filter gradient": (torch.conv2d_weight, (NCHW, (3, 2, 2, 2), integers(1, 3, 3, 4)), {}),
+    "channels_first": (keras.conv, (NCHW, integers(2, 3, 2, 2)), {"data_format": "channels_first"}),
+    "flipped": (jax.conv_transpose, (integers(1, 3, 2, 2), integers(2, 3, 2, 3), (2, 1), "SAME"), {}),
+    "flipped, groups": (
+        jax.conv_transpose,
+        (integers(1, 3, 2, 2), integers(2, 3, 2, 3), (2, 1), "VALID"),
+        {"transpose_kernel": False},
+    ),
+    "zeros between cells": (
+        jax.conv_general_dilated,
+        (integers(1, 2, 3, 2), integers(3, 2, 2, 3), (1, 1), [(1, 2), (0, 1)]),
+        {"lhs_dilation": (2, 3)},
+    ),
+    "batch groups": (
+        jax.conv_general_dilated,
+        (integers(4, 2, 3, 3), integers(4, 2, 2, 2), (1, 1), "VALID"),
+        {"batch_group_count": 2},
+    ),
+    "NCHW of our own": (tc.conv2d, (NCHW, integers(2, 2, 2, 3)), {"data_format": "NCHW"}),
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_dialects_cells_are_named_in_its_own_order(show, name):
+    op, args, kwargs = DIALECTS[name]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    call = tc.nn_ops.call_of(op, args, kwargs)[0]
+    shape, _ = call.cells_of(call.kind.result)
+    assert f"[{cell_text(shape)}]" in page.run("return document.querySelector('.summary').textContent")
+    cells = list(np.ndindex(*shape))[:: max(1, int(np.prod(shape)) // 12)]
+    found = [call.find(call.kind.result, cell) for cell in cells]
+    if call.kind.sums_images:
+        places = [({"c": i, "o": o}, 2, row, col) for row, col, i, o in found]
+    else:
+        places = [place(call, cell) for cell in found]
+    for cell, seen in zip(cells, page.tour(places), strict=True):
+        explained = tc.explain(op, *args, at=cell, **kwargs)
+        assert f"[{cell_text(cell)}]" in seen["headline"]
+        second = [tap.out_backprop_index or tap.filter_index for tap in explained.taps]
+        want = [
+            [cell_text(tap.input_index), cell_text(other)]
+            for tap, other in zip(explained.taps, second, strict=True)
+        ]
+        assert [row[:2] for row in seen["rows"]] == want
+    row, col = (0, 0) if call.names and call.names.has_gaps else (1, 1)
+    cell = call.name(call.kind.first, (0, row, col, 1))
+    explained = tc.explain(op, *args, at_input=cell, **kwargs)
+    chosen = {"n": 0, ("o" if call.kind.scatters else "c"): 1}
+    [seen] = page.tour([(chosen, 0, row, col)])
+    assert f"[{cell_text(explained.cell)}]" in seen["headline"]
+    assert [row[0] for row in seen["rows"]] == [cell_text(tap.output_index) for tap in explained.taps]
+
+
 def test_hover_and_keyboard_and_slider_and_play(show):
     x, w = integers(1, 5, 5, 1), W
     page = show(tc.explore(tc.conv2d, x, w, 1, "SAME"))

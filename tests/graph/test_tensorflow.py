@@ -186,14 +186,3 @@ def test_the_docs_tables_are_up_to_date():
     tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tables)
     assert tables.TARGET.read_text(encoding="utf-8") == tables.generate()
-
-
-def test_the_docs_code_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    page = (HERE.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
-    names = {}
-    for block in page.split("```python\n")[1:]:
-        exec(block.partition("```")[0], names)
-    assert (tmp_path / "trace.json").exists()
-    assert capsys.readouterr().out.count("tracing") == 2
-    assert names["edges"].trace_log[1].reason == "times: 1 -> 2"

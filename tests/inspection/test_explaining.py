@@ -9,6 +9,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.inspection.pictures import short
 from teachconv.verification.cases import CASES
 
 BY_OP = {name: getattr(tc, name) for name in (
@@ -149,6 +150,10 @@ def test_negative_cells_count_from_the_end():
     assert tc.explain(tc.conv2d, x, w, at=(-1, -1, -1, -1)).cell == (0, 1, 1, 0)
 
 
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
 def svg_rects(explained):
     root = ElementTree.fromstring(explained.picture())
     space = {"svg": "http://www.w3.org/2000/svg"}
@@ -164,7 +169,8 @@ def test_the_picture_shows_the_window_the_padding_and_the_cell():
     explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0))
     rects = [r for r in svg_rects(explained) if r[0].startswith("input")]
     assert len(rects) == 49  # 5x5 and one ring of padding
-    assert sum(shaded for _, shaded, _ in rects) == 9
+    assert sum(shaded for _, shaded, _ in rects) == 4
+    assert sum(text.endswith("a tap in the padding") for text, _, _ in rects) == 5
     assert sum(dash is not None for _, _, dash in rects) == 24
     assert all(text.endswith("padding") == (dash is not None) for text, _, dash in rects)
     assert 'stroke-width="3.5"' in explained.picture()
@@ -182,6 +188,60 @@ def test_every_picture_is_well_formed(case):
             ElementTree.fromstring(explained.picture())
             assert "<table>" in explained._repr_html_()
             assert len(explained.picture()) < 200_000
+
+
+def test_taps_in_the_padding_are_drawn_apart():
+    x, w = make_array((1, 5, 5, 1), "float32", "integers"), make_array((3, 3, 1, 1), "float32", "integers")
+    explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0))
+    skipped = {tap.input_index[1:3] for tap in explained.taps if tap.in_padding}
+    drawn = {text: (shaded, dash) for text, shaded, dash in svg_rects(explained)}
+    styles = {drawn[f"input 5 x 5 [{row}, {col}]: a tap in the padding"] for row, col in skipped}
+    assert len(styles) == 1
+    assert styles != {drawn["input 5 x 5 [0, 0]"]}  # a real tap
+    assert styles != {drawn["input 5 x 5 [-1, 5]: padding"]}  # no tap
+    multiplied = [text for text, (shaded, _) in drawn.items() if text.startswith("filter") and shaded]
+    assert multiplied == [f"filter 3 x 3 [{row}, {col}]" for row in (1, 2) for col in (1, 2)]
+
+
+def test_a_picture_that_drops_padding_is_a_part():
+    x, w = ones(1, 9, 9, 1), ones(3, 3, 1, 1)
+    explained = tc.explain(tc.conv2d, x, w, 2, "SAME", dilations=2, at_input=(0, 4, 4, 0))
+    texts = [text for text, _, _ in svg_rects(explained) if text.startswith("input")]
+    assert len(texts) == 12 * 12  # of 13 x 13
+    assert all(text.startswith("input 9 x 9 (part)") for text in texts)
+    whole = tc.explain(tc.conv2d, x[:, :8, :8], w, 2, "SAME", dilations=2, at_input=(0, 4, 4, 0))
+    assert "part" not in whole.picture()
+
+
+def svg_numbers(explained):
+    root = ElementTree.fromstring(explained.picture())
+    return [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("where", [{"at": (0, 1, 0, 1)}, {"at_input": (0, 1, 0, 0)}], ids=str)
+def test_the_picture_has_the_other_results(where):
+    x, w = make_array((1, 4, 4, 2), "float32", "integers"), 1000 * ones(3, 3, 2, 2)
+    found = svg_numbers(tc.explain(tc.conv2d, x, w, **where))
+    plane = tc.conv2d(x, w)[0, :, :, 1 if "at" in where else 0]
+    assert all(short(value) in found for value in plane.ravel())
+    large = tc.explain(tc.conv2d, ones(1, 400, 400, 4), ones(3, 3, 4, 4), at=(0, 9, 9, 0))
+    assert "not computed" in large.picture()
+    assert "not computed" not in tc.explain(tc.conv2d, x, w, **where).picture()
+
+
+def test_the_equation_says_what_is_not_drawn():
+    def sign(op, *args, at=(0, 1, 1, 0), **kwargs):
+        found = svg_numbers(tc.explain(op, *args, at=at, **kwargs))
+        return [text for text in found if text == "=" or text.startswith("+")]
+
+    w = ones(3, 3, 4, 2)
+    assert sign(tc.conv2d, ones(1, 4, 4, 4), w) == ["+ 3 more channels", "="]
+    assert sign(tc.conv2d, ones(1, 4, 4, 1), ones(3, 3, 1, 2)) == ["="]
+    assert sign(tc.conv2d, ones(1, 4, 4, 1), ones(3, 3, 1, 2), bias=ones(2)) == ["+ bias", "="]
+    assert sign(tc.conv2d, ones(1, 4, 4, 4), ones(3, 3, 2, 2)) == ["+ 1 more channel", "="]  # 2 groups
+    assert sign(tc.conv2d_transpose, ones(1, 4, 4, 4), ones(3, 3, 2, 4)) == ["+ 3 more channels", "="]
+    args = ones(3, 4, 4, 4), w.shape, ones(3, 2, 2, 2)
+    assert sign(tc.conv2d_backprop_filter, *args, at=(1, 1, 0, 0)) == ["+ 2 more images", "="]
 
 
 def test_large_planes_are_cut_to_the_window():
@@ -203,10 +263,6 @@ def test_fractions_are_not_needed_for_the_sum():
         if (r * 2 - g.padding[0][0] + a, c * 2 - g.padding[1][0] + b) == (2, 3):
             exact += Fraction(float(dy[0, r, c, o])) * Fraction(float(w[a, b, 1, o]))
     assert explained.value == float(exact)
-
-
-def ones(*shape):
-    return np.ones(shape, np.float32)
 
 
 EMPTY_SUMS = {

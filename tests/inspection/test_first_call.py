@@ -1,0 +1,174 @@
+"""The first call of a process: what it loads is a stage of its own, and no other time includes it.
+
+Each test runs in a fresh process. Every import is made to take as long as `SLOW` says, so that a time that
+includes one is known by its size.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SLOW = 5.0  # seconds on the clock of the fresh process for everything that is loaded
+
+BEGIN = f"""
+import importlib, json, sys, time
+import numpy as np, teachconv as tc
+
+x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+real, late = time.perf_counter, 0.0
+time.perf_counter = lambda: real() + late
+
+def slow(name, package=None, load=importlib.import_module):
+    global late
+    late += 0 if name in sys.modules else {SLOW}
+    return load(name, package)
+
+importlib.import_module = slow
+import teachconv.backends
+teachconv.backends.import_module = slow
+show = lambda **found: print(json.dumps(found))
+"""
+
+
+def in_a_fresh_process(code):
+    run = subprocess.run([sys.executable, "-c", BEGIN + code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+TRACE = """
+t = tc.trace(tc.conv2d, x, w, 2, "SAME", backend={!r}, algorithm={!r})
+show(stages=[(s.name, s.depth, s.seconds, s.is_loading) for s in t.stages],
+     seconds=t.seconds, loading=t.loading, text=str(t))
+"""
+
+CASES = [
+    ("reference", "loops"),
+    ("numpy", "im2col"),
+    ("scipy", "sparse"),
+    ("scipy", "fft"),
+    ("cython", "im2col"),
+]
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), [(None, None), *CASES])
+def test_loading_a_backend_is_a_stage_before_dispatch(backend, algorithm):
+    found = json.loads(in_a_fresh_process(TRACE.format(backend, algorithm)))
+    names = [name for name, *_ in found["stages"]]
+    load = names.index(f"load backend {backend or 'cython'}")
+    assert load < names.index("dispatch")
+    assert found["stages"][load][1] == 0  # inside no other stage
+    for name, _, seconds, loads in found["stages"]:
+        assert (seconds >= SLOW) == loads == name.startswith("load "), name
+    assert found["seconds"] < SLOW <= found["loading"]
+    assert "of loading" in found["text"].partition("\n")[0]
+
+
+def test_what_an_algorithm_imports_itself_is_counted_in_no_stage_around_it():
+    found = json.loads(in_a_fresh_process(TRACE.format("scipy", "fft")))
+    times = {name: seconds for name, _, seconds, _ in found["stages"]}
+    assert times["load scipy.signal"] >= SLOW > times["scipy.conv2d"]
+
+
+def test_the_second_call_loads_nothing():
+    found = in_a_fresh_process(TRACE.format("scipy", "fft") * 2).split("\n")
+    second = json.loads(found[1])
+    assert not second["loading"]
+    assert not any(loads for *_, loads in second["stages"])
+
+
+def test_diff_charges_no_row_with_loading():
+    code = """
+r = tc.diff(tc.conv2d, x, w, 2, "SAME")
+show(rows=[row.seconds for row in r.rows], reference=r.reference_seconds, loading=r.loading, text=str(r))
+"""
+    found = json.loads(in_a_fresh_process(code))
+    assert max(*found["rows"], found["reference"]) < SLOW
+    names = [name for name, _ in found["loading"]]
+    assert {"load backend scipy", "load scipy.sparse", "load scipy.signal"} <= set(names)
+    assert all(name in found["text"] for name in names)
+
+
+def test_the_log_of_a_graph_has_loading_apart():
+    code = """
+from teachconv import graph
+m = graph.RunMetadata()
+with graph.Graph().as_default(), graph.Session() as session:
+    y = graph.nn.conv2d(graph.constant(x), graph.Variable(w), 1, "SAME")
+    session.run(graph.global_variables_initializer())
+    session.run(y, run_metadata=m)
+from teachconv.graph.timeline import chrome_trace
+show(timeline=json.loads(chrome_trace(m))["traceEvents"], nodes=[node.end - node.start for node in m.nodes], text=str(m), seconds=m.seconds,
+     loads=[(load.name, load.node, load.seconds) for load in m.loads])
+"""
+    found = json.loads(in_a_fresh_process(code))
+    assert max(found["nodes"]) < SLOW > found["seconds"]
+    [(name, node, seconds)] = found["loads"]
+    assert (name, node) == ("load backend cython", "Conv2D")
+    assert seconds >= SLOW
+    assert "loaded: backend cython, by Conv2D" in found["text"]
+    assert [event["name"] for event in found["timeline"] if event.get("cat") == "Load"] == [name]
+
+
+def test_a_page_has_the_trace_of_a_warm_call():
+    code = """
+from teachconv.explorer import document
+d = document.Document(tc.conv2d, (x, w, 2, "SAME"), {"backend": "scipy", "algorithm": "fft"}, None)
+show(trace=d.base()["trace"])
+"""
+    trace = json.loads(in_a_fresh_process(code))["trace"]
+    assert len(trace) > 4
+    assert all(stage["microseconds"] < SLOW * 1e6 for stage in trace)
+    assert not [stage["name"] for stage in trace if stage["name"].startswith("load")]
+
+
+@pytest.mark.parametrize("command", ["trace", "demo"])
+def test_the_command_line_shows_loading_apart(command, tmp_path):
+    arguments = {
+        "trace": "'trace', 'conv2d', '--input', '1,8,8,2', '--filters', '3,3,2,2'",
+        "demo": f"'demo', '-o', {str(tmp_path / 'd.html')!r}",
+    }
+    lines = in_a_fresh_process(f"from teachconv.cli import main; main.main([{arguments[command]}])").split(
+        "\n"
+    )
+    times = {line.split("  ")[0]: line for line in lines}
+    assert " s " in times["load backend cython"]
+    assert " s " not in times["dispatch"]
+
+
+def test_a_clock_without_loading(monkeypatch):
+    from teachconv import record
+
+    now = 0.0
+    monkeypatch.setattr(record.time, "perf_counter", lambda: now)
+    start = record.clock()
+    with record.recording() as stages, record.stage("call"):
+        now += 1
+        with record.loading("load a"):
+            now += 10
+            with record.loading("load b"):
+                now += 100
+        now += 1000
+    assert {stage.name: stage.seconds for stage in stages} == {"call": 1001, "load a": 10, "load b": 100}
+    assert record.clock() - start == 1001
+    assert [load.name for load in record.loads[-2:]] == ["load b", "load a"]
+
+
+def test_reading_a_source_is_no_part_of_the_call(monkeypatch):
+    from teachconv import record
+
+    now = 0.0
+
+    def slow_line(*_):
+        nonlocal now
+        now += 5
+        return "def"
+
+    monkeypatch.setattr(record.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(record.linecache, "getline", slow_line)
+    with record.recording() as stages, record.stage("call") as stage:
+        stage.at(slow_line)
+    assert now == 5
+    assert stages[0].seconds == 0

@@ -1,0 +1,140 @@
+"""autotune keeps its time limit, offers what the op may choose, and counts against reference and NumPy."""
+
+import math
+import time
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import tuning
+from teachconv.backends import Algorithm, numpy_backend
+from teachconv.cli.main import main
+from teachconv.kinds import KINDS
+
+X, W = np.ones((2, 12, 10, 8), "float32"), np.ones((3, 3, 8, 8), "float32")
+CALLS = [
+    (tc.conv2d, (X, W, 2, "SAME")),
+    (tc.conv2d, (X, W[:, :, :2])),
+    (tc.depthwise_conv2d, (X, np.ones((3, 3, 8, 2), "float32"))),
+    (tc.conv2d_transpose, (X, W, None, 3)),
+    (tc.conv2d_backprop_filter, (X, W.shape, np.ones((2, 6, 5, 8), "float32"), 2, "SAME")),
+    (tc.dialects.torch.conv2d, (X, np.ones((4, 12, 3, 3), "float32"))),
+]
+
+
+class Slow:
+    """A backend whose clock runs by the work that it gets: 1,000 multiply-adds a second."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.shapes = 0.0, []
+        monkeypatch.setattr(tuning.record, "clock", lambda: self.now)
+        self.backend = ModuleType("slow")
+        self.backend.ALGORITHMS = (Algorithm("one", "as numpy"),)
+        for kind in KINDS:
+            setattr(self.backend, kind.name, self.slow(kind.name))
+
+    def slow(self, kind):
+        def run(first, second, geometry, *, algorithm, **options):
+            self.now += geometry.macs / 1000
+            self.shapes.append(geometry.output_shape)
+            return getattr(numpy_backend, kind)(first, second, geometry, algorithm=None, **options)
+
+        return run
+
+
+@pytest.mark.parametrize(("op", "args"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+def test_what_would_take_too_long_is_estimated_and_not_run(monkeypatch, op, args):
+    slow = Slow(monkeypatch)
+    call, _ = tc.nn_ops.call_of(op, args, {})
+    monkeypatch.setattr(tuning, "_FIRST_PIECE", 2000)
+    [found] = tc.autotune(op, *args, backends=slow.backend, seconds=10)
+    assert found.estimated
+    assert found.median == pytest.approx(call.geometry.macs / 1000)
+    assert call.geometry.output_shape not in slow.shapes
+    assert slow.now < 10
+    assert "about" in str(tc.autotune(op, *args, backends=slow.backend, seconds=10))
+
+
+def test_what_fits_is_run_and_no_round_exceeds_the_limit(monkeypatch):
+    slow = Slow(monkeypatch)
+    call, _ = tc.nn_ops.call_of(tc.conv2d, (X, W), {})
+    one = call.geometry.macs / 1000
+    [found] = tc.autotune(tc.conv2d, X, W, backends=slow.backend, seconds=8 * one, rounds=100)
+    assert not found.estimated
+    assert [found.median, found.least] == pytest.approx([one, one])
+    assert slow.now <= 8 * one + 1e-6
+    with pytest.raises(ValueError, match="rounds must be at least 1 and seconds above 0; got 7 and 0"):
+        tc.autotune(tc.conv2d, X, W, seconds=0)
+
+
+@pytest.mark.parametrize(("op", "args"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize("macs", [1, 700, 9000])
+def test_a_part_of_a_call_is_a_call(op, args, macs):
+    call, _ = tc.nn_ops.call_of(op, args, {})
+    piece = tuning._piece(call, macs)
+    assert piece.geometry.macs <= max(macs, math.prod(piece.geometry.filters_shape[:2]))
+    got, want = (tc.dispatch.run_canonical(piece, name) for name in ("numpy", "reference"))
+    assert np.array_equal(got, want)
+    assert tuning._piece(call, 10**9) is call
+
+
+def test_a_large_call_keeps_the_limit():
+    x, w = np.ones((8, 112, 112, 64), "float32"), np.ones((5, 5, 64, 64), "float32")
+    start = time.perf_counter()
+    report = tc.autotune(tc.conv2d, x, w, backends=["reference", "scipy"], seconds=1)  # minutes, if it ran
+    assert time.perf_counter() - start < 30
+    assert all(item.estimated for item in report)
+
+
+def test_speed_ups_over_reference_and_numpy():
+    report = tc.autotune(tc.conv2d, X, W, backends=["reference", "numpy"], rounds=2)
+    best = {name: min(one.median for one in report if one.backend == name) for name in ("reference", "numpy")}
+    for one in report:
+        assert one.over_reference == pytest.approx(best["reference"] / one.median)
+        assert one.over_numpy == pytest.approx(best["numpy"] / one.median)
+    [fast] = tc.autotune(tc.conv2d, X, W, backends=["numpy"], algorithm="taps", rounds=2)
+    assert fast.over_reference > 0 < fast.over_numpy
+    for title in ("× reference", "× numpy"):
+        assert title in str(report)
+
+
+def test_only_what_the_precision_allows_is_offered():
+    offered = {}
+    for precision in (None, "strict", "fast"):
+        report = tc.autotune(tc.conv2d, X, W, rounds=1, precision=precision)
+        offered[precision] = {(one.backend, one.algorithm) for one in report}
+    assert ("scipy", "fft") in offered["fast"] - offered[None]
+    assert offered["strict"] < offered[None] < offered["fast"]
+    assert ("cython", "winograd2") in offered[None] - offered["strict"]
+    [asked] = tc.autotune(tc.conv2d, X, W, backends=["scipy"], algorithm="fft", rounds=1)
+    assert asked.algorithm == "fft"
+
+
+def test_bench_has_a_time_limit(capsys):
+    words = [
+        "bench",
+        "conv2d",
+        "--input",
+        "8,112,112,64",
+        "--filters",
+        "5,5,64,64",
+        "--backends",
+        "scipy",
+        "--seconds",
+        "0.5",
+    ]
+    assert main(words) == 0
+    assert "about" in capsys.readouterr().out
+
+
+def test_an_animation_that_takes_too_long_is_not_written(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    pytest.importorskip("PIL", reason="GIFs need Pillow")
+    x, w, path = np.ones((1, 12, 12, 1), "float32"), np.ones((1, 1, 1, 1), "float32"), tmp_path / "a.gif"
+    with pytest.raises(ValueError, match="144 frames would take about .*, more than seconds=0.01"):
+        tc.plot.animate(path, tc.conv2d, x, w, seconds=0.01)
+    assert not path.exists()
+    tc.plot.animate(path, tc.conv2d, x[:, :2, :2], w, seconds=60)
+    assert path.exists()
