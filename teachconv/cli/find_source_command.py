@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     if all(getattr(arguments, name) is None for name in _CALL):
         chain = find_source(op)
     else:
-        arguments.op = next((name for name, own in OPS.items() if own is op), None)
+        arguments.op = {function: name for name, function in OPS.items()}.get(op)
         if arguments.op is None:
             raise ValueError(
                 f"a call is for {', '.join(OPS)}; a dialect's function is listed by its name alone"

@@ -86,6 +86,7 @@ class SourceChain(tables.Report):
              ``mark``, ``file``, ``line`` and ``text``.
         backend: the backend that ran; "" without a call.
         algorithm: the algorithm that ran; "" without a call.
+        paths: the ways through the compiled kernels that the call took; see kernels/paths.h.
     """
 
     query: str
@@ -93,6 +94,7 @@ class SourceChain(tables.Report):
     lines: tuple[SourceLine, ...] = ()
     backend: str = ""
     algorithm: str = ""
+    paths: tuple[str, ...] = ()
 
     def _headline(self) -> str:
         ran = f"   backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
@@ -141,8 +143,6 @@ class SourceChain(tables.Report):
                 f"<pre>{'<br>'.join(texts)}</pre>"
             )
         return steps + "".join(blocks)
-
-    __repr__ = tables.Report.__str__
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
@@ -219,11 +219,12 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     steps.append(step_at("backend", getattr(module, call.kind.name)))
     ran = _Ran(traced, call.kind, options.get("algorithm"))
     steps += [*ran.choices(), *ran.kernels(call.first.dtype.name)]
-    return SourceChain(query, tuple(steps), tuple(ran.lines(g)), traced.backend, traced.algorithm)
+    lines, paths = tuple(ran.lines(g)), tuple(sorted(ran.paths))
+    return SourceChain(query, tuple(steps), lines, traced.backend, traced.algorithm, paths)
 
 
 def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") -> list[SourceStep]:
-    resolves = transposed_geometry if transposed else forward_geometry
+    resolves: Callable[..., Any] = transposed_geometry if transposed else forward_geometry
     if not _is_own(op):
         resolves = FUNCTIONS[op].resolver
     return [step_at("public function", op), step_at("geometry", resolves, padding)]
@@ -250,6 +251,35 @@ def _padding(g: Conv2DGeometry, word: Any) -> str:
         for axis in (g.rows, g.cols)
     ]
     return texts[0] if texts[0] == texts[1] else f"rows: {texts[0]}; columns: {texts[1]}"
+
+
+_ONCE = "once for each multiply-add outside the padding"
+_FILLED = "once for each multiply-add of the tiles, which zeros fill up"
+_TIMES = {  # how often the line that multiplies and adds runs
+    ("reference", "loops"): _ONCE,
+    ("reference", "direct"): "once for some cells at a time; map and fsum are C of CPython",
+    ("cython", "direct"): _ONCE,
+    (
+        "cython",
+        "row_gemm",
+    ): "once for each vector of multiply-adds; padding beside an image is multiplied too",
+    ("cython", "winograd2"): "once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
+    (
+        "cython",
+        "phases",
+    ): "once for each vector of multiply-adds; some zeros beyond an edge are multiplied too",
+    ("cython", "col2im"): "once for each vector of dy times the filter's taps, which are then added to dx",
+    ("cython", "pixel_gemm"): "once for each vector of multiply-adds; merged taps multiply padding too",
+    (
+        "cython",
+        "depthwise",
+    ): "once for each vector of multiply-adds outside the padding, all these lines together",
+    ("cupy", "direct"): _ONCE,
+    ("cupy", "implicit_gemm"): _FILLED,
+    ("cupy", "tensor_gemm"): "once for each 4096 multiply-adds of the tiles, which zeros fill up",
+    ("cupy", "tensor_gemm_tf32"): "once for each 2048 multiply-adds of the tiles, which zeros fill up",
+    ("cupy", "depthwise"): _ONCE,
+}
 
 
 class _Ran:
@@ -293,7 +323,8 @@ class _Ran:
         """The function that the backend enters, and the one with the innermost loop or the library's name."""
         steps = [_step_of("kernel", mark) for mark in self._find("kernel", self.entered)]
         for mark in self._find("multiply-add"):
-            steps.append(_step_of("innermost loop", mark, at_line=True))
+            note = _TIMES.get((mark.backend, mark.algorithm), "") if not mark.by else f"by {mark.by}"
+            steps.append(_step_of("innermost loop", mark, note, at_line=True))
             if mark.by:
                 name, call = library(self.traced.backend, mark.by, dtype)
                 steps.append(SourceStep("library", name, note=call))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -17,6 +17,8 @@ import numpy as np
 
 from .. import nn_ops, record, tables
 from ..dtypes import to_dtype
+from ..kinds import kind_of
+from . import marks
 
 __all__ = ["Trace", "arrays_of", "place_of", "trace"]
 
@@ -93,8 +95,25 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     facts: dict[str, str] = {}
     for stage in stages:
         facts |= stage.facts
+    _name_the_loop(stages, facts)
     name = getattr(op, "__name__", repr(op))
     return Trace(name, result, tuple(stages), facts.get("backend", ""), facts.get("algorithm", ""), seconds)
+
+
+def _name_the_loop(stages: Sequence[record.Stage], facts: dict[str, str]) -> None:
+    """Say in the last stage's note where the innermost loop is: the line that multiplies and adds."""
+    if "kind" not in facts:
+        return
+    found = marks.find(
+        facts["backend"],
+        facts["algorithm"].split(", "),
+        kind_of(facts["kind"]),
+        facts.get("paths", "").split(),
+    )
+    for mark in (mark for mark in found if mark.name == "multiply-add"):
+        function, _ = marks.function_at(mark.file, mark.line)
+        library = f", by {mark.by}" if mark.by else ""
+        stages[-1].say("innermost loop: {}, {}:{}{}", function, mark.file, mark.line, library)
 
 
 def arrays_of(stage: record.Stage) -> list[str]:

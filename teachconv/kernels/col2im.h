@@ -158,8 +158,9 @@ KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int t
 KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
                       const real *bias, int relu, real *dx, int threads) {
     if (p->groups != 1 || (!w && !col2im_fits(p))) return CONV_UNSUPPORTED;
-    /* mark: fallback of col2im if phases by phases */
-    if (!col2im_fits(p)) return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
+    if (!col2im_fits(p))
+        /* mark: fallback of col2im if phases by phases */
+        return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(p), threads);
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p);

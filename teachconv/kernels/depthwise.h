@@ -112,23 +112,27 @@ INLINE void depthwise_block(const int pixels, const int taps_wide, const int adj
             for (int t = 0; t < taps_wide; t++) {
                 const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
-                /* mark: multiply-add of depthwise if adjacent */
-                for (int p = 0; p < pixels; p++) sum[p] += x[p + t] * weight;
+                for (int p = 0; p < pixels; p++)
+                    sum[p] += x[p + t] * weight; /* mark: multiply-add of depthwise if adjacent */
             }
         } else if (taps_wide) {
             UNROLL(5)
             for (int t = 0; t < taps_wide; t++) {
                 const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
-                /* mark: multiply-add of depthwise if wide */
-                for (int p = 0; p < pixels; p++) sum[p] += load(at + t * k->x_tap + p * step) * weight;
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + t * k->x_tap + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if wide */
+                }
             }
         } else {
             for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
                 const vec weight = load(tap);
                 UNROLL(8)
-                /* mark: multiply-add of depthwise if rows */
-                for (int p = 0; p < pixels; p++) sum[p] += load(at + p * step) * weight;
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if rows */
+                }
             }
         }
     }

@@ -163,8 +163,10 @@ INLINE void depthwise_taps(const int taps, const real *const *tap_starts, ptrdif
     for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
         const vec d = load(dy);
         UNROLL(9)
-        /* mark: multiply-add of depthwise/dw if taps */
-        for (int t = 0; t < taps; t++) sum[t] += load(x[t] + at) * d;
+        for (int t = 0; t < taps; t++) {
+            const vec value = load(x[t] + at);
+            sum[t] += value * d; /* mark: multiply-add of depthwise/dw if taps */
+        }
     }
     UNROLL(9)
     for (int t = 0; t < taps; t++) store(sums + t * LANES, sum[t]);
@@ -192,8 +194,9 @@ INLINE void depthwise_taps_moving(const int rows, const int cols, ptrdiff_t step
         for (int r = 0; r < rows; r++) {
             seen[r * cols + cols - 1] = load(x[r] + at);
             UNROLL(5)
-            /* mark: multiply-add of depthwise/dw if moving */
-            for (int c = 0; c < cols; c++) sum[r * cols + c] += seen[r * cols + c] * d;
+            for (int c = 0; c < cols; c++)
+                /* mark: multiply-add of depthwise/dw if moving */
+                sum[r * cols + c] += seen[r * cols + c] * d;
             UNROLL(4)
             for (int c = 0; c < cols - 1; c++) seen[r * cols + c] = seen[r * cols + c + 1];
         }

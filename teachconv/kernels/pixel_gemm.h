@@ -301,7 +301,7 @@ KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_
                     rows = smaller(l->tile_rows, l->rows - first);
     const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
     ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
-    /* mark: dilation of pixel_gemm if taps */
+    /* mark: dilation of pixel_gemm */
     const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
     const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
     if (!l->merged) {

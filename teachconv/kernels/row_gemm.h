@@ -316,11 +316,12 @@ INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_st
     for (ptrdiff_t run = 0; run < l->runs; run++) {
         const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row),
                         tap_col = run % larger(1, l->runs_per_tap_row);
-        run_starts[run] =
-            l->source == PADDED_ROWS
-                /* mark: dilation of row_gemm phases if padded_rows */
-                ? (tap_row * s->dilation_rows * l->padded_cols + tap_col * s->dilation_cols) * s->in_channels
-                : run * s->in_channels;
+        run_starts[run] = run * s->in_channels;
+        if (l->source == PADDED_ROWS) {
+            /* mark: dilation of row_gemm phases if padded_rows */
+            const ptrdiff_t row = tap_row * s->dilation_rows, col = tap_col * s->dilation_cols;
+            run_starts[run] = (row * l->padded_cols + col) * s->in_channels;
+        }
     }
 }
 
