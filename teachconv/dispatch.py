@@ -142,14 +142,15 @@ def run_canonical(
 
     ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
     """
+    kind, dtype = call.op.kind, call.first.dtype
+    shape = call.geometry.shape_of(kind.result)
     with record.stage("dispatch") as stage:
         name, module = find_backend(backend, call.first)
-        dtype, shape = call.first.dtype, call.backend_shape
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):
             check_memory(shape, dtype, "the result")
-        stage.know(backend=name, algorithm=algorithm or "auto", kind=call.kind.name)
-        stage.say("backend {}, function {}, algorithm {}", name, call.kind, algorithm or "auto")
+        stage.know(backend=name, algorithm=algorithm or "auto", kind=kind.name)
+        stage.say("backend {}, function {}, algorithm {}", name, kind, algorithm or "auto")
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"):
             xp = array_module(call.first)
@@ -161,14 +162,16 @@ def run_canonical(
         options["bias"] = call.bias
     if activation is not None:
         options["activation"] = activation
-    with record.stage(f"{name}.{call.kind}") as stage:
+    with record.stage(f"{name}.{kind.name}") as stage:
         second = call.second if call.packed is None else call.packed
-        result = getattr(module, call.kind.name)(call.first, second, call.geometry, **options)
+        function = getattr(module, kind.name)
+        stage.at(function)
+        result = function(call.first, second, call.geometry, **options)
         if getattr(result, "shape", None) != shape or result.dtype != dtype:
-            message = f"{name}.{call.kind} returned {_text(result)}, not {list(shape)} {dtype}"
+            message = f"{name}.{kind} returned {_text(result)}, not {list(shape)} {dtype}"
             raise ContractError(message, result)
         if out is not None and result is not out and not array_module(out).may_share_memory(result, out):
-            raise ContractError(f"{name}.{call.kind} returned an array of its own and ignored out=", result)
+            raise ContractError(f"{name}.{kind} returned an array of its own and ignored out=", result)
         stage.arrays(result=result)
     return result
 
@@ -197,11 +200,11 @@ def find_algorithm(
     if _seen.get(module) is not module.ALGORITHMS:  # a new backend, or one that was reloaded
         _checked.cache_clear()
         _seen[module] = module.ALGORITHMS
-    dtype = call.first.dtype
+    kind, dtype = call.op.kind, call.first.dtype
     try:
-        return _checked(name, module, call.kind, dtype, algorithm, precision, call.geometry)
+        return _checked(name, module, kind, dtype, algorithm, precision, call.geometry)
     except TypeError:  # if something cannot be hashed, the check names it
-        check_algorithm(name, module, call.kind, dtype, algorithm, precision)
+        check_algorithm(name, module, kind, dtype, algorithm, precision)
         raise
 
 

@@ -6,12 +6,14 @@ recording around one call. This module imports nothing from teachconv, so every 
 
 from __future__ import annotations
 
+import linecache
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import unwrap
 from types import TracebackType
 from typing import Any
 
@@ -60,6 +62,15 @@ class Stage:
         sentence = text.format(*values)
         self.note = f"{self.note}; {sentence}" if self.note else sentence
 
+    def at(self, function: Any) -> None:
+        """Give the stage the place of the function that it hands on to, if that is written in Python."""
+        code = getattr(unwrap(function), "__code__", None)
+        if code is None:
+            return
+        self.file, self.line = code.co_filename, code.co_firstlineno
+        while linecache.getline(self.file, self.line).startswith("@"):  # the line counts from the decorators
+            self.line += 1
+
     def know(self, **facts: str) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
@@ -87,6 +98,9 @@ class _Silence:
         pass
 
     def say(self, text: str, *values: Any) -> None:
+        pass
+
+    def at(self, function: Any) -> None:
         pass
 
     def know(self, **facts: str) -> None:

@@ -103,13 +103,13 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
     """The contract of `teachconv.backends` implemented by the launches on a machine."""
 
     def run(kind, first, second, geometry, algorithm, precision, bias=None, activation=None, out=None):
-        plan = ladder.schedule(
+        scheduled = ladder.schedule(
             kind, geometry, first.dtype.name, algorithm, precision, bias is not None, activation == "relu"
         )
         result = np.full(geometry.shape_of(kind.result), poison(first.dtype), first.dtype)
         arrays = {"first": np.ascontiguousarray(first), "second": np.ascontiguousarray(second)}
         arrays |= {"result": result} | ({} if bias is None else {"bias": np.ascontiguousarray(bias)})
-        launches.execute(plan, arrays, machine)
+        launches.execute(scheduled, arrays, machine)
         return result
 
     module = ModuleType("host")

@@ -232,10 +232,11 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     Returns:
         The array or a view of it; a copy for float16 and bfloat16.
     """
-    if is_integer(array.dtype):
-        return array.view(array.dtype.str.replace("i", "u"))
-    wide = accumulator(array.dtype)
-    return array if wide is array.dtype else array.astype(wide, copy=False)
+    dtype = array.dtype
+    wide = accumulator(dtype)
+    if wide is not dtype:
+        return array.astype(wide, copy=False)
+    return array if dtype.kind == "f" else array.view(dtype.str.replace("i", "u"))
 
 
 def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:

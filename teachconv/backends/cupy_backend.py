@@ -1,6 +1,6 @@
 """The GPU backend: CuPy allocates, copies and launches; the kernels are in `cuda/*.cu`.
 
-Like the CPU's, the algorithms form a ladder from simple to fast. `cuda.ladder` chooses one and plans its
+Like the CPU's, the algorithms form a ladder from simple to fast. `cuda.ladder` chooses one and lays out its
 launches; this module runs them on a device. CuPy arrays stay where they are. NumPy arrays are copied to the
 device and the result is copied back; both copies are stages of the trace. CuPy is imported at the first use.
 There are no atomic additions: the same call on the same card with the same library versions gives the same
@@ -128,24 +128,24 @@ def _run(
     cupy = import_module("cupy")
     dtype, relu = first.dtype, activation == "relu"
     with record.stage("choose algorithm") as stage:
-        plan = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu)
-        stage.know(algorithm=plan.algorithm)
-        stage.say("{}: {}", plan.algorithm, plan.why)
-    _check_tf32(plan, dtype)
+        job = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu)
+        stage.know(algorithm=job.algorithm)
+        stage.say("{}: {}", job.algorithm, job.why)
+    _check_tf32(job, dtype)
     shape = geometry.shape_of(kind.result)
     arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
     names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
     device = cupy.cuda.Device() if isinstance(first, np.ndarray) else first.device
     with device:
         try:
-            return _work(cupy, plan, arrays, names, shape, dtype, out)
+            return _work(cupy, job, arrays, names, shape, dtype, out)
         except cupy.cuda.memory.OutOfMemoryError as error:
             traceback.clear_frames(error.__traceback__)  # its frames still refer to what was allocated
         cupy.get_default_memory_pool().free_all_blocks()
         free, whole = cupy.cuda.runtime.memGetInfo()
-    asked = _bytes_asked(plan, arrays, shape, dtype, out)
+    asked = _bytes_asked(job, arrays, shape, dtype, out)
     raise MemoryError(
-        f"algorithm {plan.algorithm!r} needs {size(asked)} on the GPU, {size(plan.scratch_bytes)} of it "
+        f"algorithm {job.algorithm!r} needs {size(asked)} on the GPU, {size(job.scratch_bytes)} of it "
         f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less memory, and "
         f"algorithm='direct' needs no scratch"
     )
@@ -153,7 +153,7 @@ def _run(
 
 def _work(
     cupy: Any,
-    plan: Schedule,
+    job: Schedule,
     arrays: Mapping[str, Any],
     names: Mapping[str, str],
     shape: tuple[int, ...],
@@ -168,11 +168,11 @@ def _work(
     given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
     machine = _Device(cupy)
     with record.stage("run the schedule") as stage:
-        stage.say("steps: {}, scratch: {:,} bytes", len(plan.steps), plan.scratch_bytes)
-        scratch = execute(plan, given, machine)
+        stage.say("steps: {}, scratch: {:,} bytes", len(job.steps), job.scratch_bytes)
+        scratch = execute(job, given, machine)
     machine.report(stage)
-    if plan.redo and isinstance(stage, record.Stage):
-        _report_redo(plan, scratch[plan.redo].get())
+    if job.redo and isinstance(stage, record.Stage):
+        _report_redo(job, scratch[job.redo].get())
     result = given["result"]
     if from_host:
         with record.stage("copy to the host") as stage:
@@ -204,23 +204,23 @@ def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype
 
 
-def _check_tf32(plan: Schedule, dtype: np.dtype[Any]) -> None:
+def _check_tf32(job: Schedule, dtype: np.dtype[Any]) -> None:
     """Raise if the environment makes CuPy round the factors of a matrix product to TF32."""
     forced = os.environ.get("CUPY_TF32", "0") not in ("", "0")
-    if forced and dtype.name != "float64" and any(isinstance(step, Matmul) for step in plan.steps):
+    if forced and dtype.name != "float64" and any(isinstance(step, Matmul) for step in job.steps):
         raise ArgumentError(
-            f"algorithm {plan.algorithm!r} multiplies with cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
+            f"algorithm {job.algorithm!r} multiplies with cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
             f"makes CuPy round the factors to TF32: unset it, or use algorithm='implicit_gemm'; "
             f"precision='tf32' requests TF32"
         )
 
 
-def _report_redo(plan: Schedule, flags: np.ndarray) -> None:
+def _report_redo(job: Schedule, flags: np.ndarray) -> None:
     """Record how many images were recomputed by direct."""
     if not flags.any():
         return
     with record.stage("choose algorithm again") as stage:
-        stage.know(algorithm=f"{plan.algorithm}, direct")
+        stage.know(algorithm=f"{job.algorithm}, direct")
         stage.say(
             "{} of {} recomputed by direct: infinity, NaN, or numbers out of the range of the transform",
             int(flags.sum()),
@@ -229,13 +229,13 @@ def _report_redo(plan: Schedule, flags: np.ndarray) -> None:
 
 
 def _bytes_asked(
-    plan: Schedule, arrays: Mapping[str, Any], shape: Sequence[int], dtype: np.dtype[Any], out: Any
+    job: Schedule, arrays: Mapping[str, Any], shape: Sequence[int], dtype: np.dtype[Any], out: Any
 ) -> int:
     """Return how many bytes on the device a call needs."""
     from_host = isinstance(arrays["first"], np.ndarray)
     copied = sum(int(array.nbytes) for array in arrays.values()) if from_host else 0
     result = 0 if out is not None and not from_host else int(np.prod(shape, dtype=object)) * dtype.itemsize
-    return plan.scratch_bytes + copied + result
+    return job.scratch_bytes + copied + result
 
 
 # ---------------------------------------------------------------------------------------------

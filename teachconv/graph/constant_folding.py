@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .node_def import NodeDef, Nodes, Plan, Rewrite, reachable, sorted_nodes
+from .node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
 from .op_def import get_op_def
 from .op_kernel import OpKernelContext, find_kernel
 from .tensor_util import frozen
@@ -20,23 +20,23 @@ __all__ = ["fold_constants"]
 MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
 
 
-def fold_constants(plan: Plan, label: str = "") -> tuple[Plan, list[Rewrite]]:
+def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[Rewrite]]:
     """Replace every node whose inputs are constants by its value.
 
-    The kernel that would have run computes the value. A node that fails stays in the plan, so that the run
-    reports the error.
+    The kernel that would have run computes the value. A node that fails stays, so that the run reports the
+    error.
 
     Args:
-        plan: the plan.
+        subgraph: the subgraph.
         label: the kernel label of the run (the backend).
 
     Returns:
-        The new plan and the rewrites.
+        The new subgraph and the rewrites.
     """
-    nodes: Nodes = dict(plan.nodes)
+    nodes: Nodes = dict(subgraph.nodes)
     values: dict[str, np.ndarray] = {}
     rewrites: list[Rewrite] = []
-    for node in sorted_nodes(plan.nodes):
+    for node in sorted_nodes(subgraph.nodes):
         if node.op == "Const":
             values[node.name] = node.attrs["value"]
         elif _foldable(node, values):
@@ -49,7 +49,7 @@ def fold_constants(plan: Plan, label: str = "") -> tuple[Plan, list[Rewrite]]:
             sources = tuple(dict.fromkeys(name for name, _ in node.inputs))
             why = f"{node.op} of constants: {', '.join(sources)}"
             rewrites.append(Rewrite("constant folding", (node.name,), node.name, why))
-    return (reachable(replace(plan, nodes=nodes)) if rewrites else plan), rewrites
+    return (reachable(replace(subgraph, nodes=nodes)) if rewrites else subgraph), rewrites
 
 
 def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:

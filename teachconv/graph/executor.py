@@ -1,4 +1,4 @@
-"""Runs a plan with a queue of the nodes whose inputs are available.
+"""Runs a subgraph with a queue of the nodes whose inputs are available.
 
 TensorFlow: core/common_runtime/executor.cc. Each node has a count of the nodes it waits for. When a node has
 run, it decrements the counts of its followers; those that reach zero enter the queue. A value is freed after
@@ -22,7 +22,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .config import ConfigProto
 from .device_spec import DeviceSpec
 from .errors import FailedPreconditionError, InvalidArgumentError
-from .node_def import NodeDef, Plan, before, sorted_nodes
+from .node_def import NodeDef, Subgraph, before, sorted_nodes
 from .op_def import get_op_def
 from .op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
 
@@ -64,10 +64,10 @@ class Item:
 
 
 class Executor:
-    """A plan with a kernel for every node; several threads may call `run` at the same time."""
+    """A subgraph with a kernel for every node; several threads may call `run` at the same time."""
 
-    def __init__(self, plan: Plan, config: ConfigProto):
-        nodes = sorted_nodes(plan.nodes)  # raises if there is a cycle
+    def __init__(self, subgraph: Subgraph, config: ConfigProto):
+        nodes = sorted_nodes(subgraph.nodes)  # raises if there is a cycle
         self.threads = config.threads()
         self.items: list[Item] = []
         slots: dict[tuple[str, int], int] = {}
@@ -87,7 +87,7 @@ class Executor:
             refs = [is_ref[slot] for slot in item.inputs]
             wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
             item.takes_refs = item.takes_refs if wants else ()
-        self._fetches = [slots[name] for name in plan.fetches]
+        self._fetches = [slots[name] for name in subgraph.fetches]
         for slot in self._fetches:
             self._uses[slot] += 1  # the caller's use keeps the value alive
         self._pending = self._connect(nodes)
@@ -108,7 +108,7 @@ class Executor:
         return [len(earlier) for earlier in waits]
 
     def run(self, context: OpKernelContext, recorder: Recorder | None = None) -> list[Any]:
-        """Run the plan.
+        """Run the subgraph.
 
         Args:
             context: the feeds and the variables.

@@ -15,7 +15,7 @@ from . import kernels  # noqa: F401  (fills the registry)
 from .config import ConfigProto
 from .constant_folding import fold_constants
 from .executor import Executor
-from .node_def import NodeDef, Plan, Rewrite
+from .node_def import NodeDef, Rewrite, Subgraph
 from .op_kernel import OpKernelContext
 from .ops import Graph, Operation, Tensor
 from .optimizer_cse import eliminate_common_subexpressions
@@ -33,11 +33,11 @@ class SoftPlacementWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A placed and optimised plan with its executor and a record of the passes.
+    """A placed and optimised subgraph with its executor and a record of the passes.
 
     Attributes:
         graph: the graph.
-        plan: the plan after all passes.
+        subgraph: the subgraph after all passes.
         executor: the executor.
         pruned: the nodes that the run does not need.
         rewrites: the changes made by the optimisers.
@@ -46,7 +46,7 @@ class Executable:
     """
 
     graph: Graph
-    plan: Plan
+    subgraph: Subgraph
     executor: Executor
     pruned: tuple[NodeDef, ...]
     rewrites: tuple[Rewrite, ...]
@@ -85,11 +85,11 @@ def make_executable(
     Raises:
         ValueError: if a placeholder is not fed, a device does not exist, or there is no kernel for a node.
     """
-    plan, pruned = prune(graph, fetches, targets, feeds)
-    plan, placements = place(plan, config.devices(), config.allow_soft_placement)
-    plan, rewrites = optimize(plan, config)
-    plan, copies = insert_copies(plan)
-    executor = Executor(plan, config)
+    subgraph, pruned = prune(graph, fetches, targets, feeds)
+    subgraph, placements = place(subgraph, config.devices(), config.allow_soft_placement)
+    subgraph, rewrites = optimize(subgraph, config)
+    subgraph, copies = insert_copies(subgraph)
+    executor = Executor(subgraph, config)
     soft = [name for name, placement in placements.items() if placement.soft]
     if soft:
         warnings.warn(
@@ -98,19 +98,19 @@ def make_executable(
             SoftPlacementWarning,
             stacklevel=3,
         )
-    return Executable(graph, plan, executor, pruned, tuple(rewrites), placements, tuple(copies))
+    return Executable(graph, subgraph, executor, pruned, tuple(rewrites), placements, tuple(copies))
 
 
-def optimize(plan: Plan, config: ConfigProto) -> tuple[Plan, list[Rewrite]]:
-    """Apply the enabled optimisers in order; return the plan and the rewrites."""
+def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:
+    """Apply the enabled optimisers in order; return the subgraph and the rewrites."""
     rewrites: list[Rewrite] = []
     if config.constant_folding:
-        plan, done = fold_constants(plan, config.backend)
+        subgraph, done = fold_constants(subgraph, config.backend)
         rewrites += done
     if config.common_subexpression_elimination:
-        plan, done = eliminate_common_subexpressions(plan)
+        subgraph, done = eliminate_common_subexpressions(subgraph)
         rewrites += done
     if config.remapping:
-        plan, done = remap(plan)
+        subgraph, done = remap(subgraph)
         rewrites += done
-    return plan, rewrites
+    return subgraph, rewrites

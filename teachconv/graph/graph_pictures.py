@@ -211,12 +211,12 @@ def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPi
     marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
     marks |= {copy.name: "copy" for copy in executable.copies}
     marks |= {node.name: "fed" for node in _arguments(executable)}
-    wanted = tuple(sorted(executable.plan.wanted))
-    return _picture("after: what ran", executable.plan.nodes.values(), gives, marks, wanted)
+    wanted = tuple(sorted(executable.subgraph.wanted))
+    return _picture("after: what ran", executable.subgraph.nodes.values(), gives, marks, wanted)
 
 
 def _arguments(executable: Executable) -> list[NodeDef]:
-    return [node for node in executable.plan.nodes.values() if node.op == "_Arg"]
+    return [node for node in executable.subgraph.nodes.values() if node.op == "_Arg"]
 
 
 def _gives(node: NodeStats) -> str:

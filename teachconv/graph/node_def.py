@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from .errors import InvalidArgumentError
 from .ops import Operation
 
-__all__ = ["NodeDef", "Nodes", "Plan", "Rewrite", "reachable", "sorted_nodes"]
+__all__ = ["NodeDef", "Nodes", "Subgraph", "Rewrite", "reachable", "sorted_nodes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ TensorName: TypeAlias = "tuple[str, int]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Subgraph:
     """The work of one run.
 
     Attributes:
@@ -109,16 +109,16 @@ def before(node: NodeDef) -> list[str]:
     return list(dict.fromkeys([*(name for name, _ in node.inputs), *node.control_inputs]))
 
 
-def reachable(plan: Plan) -> Plan:
-    """Return the plan without the nodes that are no longer needed."""
-    stack, needed = list(plan.wanted), set(plan.wanted)
+def reachable(subgraph: Subgraph) -> Subgraph:
+    """Return the subgraph without the nodes that are no longer needed."""
+    stack, needed = list(subgraph.wanted), set(subgraph.wanted)
     while stack:
-        for name in before(plan.nodes[stack.pop()]):
+        for name in before(subgraph.nodes[stack.pop()]):
             if name not in needed:
                 needed.add(name)
                 stack.append(name)
-    nodes = {name: node for name, node in plan.nodes.items() if name in needed}
-    return Plan(nodes, plan.fetches, plan.targets)
+    nodes = {name: node for name, node in subgraph.nodes.items() if name in needed}
+    return Subgraph(nodes, subgraph.fetches, subgraph.targets)
 
 
 def sorted_nodes(nodes: Nodes) -> list[NodeDef]:

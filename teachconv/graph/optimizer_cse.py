@@ -12,29 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from .node_def import NodeDef, Nodes, Plan, Rewrite, sorted_nodes
+from .node_def import NodeDef, Nodes, Rewrite, Subgraph, sorted_nodes
 from .op_def import get_op_def
 
 __all__ = ["eliminate_common_subexpressions"]
 
 
-def eliminate_common_subexpressions(plan: Plan) -> tuple[Plan, list[Rewrite]]:
+def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
     """Merge equal nodes into the oldest of them.
 
     Nodes are equal if they have the same op, attributes, inputs, control inputs and device. Nodes that read a
     variable are not merged, because its value may change between two reads.
 
     Args:
-        plan: the plan.
+        subgraph: the subgraph.
 
     Returns:
-        The new plan and the rewrites.
+        The new subgraph and the rewrites.
     """
     stands_for: dict[str, str] = {}
     found: dict[Any, str] = {}
     nodes: Nodes = {}
     rewrites: list[Rewrite] = []
-    for node in sorted_nodes(plan.nodes):
+    for node in sorted_nodes(subgraph.nodes):
         inputs = tuple((stands_for.get(name, name), index) for name, index in node.inputs)
         control = tuple(dict.fromkeys(stands_for.get(name, name) for name in node.control_inputs))
         node = replace(node, inputs=inputs, control_inputs=control)
@@ -52,9 +52,9 @@ def eliminate_common_subexpressions(plan: Plan) -> tuple[Plan, list[Rewrite]]:
             stands_for[node.name] = first
             why = "the same value" if node.op == "Const" else f"the same {node.op} of the same inputs"
             rewrites.append(Rewrite("common subexpressions", (node.name,), first, why))
-    fetches = tuple((stands_for.get(name, name), index) for name, index in plan.fetches)
-    targets = tuple(stands_for.get(name, name) for name in plan.targets)
-    return Plan(nodes, fetches, targets), rewrites
+    fetches = tuple((stands_for.get(name, name), index) for name, index in subgraph.fetches)
+    targets = tuple(stands_for.get(name, name) for name in subgraph.targets)
+    return Subgraph(nodes, fetches, targets), rewrites
 
 
 def _key(node: NodeDef) -> tuple[Any, ...]:

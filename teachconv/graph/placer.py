@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from .device_spec import DeviceSpec
 from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes, Plan
+from .node_def import NodeDef, Nodes, Subgraph
 from .op_def import get_op_def
 from .op_kernel import has_kernel
 
@@ -35,23 +35,23 @@ class Placement:
 
 
 def place(
-    plan: Plan, devices: Sequence[DeviceSpec], allow_soft_placement: bool
-) -> tuple[Plan, dict[str, Placement]]:
-    """Choose a device for every node of a plan.
+    subgraph: Subgraph, devices: Sequence[DeviceSpec], allow_soft_placement: bool
+) -> tuple[Subgraph, dict[str, Placement]]:
+    """Choose a device for every node of a subgraph.
 
     Args:
-        plan: the plan.
+        subgraph: the subgraph.
         devices: the devices that exist.
         allow_soft_placement: whether a node may run on another device than it requests.
 
     Returns:
-        The plan with devices, and the placement by node name.
+        The subgraph with devices, and the placement by node name.
 
     Raises:
         ValueError: if a device does not exist, or colocated nodes request different devices.
     """
     placements: dict[str, Placement] = {}
-    for members in _groups(plan.nodes):
+    for members in _groups(subgraph.nodes):
         wanted, asker = _merged(members)
         placement = _choose(members, wanted, asker, devices, allow_soft_placement)
         for node in members:
@@ -59,8 +59,8 @@ def place(
             if node is not asker and len(members) > 1 and asker is not None:
                 reason = f"together with {asker.name!r}: {reason}"
             placements[node.name] = replace(placement, reason=reason)
-    nodes = {name: replace(node, device=placements[name].device) for name, node in plan.nodes.items()}
-    return replace(plan, nodes=nodes), placements
+    nodes = {name: replace(node, device=placements[name].device) for name, node in subgraph.nodes.items()}
+    return replace(subgraph, nodes=nodes), placements
 
 
 def _groups(nodes: Nodes) -> list[list[NodeDef]]:
@@ -134,23 +134,23 @@ def _names(devices: Sequence[DeviceSpec]) -> str:
     return ", ".join(map(str, devices))
 
 
-def insert_copies(plan: Plan) -> tuple[Plan, list[NodeDef]]:
+def insert_copies(subgraph: Subgraph) -> tuple[Subgraph, list[NodeDef]]:
     """Insert a _Copy node on every edge between devices, one per value and device.
 
     TensorFlow: core/graph/graph_partition.cc, which replaces the edge by _Send and _Recv.
 
     Args:
-        plan: a plan with devices.
+        subgraph: a subgraph with devices.
 
     Returns:
-        The new plan and the inserted nodes.
+        The new subgraph and the inserted nodes.
     """
     nodes: Nodes = {}
     copies: dict[tuple[str, int, str], NodeDef] = {}
-    for node in plan.nodes.values():
+    for node in subgraph.nodes.values():
         inputs = []
         for name, index in node.inputs:
-            source = plan.nodes[name]
+            source = subgraph.nodes[name]
             if source.device == node.device:
                 inputs.append((name, index))
                 continue
@@ -171,4 +171,4 @@ def insert_copies(plan: Plan) -> tuple[Plan, list[NodeDef]]:
             inputs.append((copies[key].name, 0))
         nodes[node.name] = replace(node, inputs=tuple(inputs))
     nodes |= {copy.name: copy for copy in copies.values()}
-    return replace(plan, nodes=nodes), list(copies.values())
+    return replace(subgraph, nodes=nodes), list(copies.values())

@@ -9,33 +9,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .node_def import NodeDef, Plan, Rewrite, reachable
+from .node_def import NodeDef, Rewrite, Subgraph, reachable
 
 __all__ = ["remap"]
 
 
-def remap(plan: Plan) -> tuple[Plan, list[Rewrite]]:
+def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
     """Fuse every such chain; the fused node has the name of the last node of the chain.
 
     A node is fused only if no other node uses it: a Conv2D that is fetched, or read by two nodes, stays. All
     nodes of a chain must be on the same device.
 
     Args:
-        plan: the plan.
+        subgraph: the subgraph.
 
     Returns:
-        The new plan and the rewrites.
+        The new subgraph and the rewrites.
     """
-    uses = _uses(plan)
+    uses = _uses(subgraph)
     relu_of = {
         node.inputs[0][0]: node
-        for node in plan.nodes.values()
+        for node in subgraph.nodes.values()
         if node.op == "Relu" and not node.control_inputs
     }
-    nodes = dict(plan.nodes)
+    nodes = dict(subgraph.nodes)
     rewrites: list[Rewrite] = []
-    for bias_add in plan.nodes.values():
-        conv = plan.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
+    for bias_add in subgraph.nodes.values():
+        conv = subgraph.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
         if conv is None or conv.op != "Conv2D" or not _fits(conv, bias_add, uses):
             continue
         chain = [conv, bias_add]
@@ -49,16 +49,16 @@ def remap(plan: Plan) -> tuple[Plan, list[Rewrite]]:
         names = tuple(node.name for node in chain)
         why = " + ".join(node.op for node in chain) + ", which nothing else reads in between"
         rewrites.append(Rewrite("remapper", names, fused.name, why))
-    return (reachable(replace(plan, nodes=nodes)) if rewrites else plan), rewrites
+    return (reachable(replace(subgraph, nodes=nodes)) if rewrites else subgraph), rewrites
 
 
-def _uses(plan: Plan) -> dict[str, int]:
+def _uses(subgraph: Subgraph) -> dict[str, int]:
     """Count the uses of each node: as an input, as a control input, or as a fetch or target."""
-    uses = dict.fromkeys(plan.nodes, 0)
-    for node in plan.nodes.values():
+    uses = dict.fromkeys(subgraph.nodes, 0)
+    for node in subgraph.nodes.values():
         for name in (*(name for name, _ in node.inputs), *node.control_inputs):
             uses[name] += 1
-    for name in (*(name for name, _ in plan.fetches), *plan.targets):
+    for name in (*(name for name, _ in subgraph.fetches), *subgraph.targets):
         uses[name] += 1
     return uses
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes, Plan, from_operation
+from .node_def import NodeDef, Nodes, Subgraph, from_operation
 from .ops import Graph, Operation, Tensor
 
 __all__ = ["prune"]
@@ -18,8 +18,8 @@ __all__ = ["prune"]
 
 def prune(
     graph: Graph, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
-) -> tuple[Plan, tuple[NodeDef, ...]]:
-    """Return the plan of a run and the nodes that it does not need.
+) -> tuple[Subgraph, tuple[NodeDef, ...]]:
+    """Return the subgraph of a run and the nodes that it does not need.
 
     Args:
         graph: the graph.
@@ -28,7 +28,7 @@ def prune(
         feeds: the tensors that are fed.
 
     Returns:
-        The plan and the pruned nodes.
+        The subgraph and the pruned nodes.
 
     Raises:
         ValueError: if placeholders are needed and not fed; the message names all of them.
@@ -65,8 +65,8 @@ def prune(
         raise InvalidArgumentError(
             f"feed_dict must hold a value for each placeholder needed; missing: {names}"
         )
-    plan = Plan(nodes, tuple(source(tensor) for tensor in fetches), tuple(op.name for op in targets))
-    return plan, tuple(from_operation(op) for op in graph.get_operations() if op not in seen)
+    subgraph = Subgraph(nodes, tuple(source(tensor) for tensor in fetches), tuple(op.name for op in targets))
+    return subgraph, tuple(from_operation(op) for op in graph.get_operations() if op not in seen)
 
 
 def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:

@@ -369,8 +369,10 @@ def _not_needed(mark: str, g: Conv2DGeometry) -> str:
 
 def _no_line(backend: str, algorithm: str, mark: str) -> str:
     """Return why an algorithm has no line for a mark, or none on the way that a call took."""
-    anywhere = [one for one in marks.find(backend, [algorithm]) if one.name == mark]
-    if anywhere:
+    anywhere = {one.name for one in marks.find(backend, [algorithm])}
+    if not anywhere:
+        return f"the sources of {backend} mark no line of {algorithm}"
+    if mark in anywhere:
         return "the way that this call took through the kernel applies none"
     return f"{algorithm} has no {mark}: it is for {mark} 1"
 

@@ -44,7 +44,7 @@ class DiffRow:
         algorithm: the backend's algorithm.
         passed: whether every cell is within its error bound.
         max_abs: the largest absolute error.
-        max_ulps: the largest error in ulps (units in the last place) of the result, or of the mean |x||w| of
+        max_ulps: the largest error in ulps (units in the last place) of the result, or of the mean term of
             its sum if that is larger: after cancellation, an error of one ulp of a term would be millions of
             ulps of the result.
         bound_fraction: the largest error as a fraction of its bound; at most 1 if ``passed``.

@@ -123,8 +123,8 @@ def test_schedules_use_what_is_compiled():
             for dtype in algorithm.dtypes:
                 for kind in KINDS:
                     if algorithm.fits(kind, dtype, g):
-                        plan = ladder.schedule(kind, g, dtype, algorithm.name, None, False, False)
-                        seen |= {step.kernel for step in plan.steps if isinstance(step, launches.Launch)}
+                        scheduled = ladder.schedule(kind, g, dtype, algorithm.name, None, False, False)
+                        seen |= {step.kernel for step in scheduled.steps if isinstance(step, launches.Launch)}
     assert {(kernel.file, kernel.dtype, kernel.defines) for kernel in seen} <= set(ALL)
     assert {(kernel.file, kernel.name) for kernel in seen} == {
         (file, name) for file in VARIANTS for name in sources.kernel_names(file)

@@ -278,14 +278,14 @@ def test_what_a_backend_returns_is_checked_at_every_call():
 
 def test_a_reloaded_backend_is_looked_at_again(tmp_path, monkeypatch):
     source = "from teachconv.backends.numpy_backend import *\nfrom teachconv.backends.numpy_backend import ALGORITHMS"
-    path = tmp_path / "own_backend.py"
+    path = tmp_path / "reloaded_backend.py"
     path.write_text(
         source + "\nfrom teachconv.backends import Algorithm\nALGORITHMS = (Algorithm('old', 'one'),)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    own = importlib.import_module("own_backend")
-    assert tc.trace(tc.conv2d, X, W, backend=own, algorithm="old").backend == "own_backend"
+    own = importlib.import_module("reloaded_backend")
+    assert tc.trace(tc.conv2d, X, W, backend=own, algorithm="old").backend == "reloaded_backend"
     path.write_text(path.read_text().replace("'old'", "'new'"))
     importlib.reload(own)
     with pytest.raises(ValueError, match="must be one of auto, new"):

@@ -3,7 +3,7 @@
    The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is the type in memory, Sum the type
    in which products are summed. The only includes are CUDA's headers for half types, and only if the dtype needs them.
    Every loop over cells has a step of the whole grid, and offsets have 64 bits: any grid gives the same result, and any
-   size fits. There are no atomic additions: the same call gives the same bits.
+   size fits. Threads never add to the same cell: the same call gives the same bits.
 
    A tap is one position of the filter. */
 
