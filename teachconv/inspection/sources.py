@@ -203,8 +203,12 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     """Run the call and say what ran."""
     call, options = nn_ops.call_of(op, args, kwargs)
     traced = trace(op, *args, **kwargs)
-    word = nn_ops.bind(op, args, kwargs).arguments.get("padding", "")
-    steps = [*_first_steps(op, call.op.transposed, _padding(call.geometry, word)), _dispatch_step()]
+    bound = nn_ops.bind(op, args, kwargs)
+    bound.apply_defaults()
+    steps = [
+        *_first_steps(op, call.op.transposed, _padding(call.geometry, bound.arguments.get("padding"))),
+        _dispatch_step(),
+    ]
     g = call.geometry
     first, second, result = (
         list(g.shape_of(role)) for role in (call.kind.first, call.kind.second, call.kind.result)

@@ -39,8 +39,8 @@ extern "C" __global__ void depthwise_forward(PROBLEM_PARAMETERS, const Number *x
                 const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + out_channel]);
                 for (int i = 0; i < STRIP; i++) {
                     const int in_col = p.in_col(first_col + i, tap_col);
-                    /* mark: padding multiply-add of depthwise/y */
-                    if (in_col >= 0 && in_col < p.in_cols) sum[i] += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * weight;
+                    if (in_col >= 0 && in_col < p.in_cols) /* mark: padding of depthwise/y */
+                        sum[i] += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * weight; /* mark: multiply-add of depthwise/y */
                 }
             }
         }
@@ -70,8 +70,8 @@ extern "C" __global__ void depthwise_input_gradient(PROBLEM_PARAMETERS, const Nu
                     const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + channel]);
                     for (int i = 0; i < STRIP; i++) {
                         const int out_col = p.out_col(first_col + i, tap_col);
-                        /* mark: multiply-add of depthwise/dx */
-                        if (out_col >= 0) sum[i] += widen(dy[p.y_at(image, out_row, out_col) + channel]) * weight;
+                        if (out_col >= 0)
+                            sum[i] += widen(dy[p.y_at(image, out_row, out_col) + channel]) * weight; /* mark: multiply-add of depthwise/dx */
                     }
                 }
         }
