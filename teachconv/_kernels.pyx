@@ -115,8 +115,8 @@ def set_isa(str name):
 
 # the names of the bits in kernels/paths.h
 PATHS = (
-    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps", "strips",
-    "adjacent", "wide", "rows", "moving",
+    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
+    "strips", "adjacent", "wide", "rows", "moving",
 )
 
 

@@ -47,11 +47,10 @@ def conv2d_loops(x: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence
     Returns:
         y, [batch, out_rows, out_cols, out_channels].
     """
-    # mark: kernel of loops/y
     rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
     y, x, w = np.empty(g.output_shape, x.dtype), _exact_numbers(x), _exact_numbers(w)
     for n, out_row, out_col, o in _every_cell(g.output_shape):
-        terms = list(bias[o])
+        terms = list(bias[o])  # mark: kernel of loops/y
         for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
             # mark: stride dilation of loops/y
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
@@ -81,7 +80,6 @@ def conv2d_backprop_input_loops(
     Returns:
         dx, [batch, in_rows, in_cols, in_channels].
     """
-    # mark: kernel of loops/dx
     rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
     dx, dy, w = np.empty(g.input_shape, dy.dtype), _exact_numbers(dy), _exact_numbers(w)
     terms = {index: list(bias[index[3]]) for index in _every_cell(g.input_shape)}
@@ -90,12 +88,11 @@ def conv2d_backprop_input_loops(
             # mark: stride dilation of loops/dx
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
             in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            # mark: padding of loops/dx
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dx
                 cell = n, in_row, in_col, o // outs * depth + i
                 # mark: multiply-add of loops/dx
                 terms[cell].append(dy[n, out_row, out_col, o] * w[tap_row, tap_col, i, o])
-    for index in terms:
+    for index in terms:  # mark: kernel of loops/dx
         dx[index] = round_sum(terms[index], dx.dtype)
     return dx
 
@@ -111,17 +108,15 @@ def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: Conv2DGeometr
     Returns:
         dw, [filter_rows, filter_cols, in_channels / groups, out_channels].
     """
-    # mark: kernel of loops/dw
     rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
     dw, x, dy = np.empty(g.filters_shape, x.dtype), _exact_numbers(x), _exact_numbers(dy)
     for tap_row, tap_col, i, o in _every_cell(g.filters_shape):
-        terms = []
+        terms = []  # mark: kernel of loops/dw
         for n, out_row, out_col in _every_cell(g.output_shape[:3]):
             # mark: stride dilation of loops/dw
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
             in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            # mark: padding of loops/dw
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dw
                 in_channel = o // outs * depth + i
                 # mark: multiply-add of loops/dw
                 terms.append(x[n, in_row, in_col, in_channel] * dy[n, out_row, out_col, o])
