@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
+    from .verification.gradients import GradientReport, GradientRow, check_gradients
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,8 @@ __all__ = [
     "DiffRow",
     "Explanation",
     "Explorer",
+    "GradientReport",
+    "GradientRow",
     "OnnxModel",
     "OnnxNode",
     "Plan",
@@ -73,6 +76,7 @@ __all__ = [
     "autotune",
     "backends",
     "check_backend",
+    "check_gradients",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
@@ -110,6 +114,7 @@ _LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.recep
 _LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
+_LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("Translation", "convert_filters", "resolve", "translate"), "translation.translating")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES

@@ -12,6 +12,7 @@ from .errors import ArgumentTypeError, suggestion
 
 __all__ = [
     "FLOATS",
+    "FORMATS",
     "INTEGERS",
     "FloatFormat",
     "accumulator",
@@ -137,7 +138,7 @@ class FloatFormat:
             return rounded, np.abs(units - nearest) == 0.5
 
 
-_FORMATS = {
+FORMATS = {
     "float16": FloatFormat(11, -24, 65504.0),
     "bfloat16": FloatFormat(8, -133, (2 - 2.0**-7) * 2.0**127),
     "float32": FloatFormat(24, -149, (2 - 2.0**-23) * 2.0**127),
@@ -162,9 +163,9 @@ def float_format(dtype: Any) -> FloatFormat:
     True
     """
     name = to_dtype(dtype).name
-    if name not in _FORMATS:
-        raise ArgumentTypeError(f"dtype must be one of {', '.join(_FORMATS)}; got {name}")
-    return _FORMATS[name]
+    if name not in FORMATS:
+        raise ArgumentTypeError(f"dtype must be one of {', '.join(FORMATS)}; got {name}")
+    return FORMATS[name]
 
 
 @lru_cache(maxsize=64)

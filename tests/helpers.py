@@ -1,4 +1,4 @@
-"""Helpers shared by tests: the backends that can run, and random legal problems."""
+"""Helpers shared by tests: the backends that can run, broken ones, and random legal problems."""
 
 from functools import lru_cache
 from types import ModuleType
@@ -6,7 +6,8 @@ from types import ModuleType
 import pytest
 from hypothesis import strategies as st
 
-from teachconv.backends import TABLE, get, why_not
+from teachconv.backends import TABLE, get, numpy_backend, why_not
+from teachconv.kinds import KINDS
 
 
 def backend_algorithms(dtypes=None):
@@ -71,3 +72,22 @@ def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None):
         "padding": padding,
         "dilations": dilations,
     }
+
+
+def broken(**changes):
+    """The numpy backend as a separate module with one change."""
+    module = ModuleType("my_backend")
+    module.__dict__.update({name: getattr(numpy_backend, name) for name in (*map(str, KINDS), "ALGORITHMS")})
+    module.__dict__.update(changes)
+    return module
+
+
+def ignoring(what):
+    """The numpy backend, which ignores one of the arguments of the contract."""
+
+    def ignores(function):
+        return lambda first, second, geometry, **options: function(
+            first, second, geometry, **{name: value for name, value in options.items() if name != what}
+        )
+
+    return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})

@@ -20,6 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser, optional=True)
     add_backends(parser)
     parser.add_argument("--against", metavar="FILE", help="an .npy file with the output of another framework")
+    for name, kind in (("rtol", "relative"), ("atol", "absolute")):
+        parser.add_argument(
+            f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
+        )
     add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print every row, also those that pass")
     parser.set_defaults(run=run)
@@ -28,10 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a diff; the exit status says whether it passed."""
     if arguments.op is None:
+        if arguments.rtol is not None or arguments.atol is not None:
+            raise ValueError("--rtol and --atol go with one call: name an op")
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
     against = {arguments.against: np.load(arguments.against)} if arguments.against else None
-    report = diff(op, *args, backends=arguments.backends, against=against, **kwargs)
+    tolerance = {"rtol": arguments.rtol, "atol": arguments.atol}
+    report = diff(op, *args, backends=arguments.backends, against=against, **tolerance, **kwargs)
     if arguments.json:
         show_json(report)
     else:

@@ -170,7 +170,7 @@ class Explorer:
         made: dict[str, Any] = {
             "label": label,
             "passed": row.passed,
-            "diagnosis": None if row.diagnosis is None else str(row.diagnosis),
+            "diagnosis": None if row.passed else str(row.diagnosis or row.note),
             "shape": list(theirs.shape),
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }

@@ -114,6 +114,7 @@ class Explanation(tables.Report):
         call: the resolved call.
         bias: the bias, which is added after the taps.
         canonical: for a dialect's function, the same explanation with cells in NHWC and HWIO order.
+        theirs: what a result that `diff` judged has in this cell, or None.
         value: the value of the cell by the reference: the exact sum, rounded once.
     """
 
@@ -124,6 +125,7 @@ class Explanation(tables.Report):
     call: Call
     bias: Any = None
     canonical: Explanation | None = None
+    theirs: Any = None
 
     @property
     def value(self) -> Any:
@@ -178,6 +180,8 @@ class Explanation(tables.Report):
         notes = [f"... and {hidden:,} more in .taps"] if hidden else []
         if self.bias is not None:
             notes.append(f"+ bias {_number(self.bias)} = {self.value}")
+        if self.theirs is not None:
+            notes.append(f"theirs: {self.theirs}, ours: {self.value}")
         rows = [self._row(tap) for tap in self.taps[:shown]]
         return tables.Table(tables.right(*self._columns()), rows, self._headline(), notes=notes)
 

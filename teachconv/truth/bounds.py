@@ -326,8 +326,8 @@ def judge(
 ) -> Verdict:
     """Compare a result with the reference's, cell by cell.
 
-    Integers must be equal. Where the reference is infinite or NaN, the result must be the same infinity or
-    NaN.
+    Integers must be equal if no error is allowed. Where the reference is infinite or NaN, the result must be
+    the same infinity or NaN.
 
     An error is counted in ulps of the larger of the two numbers. Where the terms cancel, both may be far
     smaller than any term, and the error, which has the size of the terms' roundings, would be millions of
@@ -352,8 +352,10 @@ def judge(
     """
     if want.dtype.kind in "iu":
         error = np.abs(got.astype(object) - want.astype(object)).astype(np.float64)
-        fraction = np.where(error == 0, 0.0, inf)
-        return Verdict(error == 0, error, fraction, error, np.zeros(want.shape, bool))
+        allowed = np.broadcast_to(np.asarray(error_bound, np.float64), want.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fraction = np.where(error == 0, 0.0, error / allowed)
+        return Verdict(error <= allowed, error, fraction, error, np.zeros(want.shape, bool))
     form, sums = float_format(want.dtype), float_format(accumulator(want.dtype))
     g, w = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -87,7 +87,8 @@ def _truth(call: Call, activation: str | None) -> Truth:
     if activation and call.bias is None:
         channels = call.backend_shape[3]
         call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
-    return Truth(call, dispatch.run_canonical(call, "reference", activation=activation))
+    want = dispatch.run_canonical(call, "reference", activation=activation)
+    return Truth(call, want, activation=activation)
 
 
 def _judged(label: str, module: ModuleType, algorithm: Algorithm, check: _Check, truth: Truth) -> DiffRow:

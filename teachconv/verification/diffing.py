@@ -1,8 +1,8 @@
 """Diffs backends, and arrays from elsewhere, against the reference: judged by a bound, with a diagnosis.
 
 A comparison that fails is run again with each of the usual mistakes made on purpose (filter flipped,
-padding on the other side, ...); the mistake whose result fits the bound is named. Named causes come
-before a bare shift.
+padding on the other side, ...); the mistake whose result fits the bound is named. If none fits, the row says
+which comes nearest.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..backends import Algorithm
 from ..devices import call_on_host, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentTypeError, ContractError
+from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .cases import CASES, Case
-from .mistakes import Diagnosis, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "check_cases", "diff"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -47,12 +47,13 @@ class DiffRow:
         max_ulps: the largest error in ulps (units in the last place) of the result, or of the mean term of
             its sum if that is larger: after cancellation, an error of one ulp of a term would be millions of
             ulps of the result.
-        bound_fraction: the largest error as a fraction of its bound; at most 1 if ``passed``.
+        bound_fraction: the largest error as a fraction of its bound, or of the tolerance if that is larger;
+            at most 1 if ``passed``.
         first_bad: the first cell outside its bound, or None.
         worst: the cell with the largest fraction, or None.
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
-        note: a remark.
+        note: a remark; of a failure without a diagnosis, which mistake comes nearest.
     """
 
     name: str
@@ -67,12 +68,15 @@ class DiffRow:
     seconds: float | None = None
     note: str = ""
     _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
+    _theirs: Any = field(default=None, repr=False)
 
     @property
     def explanation(self) -> Explanation | None:
-        """The first bad cell explained, else the worst: every product that it should be the sum of."""
+        """The first bad cell explained, else the worst: the products of its sum, and their value."""
         cell = self.first_bad or self.worst
-        return None if cell is None or self._explain is None else self._explain(at=cell)
+        if cell is None or self._explain is None:
+            return None
+        return replace(self._explain(at=cell), theirs=self._theirs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,12 +87,16 @@ class DiffReport(tables.Report):
         title: the call.
         rows: one `DiffRow` per result.
         reference_seconds: the time of the reference.
+        rtol: the relative error that was allowed beside the bound.
+        atol: the absolute error that was allowed beside it.
         passed: whether all rows passed.
     """
 
     title: str
     rows: tuple[DiffRow, ...]
     reference_seconds: float | None = None
+    rtol: float = 0.0
+    atol: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -105,19 +113,30 @@ class DiffReport(tables.Report):
             if self.reference_seconds is None
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
-        return f"{self.title} against the reference{base}: {verdict}"
+        return f"{self.title} against the reference{base}{self._tolerance}: {verdict}"
+
+    @property
+    def _tolerance(self) -> str:
+        if not (self.rtol or self.atol):
+            return ""
+        return (
+            f", with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
+        )
 
     def _headline(self) -> str:
         return self.summary
 
     def _table(self) -> tables.Table:
+        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        allowed = "of tolerance" if self._tolerance else "of bound"
+        cells = ("worst cell", "first bad cell") if failed else ("worst cell",)
         columns = (
             *tables.left("backend", "algorithm", ""),
-            *tables.right("max abs", "max ulps", "of bound", "time", "worst cell"),
+            *tables.right("max abs", "max ulps", allowed, "time", *cells),
             *tables.left(""),
         )
-        failed = [i for i, row in enumerate(self.rows) if not row.passed]
-        return tables.Table(columns, [_cells(row) for row in self.rows], self.summary, marked=failed)
+        rows = [_cells(row, bool(failed)) for row in self.rows]
+        return tables.Table(columns, rows, self.summary, marked=failed)
 
 
 def diff(
@@ -125,6 +144,8 @@ def diff(
     *args: Any,
     backends: Iterable[Any] | None = None,
     against: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     **kwargs: Any,
 ) -> DiffReport:
     """Compare backends, and arrays from other frameworks, with the reference on one call.
@@ -137,6 +158,9 @@ def diff(
             for every backend that can run here. There is one row for each algorithm that fits the call.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
             layout that the op returns. Judged by the bound of direct summation.
+        rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
+            within its bound or within ``atol + rtol * |value|``. None means 0.
+        atol: an absolute error to allow as well. None means 0.
         **kwargs: the op's keyword arguments.
 
     Returns:
@@ -145,6 +169,7 @@ def diff(
 
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
+        ValueError: if ``rtol`` or ``atol`` is negative or not finite; and as the op.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -154,6 +179,7 @@ def diff(
     >>> report.passed, report.rows[-1].diagnosis.code
     (False, 'flipped_filter')
     """
+    tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
     args, kwargs = call_on_host(args, kwargs)
     call, options = nn_ops.call_of(op, args, kwargs)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
@@ -162,7 +188,8 @@ def diff(
     start = time.perf_counter()
     want = dispatch.run_canonical(call, "reference")
     seconds = time.perf_counter() - start
-    truth = Truth(call, want, partial(explain, op, *args, **nn_ops.without_options(kwargs)))
+    explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
+    truth = Truth(call, want, explain_cell, tolerance)
     rows: list[DiffRow] = []
     for name, module in found:
         algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -173,7 +200,7 @@ def diff(
         against = {"against": against}
     for name, array in against.items():
         rows.append(truth.row(str(name), "", _their_array(array, name)))
-    return DiffReport(call.title or call.op.name, tuple(rows), seconds)
+    return DiffReport(call.title or call.op.name, tuple(rows), seconds, tolerance.rtol, tolerance.atol)
 
 
 def check_cases(
@@ -195,36 +222,29 @@ def check_cases(
 class Truth:
     """The reference's result of one call, and what it takes to judge another result by it.
 
-
     Args:
         call: the call.
         want: the reference's result, as a backend returns it.
         explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
+        tolerance: the error that is allowed beside the bound.
+        activation: the activation that ``want`` has, which a `Call` does not say.
     """
 
     def __init__(
-        self, call: Call, want: np.ndarray, explain_cell: Callable[..., Explanation] | None = None
+        self,
+        call: Call,
+        want: np.ndarray,
+        explain_cell: Callable[..., Explanation] | None = None,
+        tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
+        activation: str | None = None,
     ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
+        self.tolerance, self.activation = tolerance, activation
         self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
-        call, dtype = self.call, self.want.dtype
-        if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.backend_shape):
-            return np.zeros(())
-        direct = bounds.direct(self.abs_sum, call.terms, dtype)
-        if error == "direct":
-            return direct
-        if error == "tensor":
-            return bounds.tensor(self.abs_sum, call.terms, dtype)
-        if error == "tf32":
-            return bounds.tf32(self.abs_sum, call.terms, _largest(call.first) + _largest(call.second))
-        function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
-        transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
-        # data that a transform cannot hold are summed directly instead; and a bias is added at the end
-        last = float_format(accumulator(dtype)).unit_roundoff * self.abs_sum
-        return np.maximum(direct, transformed) + last
+        return bound_of(self.call, error, self.abs_sum)
 
     def _name(self, cell: Cell) -> Cell | None:
         """A cell of the result as the caller numbers it."""
@@ -241,18 +261,19 @@ class Truth:
         """Judge one result, given in the caller's layout."""
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
-            wrong = diagnose_shape(self.call, got, self.want, self.bound(error))
+            wrong = diagnose_shape(self._failure(got, self.bound(error)))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
-        got = self.call.from_caller(got)
-        verdict = bounds.judge(got, self.want, self.bound(error), self.abs_sum, self.call.terms)
+        got, bound = self.call.from_caller(got), self.bound(error)
+        allowed = np.maximum(bound, self.tolerance.of(self.want))
+        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
-        worst = self._name(_first(verdict.fraction == verdict.fraction.max()))
-        first_bad = None if verdict.passed else self._name(_first(~verdict.ok))
+        worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
         found: Diagnosis | None = None
+        notes = ["some sums may overflow"] if verdict.may_overflow.any() else []
         if not verdict.passed:
-            found = diagnose(self.call, got, self.want, self.bound(error))
-        note = "some sums may overflow" if verdict.may_overflow.any() else ""
+            found, nearest = diagnose(self._failure(got, bound))
+            notes.append(nearest)
         return DiffRow(
             name,
             algorithm,
@@ -260,13 +281,45 @@ class Truth:
             float(verdict.error.max()),
             float(verdict.ulps.max()),
             float(verdict.fraction.max()),
-            first_bad,
-            worst if verdict.error.any() else None,
+            None if verdict.passed else self._name(first_bad),
+            self._name(worst) if verdict.error.any() else None,
             found,
             seconds,
-            note,
+            "; ".join(filter(None, notes)),
             self._explain,
+            got[worst if verdict.passed else first_bad].item(),
         )
+
+    def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
+        return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+
+
+def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
+    """Return the bound of one kind of algorithm, cell by cell.
+
+    Args:
+        call: the call.
+        error: the name of the bound in `teachconv.truth.bounds`.
+        sizes: sum |x||w| of each cell.
+
+    Returns:
+        The bound; 0 for integers and where there is nothing to sum.
+    """
+    dtype = call.first.dtype
+    if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.backend_shape):
+        return np.zeros(())
+    direct = bounds.direct(sizes, call.terms, dtype)
+    if error == "direct":
+        return direct
+    if error == "tensor":
+        return bounds.tensor(sizes, call.terms, dtype)
+    if error == "tf32":
+        return bounds.tf32(sizes, call.terms, _largest(call.first) + _largest(call.second))
+    function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
+    transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
+    # data that a transform cannot hold are summed directly instead; and a bias is added at the end
+    last = float_format(accumulator(dtype)).unit_roundoff * sizes
+    return np.maximum(direct, transformed) + last
 
 
 def _backend_rows(
@@ -300,6 +353,17 @@ def _backend_rows(
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
 
 
+def _allowed_error(value: Any, name: str) -> float:
+    """A tolerance, checked."""
+    try:
+        number = 0.0 if value is None else float(value)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} must be a number; got {value!r}") from None
+    if not (number >= 0 and np.isfinite(number)):
+        raise ArgumentError(f"{name} must be 0 or a positive finite number; got {value!r}")
+    return number
+
+
 def _their_array(array: Any, name: Any) -> np.ndarray:
     try:
         result = np.asarray(to_host(array))
@@ -320,15 +384,15 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _cells(row: DiffRow) -> tuple[str, ...]:
+def _cells(row: DiffRow, with_first_bad: bool) -> tuple[str, ...]:
     """The row of the table of a report."""
-    cell = row.worst if row.passed else row.first_bad
+    cells = (row.worst, row.first_bad) if with_first_bad else (row.worst,)
     return (
         row.name,
         row.algorithm,
         "pass" if row.passed else "FAIL",
         *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
         "" if row.seconds is None else tables.duration(row.seconds),
-        "" if cell is None else ",".join(map(str, cell)),
+        *("" if cell is None else ",".join(map(str, cell)) for cell in cells),
         "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
     )

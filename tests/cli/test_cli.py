@@ -10,6 +10,7 @@ import pytest
 import teachconv as tc
 from teachconv.cli.call_arguments import OPS
 from teachconv.cli.main import main
+from teachconv.data.seeded import make_array
 from teachconv.verification.cases import CASES
 
 CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
@@ -85,6 +86,25 @@ def test_diff_of_one_call(capsys, tmp_path):
     assert status == 1
     assert "FAIL" in out
     assert "first bad cell" in out
+
+
+def test_diff_with_a_tolerance(capsys, tmp_path):
+    near = tmp_path / "near.npy"
+    x, w = make_array((1, 5, 5, 1), "float32", "integers", "input"), make_array((3, 3, 1, 2), "float32")
+    np.save(near, tc.conv2d(x, w) * np.float32(1.001))
+    call = ("--input", str(tmp_path / "x.npy"), "--filters", str(tmp_path / "w.npy"))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "w.npy", w)
+    against = ("diff", "conv2d", *call, "--backends", "numpy", "--against", str(near))
+    status, out, _ = run(capsys, *against)
+    assert status == 1
+    assert "theirs: " in out
+    status, out, _ = run(capsys, *against, "--rtol", "0.01", "--atol", "1e-3")
+    assert status == 0
+    assert "with a tolerance of rtol 0.01, atol 0.001" in out
+    status, _, error = run(capsys, "diff", "--rtol", "0.01")
+    assert status
+    assert "--rtol and --atol go with one call" in error
 
 
 def test_diff_alone_runs_the_table(capsys):

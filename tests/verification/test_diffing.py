@@ -2,15 +2,15 @@
 
 import importlib
 import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
+from helpers import broken, ignoring
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
-from teachconv.kinds import FORWARD, KINDS
+from teachconv.kinds import FORWARD
 from teachconv.verification.diffing import check_cases
 
 
@@ -144,7 +144,7 @@ class TestPlanted:
 
     def test_output_shape(self, dtype, layout):
         x, w = self.arrays(dtype, layout)
-        wrong = tc.conv2d(x, w, padding="SAME", data_format=layout)
+        wrong = tc.conv2d(x, w, padding=2, data_format=layout)
         assert code(tc.conv2d, x, w, data_format=layout, got=wrong) == "output_shape"
 
     @pytest.mark.parametrize("step", [(1, 0), (0, 1), (-1, 0), (2, -1)])
@@ -190,14 +190,6 @@ def test_noise_has_no_diagnosis(rng):
     assert code(tc.conv2d, X, W, got=wrong) is None
 
 
-def broken(**changes):
-    """The numpy backend as a separate module with one change."""
-    module = ModuleType("my_backend")
-    module.__dict__.update({name: getattr(numpy_backend, name) for name in (*map(str, KINDS), "ALGORITHMS")})
-    module.__dict__.update(changes)
-    return module
-
-
 def test_a_module_of_ones_own():
     assert tc.check_backend(broken()).passed
     assert tc.diff(tc.conv2d, X, W, backends=[broken()]).passed
@@ -212,17 +204,6 @@ def test_a_module_of_ones_own():
         "conv2d",
         "depthwise_conv2d",
     }
-
-
-def ignoring(what):
-    """The numpy backend, which ignores one of the arguments of the contract."""
-
-    def ignores(function):
-        return lambda first, second, geometry, **options: function(
-            first, second, geometry, **{name: value for name, value in options.items() if name != what}
-        )
-
-    return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})
 
 
 @pytest.mark.parametrize("what", ["out", "bias", "activation"])

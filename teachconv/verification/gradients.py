@@ -1,0 +1,366 @@
+"""Checks the gradients of a call against the call itself: no other implementation is needed.
+
+The index law makes one number of three arrays: T(x, w, y) = sum of x * w * y over every triple of cells that
+it relates. Each kind of call computes the derivative of T with respect to one of the arrays from the two
+others. So <conv(x, w), y>, <x, input gradient> and <w, filter gradient> are all T: the *adjoint identity*.
+
+T is linear in each array. A *central difference* (f(a + h) - f(a - h)) / 2h of one cell is therefore the
+derivative itself, whatever the step h, and differs from the gradient by rounding only. The error allowed is
+that of the sums on both sides, by `teachconv.truth.bounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, inf
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import dispatch, nn_ops, tables
+from ..arguments import integer
+from ..data.seeded import make_array
+from ..devices import call_on_host
+from ..dispatch import Call
+from ..dtypes import FORMATS, is_integer, wrap
+from ..errors import ArgumentError
+from ..kinds import KINDS, LAYOUTS, OPS
+from ..truth.exact import abs_sum, float64_result
+from .diffing import bound_of
+
+__all__ = ["GradientReport", "GradientRow", "check_gradients"]
+
+Cell = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GradientRow:
+    """One check of one gradient.
+
+    Attributes:
+        name: what was checked, and the argument that the gradient belongs to.
+        passed: whether every error is within its bound.
+        max_abs: the largest absolute error.
+        bound_fraction: the largest error as a fraction of its bound; at most 1 if ``passed``.
+        cells: how many cells of the argument were checked.
+        worst: the cell with the largest fraction, or None where one number stands for all cells.
+        note: a remark.
+    """
+
+    name: str
+    passed: bool
+    max_abs: float
+    bound_fraction: float
+    cells: int
+    worst: Cell | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GradientReport(tables.Report):
+    """What `check_gradients` found.
+
+    Attributes:
+        title: the op, backend and algorithm.
+        rows: one `GradientRow` for each check.
+        passed: whether all rows passed.
+    """
+
+    title: str
+    rows: tuple[GradientRow, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check is within its bound."""
+        return all(row.passed for row in self.rows)
+
+    def _headline(self) -> str:
+        failed = sum(not row.passed for row in self.rows)
+        return f"gradients of {self.title}: {f'{failed} of {len(self.rows)} FAIL' if failed else 'all pass'}"
+
+    def _table(self) -> tables.Table:
+        columns = (
+            *tables.left("check", ""),
+            *tables.right("max abs", "of bound", "cells", "worst cell"),
+            *tables.left(""),
+        )
+        rows = [
+            (
+                row.name,
+                "pass" if row.passed else "FAIL",
+                *map(tables.number, (row.max_abs, row.bound_fraction)),
+                f"{row.cells:,}",
+                "" if row.worst is None else ",".join(map(str, row.worst)),
+                row.note,
+            )
+            for row in self.rows
+        ]
+        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        return tables.Table(columns, rows, self._headline(), marked=failed)
+
+
+def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwargs: Any) -> GradientReport:
+    """Check the gradients of ``op(*args, **kwargs)``: the adjoint identity, and central differences.
+
+    The gradients are those that the backend computes for this op: of a convolution, its input gradient and
+    filter gradient; of a transposed convolution, the convolution and the filter gradient. They are compared
+    with the op's own results on the same backend, so an error in either is found.
+
+    Args:
+        op: any op of teachconv.
+        *args: the op's positional arguments; arrays must be finite and not empty.
+        cells: how many cells of each array argument to check by central differences; the first, the last, and
+            others chosen at random. Each costs two calls of the op.
+        **kwargs: the op's keyword arguments, among them ``backend``, ``algorithm`` and ``precision``. Where
+            the algorithm has no gradient, the backend chooses one, and the row says so.
+
+    Returns:
+        A `GradientReport`: ``.passed`` and ``.rows``, two for each array argument and one for the bias.
+
+    Raises:
+        ValueError, TypeError: as the op; for arrays that are empty, or not finite; and for ``out``.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
+    >>> report = tc.check_gradients(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), 2, "SAME")
+    >>> report.passed, [row.name for row in report.rows]  # doctest: +NORMALIZE_WHITESPACE
+    (True, ['adjoint identity, input', 'adjoint identity, filters',
+            'central differences, input', 'central differences, filters'])
+    """
+    if integer(cells, "cells") < 1:
+        raise ArgumentError(f"cells must be at least 1; got {cells}")
+    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    nn_ops.refuse(options, "check_gradients", out="it returns a report, not an array")
+    name, module = dispatch.find_backend(options.get("backend"))
+    algorithm, precision = options.get("algorithm"), options.get("precision")
+    algorithm = dispatch.find_algorithm(name, module, call, algorithm, precision)
+    form = _Form(call, module, algorithm, precision)
+    form.check()
+    rows = [form.adjoint(role) for role in form.arguments]
+    rows += [form.differences(role, cells) for role in form.arguments]
+    if call.bias is not None:
+        rows.append(form.bias_differences(cells))
+    title = f"{call.title or call.op.name} on {name.rpartition('.')[2]}, algorithm {algorithm or 'auto'}"
+    return GradientReport(title, tuple(rows))
+
+
+_COMPUTES = {kind.result: kind for kind in KINDS}  # the kind of call that computes the array of each role
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A result of the backend, and how far each of its cells may lie from the exact sum."""
+
+    result: np.ndarray
+    error: np.ndarray
+
+
+class _Form:
+    """T(x, w, y) of one call: the arrays of the three roles, and the backend that computes its derivatives.
+
+    In place of the array that the call returns it has seeded integers: the gradient that comes from above.
+    """
+
+    def __init__(self, call: Call, module: ModuleType, algorithm: str | None, precision: str | None) -> None:
+        self.call, self.module, self.algorithm, self.precision = call, module, algorithm, precision
+        kind, self.dtype = call.kind, call.first.dtype
+        self.arguments = (kind.first, kind.second)
+        self.above = make_array(call.backend_shape, self.dtype, "integers", "above")
+        self.arrays = {kind.first: call.first, kind.second: call.second, kind.result: self.above}
+        self.exact = is_integer(self.dtype)
+        self.gradients: dict[str, _Run] = {}
+
+    def check(self) -> None:
+        """Raise ``ValueError`` for arrays that have no gradient to check."""
+        for role, array in self.arrays.items():
+            word = self.call.op.words[role]
+            if not array.size:
+                raise ArgumentError(f"check_gradients needs arrays that are not empty; {word} is")
+            if not np.isfinite(array.astype(np.float64)).all():
+                raise ArgumentError(f"check_gradients needs finite numbers; {word} has NaN or infinity")
+
+    # -- runs -------------------------------------------------------------------------------------
+
+    def _call_for(self, role: str) -> Call:
+        """The call that computes the derivative with respect to the array of a role."""
+        if role not in self.arguments:
+            return self.call
+        kind = _COMPUTES[role]
+        first, second = self.arrays[kind.first], self.arrays[kind.second]
+        shape = self.call.geometry.shape_of(role)
+        return Call(OPS[kind.name], first, second, self.call.geometry, shape, LAYOUTS[role])
+
+    def _algorithms(self, call: Call) -> tuple[str | None, list[str]]:
+        """The algorithm to ask for, and the bounds of all that may then run."""
+        fitting = [a for a in self.module.ALGORITHMS if a.fits(call.kind, self.dtype.name, call.geometry)]
+        asked = [a for a in fitting if a.name == self.algorithm]
+        allowed = _ALLOWED[self.precision]
+        found = asked or [a for a in fitting if a.precision in allowed]
+        return (self.algorithm if asked else None), sorted({a.error for a in found})
+
+    def _run(self, call: Call, widest: Call | None = None) -> _Run:
+        """Run a call; its error is bounded by that of ``widest``, whose numbers are no smaller."""
+        algorithm, errors = self._algorithms(call)
+        result = np.asarray(dispatch.run_canonical(call, self.module, algorithm, self.precision))
+        return _Run(result, self._error(widest or call, errors))
+
+    def _error(self, call: Call, errors: list[str]) -> np.ndarray:
+        if self.exact:
+            return np.zeros(call.backend_shape)
+        sizes, form = abs_sum(call), FORMATS[self.dtype.name]
+        with np.errstate(over="ignore"):
+            bound = np.max([np.broadcast_to(bound_of(call, e, sizes), sizes.shape) for e in errors], axis=0)
+            last = form.unit_roundoff * (sizes + bound) + form.smallest_subnormal  # the result is rounded
+            return np.where(sizes + bound < form.largest, bound + last, inf)
+
+    def _gradient(self, role: str) -> _Run:
+        if role not in self.gradients:
+            self.gradients[role] = self._run(self._call_for(role))
+        return self.gradients[role]
+
+    def _note(self, role: str) -> str:
+        call = self._call_for(role)
+        if self.algorithm is None or self._algorithms(call)[0]:
+            return ""
+        return f"{self.algorithm} has no {call.kind} for this call: chosen by the backend"
+
+    # -- checks -----------------------------------------------------------------------------------
+
+    def adjoint(self, role: str) -> GradientRow:
+        """<op(a, b), above> = <a, gradient of a>, without the bias, which is added to T."""
+        call = self.call if self.call.bias is None else replace(self.call, bias=None)
+        left, right = self._run(call), self._gradient(role)
+        sums = [_dot(left.result, self.above), _dot(right.result, self.arrays[role])]
+        limit = 0.0
+        if not self.exact:
+            limit = _weighted(left, self.above) + _weighted(right, self.arrays[role])
+        error = self._distance(sums[0], sums[1])
+        cells = self.arrays[role].size
+        name = f"adjoint identity, {self.call.op.words[role]}"
+        return self._row(name, [(error, limit, None)], cells, self._note(role))
+
+    def differences(self, role: str, cells: int) -> GradientRow:
+        """Central differences of some cells of an argument, beside the gradient."""
+        array, gradient = self.arrays[role], self._gradient(role)
+        place = "first" if role == self.arguments[0] else "second"
+        step = self._step(array)
+        widest = replace(self.call, **{place: np.maximum(np.abs(array), step)})
+        ones = replace(
+            self.call, bias=None, first=np.ones(self.call.first.shape), second=np.ones(self.call.second.shape)
+        )
+        found = []
+        for cell in _chosen(array.shape, cells):
+            one = np.zeros(array.shape)
+            one[cell] = 1
+            reached = float64_result(replace(ones, **{place: one})) != 0  # type: ignore[arg-type]
+            changed = (replace(self.call, **{place: other}) for other in _around(array, cell, step))  # type: ignore[arg-type]
+            slope, limit = self._slope(changed, widest, reached, step)
+            expected = gradient.result[cell].item()
+            error = self._distance(slope, 2 * expected if self.exact else expected)
+            found.append((error, limit + float(gradient.error[cell]), self.call.name(role, cell)))
+        name = f"central differences, {self.call.op.words[role]}"
+        return self._row(name, found, len(found), self._note(role))
+
+    def bias_differences(self, cells: int) -> GradientRow:
+        """Central differences of the bias: its gradient is the sum over images and positions."""
+        bias = self.call.bias
+        assert bias is not None
+        step, found = self._step(bias), []
+        widest = replace(self.call, bias=np.maximum(np.abs(bias), step))
+        for (channel,) in _chosen(bias.shape, cells):
+            reached = np.zeros(self.above.shape, bool)
+            reached[..., channel] = True
+            changed = (replace(self.call, bias=other) for other in _around(bias, (channel,), step))
+            slope, limit = self._slope(changed, widest, reached, step)
+            expected = _dot(self.above[reached], np.ones(int(reached.sum()), self.dtype))
+            error = self._distance(slope, 2 * expected if self.exact else expected)
+            found.append((error, limit, (channel,)))
+        return self._row("central differences, bias", found, len(found))
+
+    def _slope(
+        self, calls: Iterator[Call], widest: Call, reached: np.ndarray, step: Any
+    ) -> tuple[Any, float]:
+        """(f(a + h) - f(a - h)) / 2h of f = <op, above>, where the cell reaches, and the error of that.
+
+        For integers it is not divided, because they wrap around.
+        """
+        runs = [self._run(call, widest) for call in calls]
+        above = self.above[reached]
+        ahead, behind = (_dot(run.result[reached], above) for run in runs)
+        if self.exact:
+            return ahead - behind, 0.0
+        parts = [_Run(run.result[reached], run.error[reached]) for run in runs]
+        return (ahead - behind) / (2 * step), sum(_weighted(part, above) for part in parts) / (2 * step)
+
+    def _step(self, array: np.ndarray) -> Any:
+        """A power of two as large as the numbers are: exact, and rounding matters least."""
+        largest = float(np.abs(array.astype(np.float64)).max())
+        step = 1.0 if self.exact or not largest else 2.0 ** (int(np.frexp(largest)[1]) - 1)
+        return self.dtype.type(step)
+
+    def _distance(self, left: Any, right: Any) -> float:
+        """How far two numbers are apart; those of an integer type may differ by whole turns."""
+        return abs(float(wrap(int(left) - int(right), self.dtype))) if self.exact else abs(left - right)
+
+    def _row(
+        self, name: str, found: Sequence[tuple[float, float, Cell | None]], cells: int, note: str = ""
+    ) -> GradientRow:
+        """The worst of what was found; where sums may overflow, nothing can be said."""
+        judged = [(_fraction(error, limit), cell) for error, limit, cell in found]
+        worst, cell = max(judged, key=lambda item: item[0])
+        if any(limit == inf for _, limit, _ in found):
+            note = "; ".join(filter(None, [note, "some sums may overflow"]))
+        known = [error if error == error else inf for error, limit, _ in found if limit < inf]
+        return GradientRow(name, worst <= 1, max(known, default=0.0), worst, cells, cell, note)
+
+
+# which algorithms the backend may choose by itself
+_ALLOWED: dict[str | None, tuple[str, ...]] = {
+    "strict": ("strict",),
+    None: ("strict", "default"),
+    "fast": ("strict", "default", "fast"),
+    "tf32": ("strict", "default", "fast", "tf32"),
+}
+
+
+def _fraction(error: float, limit: float) -> float:
+    if limit == inf or error == 0:
+        return 0.0
+    return error / limit if limit and error == error else inf
+
+
+def _dot(left: np.ndarray, right: np.ndarray) -> Any:
+    """<left, right>: of integers exactly, of floats with exact sums of products rounded to float64."""
+    if is_integer(left.dtype):
+        return int((left.astype(object) * right.astype(object)).sum())
+    with np.errstate(all="ignore"):
+        products = (left.astype(np.float64) * right.astype(np.float64))[right != 0]
+    return fsum(products) if np.isfinite(products).all() else float("nan")
+
+
+def _weighted(run: _Run, weights: np.ndarray) -> float:
+    """How far <run, weights> may lie from the exact value: by the errors of the cells, and by `_dot`'s."""
+    size = np.abs(weights.astype(np.float64))
+    unit = FORMATS["float64"].unit_roundoff
+    with np.errstate(all="ignore"):
+        error = run.error + 4 * unit * np.abs(run.result.astype(np.float64))
+        error = np.where(run.error == inf, inf, error)  # the result may be NaN there
+        return float((size * error)[size != 0].sum())
+
+
+def _chosen(shape: Cell, cells: int) -> list[Cell]:
+    """The first cell, the last, and others at random, but the same at every call."""
+    size = int(np.prod(shape))
+    random = np.random.Generator(np.random.PCG64(size)).permutation(size)
+    picked = list(dict.fromkeys([0, size - 1, *random[: cells + 2].tolist()]))[: min(cells, size)]
+    return [tuple(int(i) for i in np.unravel_index(index, shape)) for index in sorted(picked)]
+
+
+def _around(array: np.ndarray, cell: Cell, step: Any) -> Iterator[np.ndarray]:
+    """The array with h, then with -h, in one cell: central differences around 0, where no rounding is."""
+    for value in (step, -step):
+        changed = array.copy()
+        changed[cell] = value
+        yield changed
