@@ -55,6 +55,10 @@ def extensions():
     if optimize:  # see make sanitize and sanitize-small
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
         compile_args, link_args = [optimize, "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
+    coverage = os.environ.get("TEACHCONV_COVERAGE") == "1"  # for tests/inspection/test_compiled_marks.py
+    if coverage:
+        # without OpenMP: gcov leaves out the functions that it makes of parallel regions
+        compile_args, link_args = ["-O0", "-g1", "--coverage"], ["--coverage"]
     kernels = Path("teachconv/kernels")
     modules = cythonize(
         Extension(
@@ -64,8 +68,12 @@ def extensions():
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         ),
-        build_dir="build/cython",
+        build_dir="build/cython-coverage" if coverage else "build/cython",
+        emit_linenums=coverage,  # counts are then those of lines of the .pyx file
     )
+    if coverage:  # else the C code after the last line of the .pyx file would count as lines of that file
+        made = Path("build/cython-coverage/teachconv/_kernels.c")
+        made.write_text(made.read_text().replace("/* #### Code section:", '#line 1 "_kernels.c"\n/* ####'))
     for module in modules:  # cythonize() drops optional=, so it is set on what it returns
         module.optional = not REQUIRED
     return modules

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .inspection import plotting as plot
     from .inspection.explaining import Explanation, Tap, explain
     from .inspection.receptive import ReceptiveField, receptive_field
+    from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
     from .planning import Plan, plan
     from .translation.filters import convert_filters
@@ -69,6 +70,7 @@ __all__ = [
     "OnnxNode",
     "Plan",
     "ReceptiveField",
+    "SourceChain",
     "Tap",
     "Trace",
     "Translation",
@@ -91,6 +93,7 @@ __all__ = [
     "diff",
     "explain",
     "explore",
+    "find_source",
     "get_num_threads",
     "onnx_model",
     "plan",
@@ -109,6 +112,7 @@ _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
 _LATER |= {"check_backend": "verification.contract"}
 _LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explaining")
 _LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.receptive")
+_LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")

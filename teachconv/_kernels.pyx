@@ -47,6 +47,7 @@ cdef extern from "kernels/engine.h" nogil:
     const kernel_table *kernels_of(int real_is_double)
     int teachconv_set_isa(int level)
     int teachconv_isa()
+    int teachconv_paths
     int problem_fits(const conv_problem *p)
     double problem_macs(const conv_problem *p)
     int threads_that_pay "useful_threads"(double macs, int threads)
@@ -112,6 +113,21 @@ def set_isa(str name):
     return isa()
 
 
+# the names of the bits in kernels/paths.h
+PATHS = (
+    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
+    "strips", "adjacent", "wide", "rows", "moving",
+)
+
+
+def take_paths():
+    """Return the names of the ways through the kernels that were taken since the last time, in any thread."""
+    global teachconv_paths
+    cdef int paths = teachconv_paths
+    teachconv_paths = 0
+    return [name for bit, name in enumerate(PATHS) if paths >> bit & 1]
+
+
 def all_finite(const real[:, :, :, ::1] array):
     """Return whether no number is infinite or NaN."""
     cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
@@ -125,6 +141,7 @@ cdef inline Py_ssize_t in_index(
     Py_ssize_t out_index, Py_ssize_t tap, Py_ssize_t stride, Py_ssize_t dilation, Py_ssize_t pad_before
 ) noexcept nogil:
     """The one index law."""
+    # mark: stride dilation of direct/y direct/dw im2col
     return out_index * stride - pad_before + tap * dilation
 
 
@@ -132,8 +149,8 @@ cdef inline Py_ssize_t out_index(
     Py_ssize_t in_index, Py_ssize_t tap, Py_ssize_t stride, Py_ssize_t dilation, Py_ssize_t pad_before
 ) noexcept nogil:
     """The index law read backwards; -1 where the tap would come from between two outputs."""
-    cdef Py_ssize_t distance = in_index + pad_before - tap * dilation
-    if distance < 0 or distance % stride:
+    cdef Py_ssize_t distance = in_index + pad_before - tap * dilation  # mark: dilation of direct/dx
+    if distance < 0 or distance % stride:  # mark: stride of direct/dx
         return -1
     return distance // stride
 
@@ -152,6 +169,7 @@ def direct_conv2d(
     cdef Py_ssize_t place, places = y.shape[0] * y.shape[1]
     with nogil:
         for place in prange(places, num_threads=threads, schedule="static"):
+            # mark: kernel of direct/y
             direct_conv2d_row(x, w, y, law, place // y.shape[1], place % y.shape[1])
 
 
@@ -168,7 +186,7 @@ cdef void direct_conv2d_row(
         memset(&y[n, out_row, out_col, 0], 0, y.shape[3] * sizeof(number))
         for tap_row in range(w.shape[0]):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= x.shape[1]:
+            if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/y
                 continue  # padding contributes nothing
             for tap_col in range(w.shape[1]):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
@@ -180,7 +198,7 @@ cdef void direct_conv2d_row(
                         value = x[n, in_row, in_col, group * ins + i]
                         weights = &w[tap_row, tap_col, i, group * outs]
                         for o in range(outs):
-                            sums[o] += value * weights[o]
+                            sums[o] += value * weights[o]  # mark: multiply-add of direct/y
 
 
 def direct_conv2d_backprop_input(
@@ -192,6 +210,7 @@ def direct_conv2d_backprop_input(
     cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
     with nogil:
         for place in prange(places, num_threads=threads, schedule="static"):
+            # mark: kernel of direct/dx
             direct_conv2d_backprop_input_row(dy, w, dx, law, place // dx.shape[1], place % dx.shape[1])
 
 
@@ -208,7 +227,7 @@ cdef void direct_conv2d_backprop_input_row(
         memset(&dx[n, in_row, in_col, 0], 0, dx.shape[3] * sizeof(number))
         for tap_row in range(w.shape[0]):
             out_row = out_index(in_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if out_row < 0 or out_row >= dy.shape[1]:
+            if out_row < 0 or out_row >= dy.shape[1]:  # mark: padding of direct/dx
                 continue
             for tap_col in range(w.shape[1]):
                 out_col = out_index(in_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
@@ -220,7 +239,7 @@ cdef void direct_conv2d_backprop_input_row(
                         weights = &w[tap_row, tap_col, i, group * outs]
                         total = 0
                         for o in range(outs):
-                            total = total + upstream[o] * weights[o]
+                            total = total + upstream[o] * weights[o]  # mark: multiply-add of direct/dx
                         dx[n, in_row, in_col, group * ins + i] += total
 
 
@@ -236,6 +255,7 @@ def direct_conv2d_backprop_filter(
     cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
     with nogil:
         for tap in prange(taps, num_threads=threads, schedule="static"):
+            # mark: kernel of direct/dw
             direct_conv2d_backprop_filter_tap(x, dy, dw, law, tap // dw.shape[1], tap % dw.shape[1])
 
 
@@ -252,7 +272,7 @@ cdef void direct_conv2d_backprop_filter_tap(
     for n in range(dy.shape[0]):
         for out_row in range(dy.shape[1]):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= x.shape[1]:
+            if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/dw
                 continue
             for out_col in range(dy.shape[2]):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
@@ -264,7 +284,7 @@ cdef void direct_conv2d_backprop_filter_tap(
                         value = x[n, in_row, in_col, group * ins + i]
                         sums = &dw[tap_row, tap_col, i, group * outs]
                         for o in range(outs):
-                            sums[o] += value * upstream[o]
+                            sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -310,7 +330,7 @@ cdef void extract_patches(
                 in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
                 for tap_col in range(filter_cols):
                     in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                    if 0 <= in_row < x.shape[1] and 0 <= in_col < x.shape[2]:
+                    if 0 <= in_row < x.shape[1] and 0 <= in_col < x.shape[2]:  # mark: padding of im2col
                         memcpy(patches, &x[n, in_row, in_col, group * ins], ins * sizeof(real))
                     else:
                         memset(patches, 0, ins * sizeof(real))
@@ -336,10 +356,10 @@ def im2col_conv2d(
             first = (job % blocks) * block_rows
             stop = min(first + block_rows, y.shape[1])
             for group in range(law.groups):
-                extract_patches(
+                extract_patches(  # mark: kernel of im2col/y
                     x, patches, n, first, stop, y.shape[2], w.shape[0], w.shape[1], group, ins, law
                 )
-                gemm[real](
+                gemm[real](  # mark: multiply-add of im2col/y by BLAS
                     False, False, (stop - first) * y.shape[2], outs, depth, patches, depth,
                     &w[0, 0, 0, group * outs], w.shape[3], 0, &y[n, first, 0, group * outs], y.shape[3],
                 )
@@ -364,10 +384,10 @@ def im2col_conv2d_backprop_filter(
                 n = job // blocks
                 first = (job % blocks) * block_rows
                 stop = min(first + block_rows, dy.shape[1])
-                extract_patches(
+                extract_patches(  # mark: kernel of im2col/dw
                     x, patches, n, first, stop, dy.shape[2], dw.shape[0], dw.shape[1], group, ins, law
                 )
-                gemm[real](
+                gemm[real](  # mark: multiply-add of im2col/dw by BLAS
                     True, False, depth, outs, (stop - first) * dy.shape[2], patches, depth,
                     &dy[n, first, 0, group * outs], dy.shape[3],
                     0 if job == 0 else 1, &dw[0, 0, 0, group * outs], dw.shape[3],

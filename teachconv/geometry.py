@@ -115,6 +115,7 @@ class AxisGeometry:
         >>> [same.in_index(0, tap) for tap in range(3)]
         [-1, 0, 1]
         """
+        # mark: stride dilation of reference.direct/y reference.direct/dx scipy.sparse
         return out_index * self.stride - self.pad_before + tap * self.dilation
 
     @property

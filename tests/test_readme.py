@@ -1,13 +1,19 @@
-"""The README's diagnosis is today's, and the files that it names are there; test_documents.py has the rest."""
+"""The README's diagnosis, chain and file names are today's; test_documents.py checks its other outputs.
+
+``python tests/test_readme.py`` writes the chain, where a call is executed, anew.
+"""
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import teachconv as tc
+from teachconv.backends import why_not
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PATH = Path(__file__).parents[1] / "README.md"
+README = PATH.read_text(encoding="utf-8")
 
 
 def test_the_diagnosis():
@@ -19,9 +25,26 @@ def test_the_diagnosis():
     assert f"...  {report.rows[-1].diagnosis}" in README
 
 
+CHAIN = re.compile(r"(?<=are applied\.\n\n```\n)[^`]*(?=```\n)")
+
+
+def chain():
+    x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+    return f"{tc.find_source(tc.conv2d, x, w, 2, 'SAME')}\n"
+
+
+@pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+def test_where_it_is_executed():
+    assert CHAIN.search(README)[0] == chain(), f"run python {Path(__file__).name}"
+
+
 def test_every_file_named_is_there():
     package = Path(tc.__file__).parent
     table = README[README.index("| file | what it does |") :]
     names = re.findall(r"`([\w/*]+(?:\.(?:pyx?|h)|/))`", table[: table.index("\n\n")])
     assert len(names) > 15
     assert all(list(package.glob(name.rstrip("/"))) for name in names)
+
+
+if __name__ == "__main__":
+    PATH.write_text(CHAIN.sub(lambda _: chain(), README), encoding="utf-8")

@@ -124,7 +124,8 @@ REPORTS = {
     "backends": tc.backends,
     "receptive field": lambda: tc.receptive_field([GEOMETRY]),
     "geometry": lambda: GEOMETRY,
-    "find_source": lambda: tg.find_source("conv2d"),
+    "find_source": lambda: tc.find_source(*CALL),
+    "find_source of a node": lambda: tg.find_source("conv2d"),
     "run metadata": lambda: photo().metadata,
     "empty run metadata": tg.RunMetadata,
     "graph": lambda: photo().metadata.after,
@@ -140,7 +141,7 @@ def test_every_report_has_text_html_and_a_short_repr(name):
     assert html.startswith("<")
     for numbers in ("array(", "[[", "0., 0."):
         assert numbers not in text + html + short, name
-    table = name in ("backends", "find_source")  # they show themselves where they are asked for
+    table = name == "backends"  # it shows itself where it is asked for
     assert len(short) < (5000 if table else 600), name
     assert table or "\n" not in short
     if hasattr(report, "__rich__"):

@@ -286,6 +286,7 @@ def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
     shape = (len(x), rows.size, cols.size, x.shape[3])
     check_memory(shape, x.dtype, "the padded input")
     padded = np.zeros(shape, x.dtype)
+    # mark: padding of numpy.im2col/y numpy.im2col/dw scipy.direct/y scipy.direct/dw scipy.fft/y scipy.fft/dw
     padded[:, rows.inside, cols.inside] = x[:, rows.source, cols.source]
     return padded
 

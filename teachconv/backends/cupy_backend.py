@@ -273,6 +273,7 @@ class _Device:
             if accumulate:
                 out += self._cupy.matmul(left, right)
             else:
+                # mark: multiply-add of im2col winograd2 winograd4 by cuBLAS
                 self._cupy.matmul(left, right, out=out)
             self._stop(stage, start)
 

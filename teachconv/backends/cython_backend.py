@@ -316,7 +316,9 @@ def _run(
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            _take_paths(stage)
             _check(_kernels.run_filter_gradient(job.chosen, job.problem, a, b, sums, threads))
+            _take_paths(stage)
     else:
         wide_bias = None if bias is None else to_accumulator(bias)
         if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):
@@ -358,7 +360,9 @@ def _run_rung(
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            _take_paths(stage)
             _check(_kernels.run(job.name, job.problem, data, w, numbers, isa, bias, relu, result, threads))
+            _take_paths(stage)
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
     with record.stage("choose algorithm again") as stage:
@@ -397,6 +401,12 @@ class _InstructionSet:
 
 
 _ISA = _InstructionSet()
+
+
+def _take_paths(stage: Any) -> None:
+    """Record which ways the kernels took since the last time, while a trace listens: see kernels/paths.h."""
+    if isinstance(stage, record.Stage):
+        stage.know(paths=" ".join(_kernels.take_paths()))
 
 
 def _check(status: int) -> None:

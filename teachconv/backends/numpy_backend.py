@@ -52,10 +52,12 @@ def conv2d(
         filter_matrix = flatten_filter(filters, geometry)
         for block in _blocks(geometry, y.dtype):
             patches = extract_patches(images[block], geometry)
+            # mark: kernel of im2col/y
             y[block] = _from_groups(_multiply(patches, filter_matrix), y[block].shape)
     else:
         for tap, inputs, outputs in _each_tap(geometry):
             cells = _to_groups(images[inputs], geometry.groups)
+            # mark: kernel of taps/y
             _add(y, outputs, _multiply(cells, _split_filter(filters[tap], geometry)))
     return finish(y, x.dtype, bias, activation, out)
 
@@ -80,12 +82,12 @@ def conv2d_backprop_input(
         filter_matrix = flatten_filter(filters, geometry).swapaxes(1, 2)
         for block in _blocks(geometry, dx.dtype):
             patches = _multiply(_to_groups(upstream[block], geometry.groups), filter_matrix)
-            add_patches(patches, dx[block], geometry)
+            add_patches(patches, dx[block], geometry)  # mark: kernel of im2col/dx
     else:
         for tap, inputs, outputs in _each_tap(geometry):
             cells = _to_groups(upstream[outputs], geometry.groups)
             transposed = _split_filter(filters[tap], geometry).swapaxes(1, 2)
-            _add(dx, inputs, _multiply(cells, transposed))
+            _add(dx, inputs, _multiply(cells, transposed))  # mark: kernel of taps/dx
     return finish(dx, dy.dtype, bias, activation, out)
 
 
@@ -107,12 +109,12 @@ def conv2d_backprop_filter(
         for block in _blocks(geometry, dw.dtype):
             patches = extract_patches(images[block], geometry).swapaxes(1, 2)
             cells = _to_groups(upstream[block], geometry.groups)
-            dw += _from_groups(_multiply(patches, cells), dw.shape)
+            dw += _from_groups(_multiply(patches, cells), dw.shape)  # mark: kernel of im2col/dw
     else:
         for tap, inputs, outputs in _each_tap(geometry):
             transposed = _to_groups(images[inputs], geometry.groups).swapaxes(1, 2)
             cells = _to_groups(upstream[outputs], geometry.groups)
-            dw[tap] = _from_groups(_multiply(transposed, cells), dw[tap].shape)
+            dw[tap] = _from_groups(_multiply(transposed, cells), dw[tap].shape)  # mark: kernel of taps/dw
     return finish(dw, x.dtype, out=out)
 
 
@@ -139,6 +141,7 @@ def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
         rows, cols, groups = geometry.rows, geometry.cols, geometry.groups
         padded = pad(x, geometry)  # [batch, window_rows, window_cols, in_channels]
         view = sliding_window_view(padded, (rows.effective_filter, cols.effective_filter), axis=(1, 2))
+        # mark: stride dilation of im2col/y im2col/dw
         view = view[:, :: rows.stride, :: cols.stride, :, :: rows.dilation, :: cols.dilation]
         view = view.reshape(*view.shape[:3], groups, -1, *view.shape[4:])
         view = view.transpose(3, 0, 1, 2, 5, 6, 4)  # groups, batch, rows, cols, tap, tap, channels
@@ -150,7 +153,7 @@ def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
 def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Step 3: multiply the matrices of each group."""
     with record.stage("matmul") as stage:
-        product = left @ right
+        product = left @ right  # mark: multiply-add of im2col taps by BLAS
         stage.arrays(left=left, right=right, product=product)
     return product
 
@@ -166,10 +169,11 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -
         shape = (geometry.groups, len(dx), rows.out_size, cols.out_size, *geometry.filters_shape[:3])
         patches = patches.reshape(shape).transpose(4, 5, 1, 2, 3, 0, 6)  # tap, tap, batch, rows, cols, ..
         for tap_row, tap_col in np.ndindex(patches.shape[:2]):
-            row, col = tap_row * rows.dilation, tap_col * cols.dilation
-            target = padded[:, row :: rows.stride, col :: cols.stride]
+            row, col = tap_row * rows.dilation, tap_col * cols.dilation  # mark: dilation of im2col/dx
+            target = padded[:, row :: rows.stride, col :: cols.stride]  # mark: stride of im2col/dx
             target = target[:, : rows.out_size, : cols.out_size]
             target += patches[tap_row, tap_col].reshape(target.shape)
+        # mark: padding of im2col/dx
         dx[:, row_window.source, col_window.source] = padded[:, row_window.inside, col_window.inside]
         stage.arrays(patches=patches, padded=padded)
 

@@ -50,12 +50,15 @@ def conv2d_loops(x: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence
     rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
     y, x, w = np.empty(g.output_shape, x.dtype), _exact_numbers(x), _exact_numbers(w)
     for n, out_row, out_col, o in _every_cell(g.output_shape):
-        terms = list(bias[o])
+        terms = list(bias[o])  # mark: kernel of loops/y
         for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
+            # mark: stride dilation of loops/y
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
             in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
+            # mark: padding of loops/y
             if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing
                 in_channel = o // outs * depth + i  # o // outs: the group
+                # mark: multiply-add of loops/y
                 terms.append(x[n, in_row, in_col, in_channel] * w[tap_row, tap_col, i, o])
         y[n, out_row, out_col, o] = round_sum(terms, y.dtype)
     return y
@@ -82,12 +85,14 @@ def conv2d_backprop_input_loops(
     terms = {index: list(bias[index[3]]) for index in _every_cell(g.input_shape)}
     for n, out_row, out_col, o in _every_cell(g.output_shape):
         for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
+            # mark: stride dilation of loops/dx
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
             in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dx
                 cell = n, in_row, in_col, o // outs * depth + i
+                # mark: multiply-add of loops/dx
                 terms[cell].append(dy[n, out_row, out_col, o] * w[tap_row, tap_col, i, o])
-    for index in terms:
+    for index in terms:  # mark: kernel of loops/dx
         dx[index] = round_sum(terms[index], dx.dtype)
     return dx
 
@@ -106,12 +111,14 @@ def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: Conv2DGeometr
     rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
     dw, x, dy = np.empty(g.filters_shape, x.dtype), _exact_numbers(x), _exact_numbers(dy)
     for tap_row, tap_col, i, o in _every_cell(g.filters_shape):
-        terms = []
+        terms = []  # mark: kernel of loops/dw
         for n, out_row, out_col in _every_cell(g.output_shape[:3]):
+            # mark: stride dilation of loops/dw
             in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
             in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:
+            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dw
                 in_channel = o // outs * depth + i
+                # mark: multiply-add of loops/dw
                 terms.append(x[n, in_row, in_col, in_channel] * dy[n, out_row, out_col, o])
         dw[tap_row, tap_col, i, o] = round_sum(terms, dw.dtype)
     return dw
@@ -138,7 +145,7 @@ def conv2d(
     with record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/y direct/y
             y = conv2d_loops(x, w, geometry, extra)
         else:
             patches = partial(_patches, rows=taps.gather(geometry.rows), cols=taps.gather(geometry.cols))
@@ -162,7 +169,7 @@ def conv2d_backprop_input(
     with record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/dx direct/dx
             dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
         else:
             patches = partial(_patches, rows=taps.scatter(geometry.rows), cols=taps.scatter(geometry.cols))
@@ -184,7 +191,7 @@ def conv2d_backprop_filter(
     with record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/dw direct/dw
             dw = conv2d_backprop_filter_loops(x, dy, geometry)
         else:
             no_bias = _bias_terms(None, geometry.out_channels)
@@ -232,6 +239,7 @@ def _patches(
     _, groups, filter_rows, filter_cols, depth, outs = filters.shape
     one_row = images[:, :, 0, 0].size * len(cols) * filter_rows * filter_cols
     for row, col in product(taps.by_taps(rows, max(1, LARGEST_BLOCK // one_row)), taps.by_taps(cols)):
+        # mark: kernel of direct/y direct/dx
         patches = images[:, :, row.indices[:, None, :, None], col.indices[:, None, :]]
         patches = np.moveaxis(patches, 0, 3)  # [batch, rows, cols, parts, tap rows, tap cols, channels]
         for k in range(groups):
@@ -248,7 +256,7 @@ def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: Conv2DGeometry) -> Iterator[B
     """
     depth, outs = g.filters_shape[2], g.out_channels // g.groups
     for tap_row, tap_col in _every_cell(g.filters_shape[:2]):
-        out_rows, in_rows = taps.overlap(g.rows, tap_row)
+        out_rows, in_rows = taps.overlap(g.rows, tap_row)  # mark: kernel of direct/dw
         out_cols, in_cols = taps.overlap(g.cols, tap_col)
         for k in range(g.groups):
             ins, channels = slice(k * depth, (k + 1) * depth), slice(k * outs, (k + 1) * outs)
@@ -293,7 +301,7 @@ def _exact_sums(
 def _sums(add: Callable[[Iterable[Any]], Any], block: Block, bias: Sequence[Terms]) -> np.ndarray:
     """Return the sums of a block, of shape ``result[block.cells]``."""
     lefts, rights = _factors(block, bias)
-    products = starmap(partial(map, mul), product(lefts, rights))
+    products = starmap(partial(map, mul), product(lefts, rights))  # mark: multiply-add of direct
     dtype = object if add is sum else np.float64
     sums = np.fromiter(map(add, products), dtype, len(lefts) * len(rights))
     return sums.reshape(*block.left.shape[:-1], len(rights))

@@ -51,13 +51,16 @@ def conv2d(
     algorithm = _choose(algorithm, "sparse", images, filters)
     if algorithm == "sparse":
         matrix = conv_matrix(filters, geometry)
+        # mark: kernel of sparse/y
         y = _multiply(matrix, images.reshape(len(x), -1).T).T.reshape(geometry.output_shape)
     else:
         y = np.empty(geometry.output_shape, images.dtype)
         padded = pad(images, geometry)
+        # mark: dilation of direct/y fft/y
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)
         strides = slice(None, None, geometry.rows.stride), slice(None, None, geometry.cols.stride)
         for n, o, ins, _ in _cells(geometry):
+            # mark: stride kernel of direct/y fft/y
             y[n, :, :, o] = _correlate(padded[n, :, :, ins], spread[..., o], algorithm)[strides]
     return finish(y, x.dtype, bias, activation, out)
 
@@ -79,23 +82,28 @@ def conv2d_backprop_input(
     algorithm = _choose(algorithm, "sparse", upstream, filters)
     if algorithm == "sparse":
         matrix = conv_matrix(filters, geometry)
+        # mark: kernel of sparse/dx
         dx = _multiply(matrix.T, upstream.reshape(len(dy), -1).T).T.reshape(geometry.input_shape)
     else:
         dx = np.zeros(geometry.input_shape, upstream.dtype)
         rows, cols = window(geometry.rows), window(geometry.cols)
         margin_rows = geometry.rows.effective_filter - 1
         margin_cols = geometry.cols.effective_filter - 1
+        # mark: stride of direct/dx fft/dx
         stuffed = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
         margins = (margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)
         padded_shape = [size + sum(pair) for size, pair in zip(stuffed.shape, margins, strict=True)]
         check_memory(padded_shape, stuffed.dtype, "the padded out_backprop")
         padded = np.pad(stuffed, margins)
+        # mark: dilation of direct/dx fft/dx
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
         for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
             group, i = divmod(channel, depth)
             of_group = slice(group * outs, group * outs + outs)
+            # mark: kernel of direct/dx fft/dx
             full = _correlate(padded[:, :, of_group, n], spread[:, :, i, of_group], algorithm)
+            # mark: padding of direct/dx fft/dx
             dx[n, rows.source, cols.source, channel] = full[rows.inside, cols.inside]
     return finish(np.ascontiguousarray(dx), dy.dtype, bias, activation, out)
 
@@ -118,15 +126,18 @@ def conv2d_backprop_filter(
         outs = geometry.out_channels // geometry.groups
         for n, group in np.ndindex(geometry.batch, geometry.groups):
             cells = upstream[n].reshape(-1, geometry.groups, outs)[:, group]
+            # mark: kernel of sparse/dw
             products = _multiply(_input_matrix(images[n], group, geometry), cells)
             dw.reshape(-1, geometry.groups, outs)[:, group] += products
     else:
         padded = pad(images, geometry)
+        # mark: stride of direct/dw fft/dw
         spread = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
         dilations = slice(None, None, geometry.rows.dilation), slice(None, None, geometry.cols.dilation)
         for n, o, ins, depth in _cells(geometry):
             for i in range(depth):
                 plane = padded[n, :, :, ins.start + i, None]
+                # mark: dilation kernel of direct/dw fft/dw
                 dw[:, :, i, o] += _correlate(plane, spread[:, :, o, n, None], algorithm)[dilations]
     return finish(dw, x.dtype, out=out)
 
@@ -209,7 +220,7 @@ def _tap_tables(
 def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
     """Return a sparse matrix times the cells of all images, one image in each column."""
     with record.stage("matrix times images") as stage:
-        product = matrix @ cells
+        product = matrix @ cells  # mark: multiply-add of sparse by scipy.sparse
         stage.arrays(cells=cells, product=product)
     return product
 
@@ -231,9 +242,11 @@ def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray
     with record.stage(f"scipy.signal, {method}") as stage:
         if method == "fft":
             flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
+            # mark: multiply-add of fft by scipy.signal
             result = signal.fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
         else:
             planes = range(image.shape[2])
+            # mark: multiply-add of direct by scipy.signal
             result = sum(signal.correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
         stage.arrays(image=image, kernel=kernel, result=result)
     return result

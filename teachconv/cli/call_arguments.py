@@ -15,7 +15,16 @@ import numpy as np
 from .. import nn_ops
 from ..data.seeded import DATA, make_array
 
-__all__ = ["OPS", "add_backends", "add_call", "add_json", "numbers", "padding", "read_call"]
+__all__ = [
+    "OPS",
+    "add_backends",
+    "add_call",
+    "add_call_options",
+    "add_json",
+    "numbers",
+    "padding",
+    "read_call",
+]
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 
@@ -23,6 +32,11 @@ OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__n
 def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add the op and its arguments to a parser; ``optional`` lets the op be left out."""
     parser.add_argument("op", nargs="?" if optional else None, choices=list(OPS), help="the op to call")
+    add_call_options(parser)
+
+
+def add_call_options(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of an op to a parser."""
     array = "a shape such as 1,8,8,1, or an .npy file"
     parser.add_argument("--input", help=array)
     parser.add_argument("--filters", help=array)

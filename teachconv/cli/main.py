@@ -16,11 +16,12 @@ from .parsing import PROGRAM, Parser, add_commands, fill_from_module
 
 __all__ = ["COMMANDS", "main"]
 
-# what the help says of each; the command NAME is the module NAME_command, with its function add_arguments
+# what the help says of each; the command NAME is the module NAME_command (- as _), with add_arguments
 COMMANDS = {
     "demo": "a photograph through conv2d and conv2d_transpose",
     "explain": "every tap of one cell, or what one input cell feeds",
     "trace": "every stage of one call, with file and line",
+    "find-source": "from a public function to the loops that ran, with file and line",
     "diff": "every backend against the reference; alone, the whole table of cases",
     "backends": "which backends can run here, and what they can do",
     "explore": "an interactive page of one call: windows, products, variants, the transpose four ways",

@@ -85,4 +85,4 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
 def fill_from_module(name: str, parser: Parser) -> None:
     """Import the module of a command, and let it add its arguments and the function that runs it."""
     parser.set_defaults(command=name)
-    import_module(f".{name}_command", __package__).add_arguments(parser)
+    import_module(f".{name.replace('-', '_')}_command", __package__).add_arguments(parser)

@@ -1,7 +1,6 @@
-"""Finds where an op is executed: the steps from a public function to the loops, with file and line.
+"""Finds where an op of the graph is executed: the runtime's own steps, and then those of the backends.
 
-TensorFlow has no such function; there the path leads through a generated file, a C++ registry filled by
-macros, and a library that was chosen when TensorFlow was compiled.
+`teachconv.find_source` follows one call, without the runtime.
 """
 
 from __future__ import annotations
@@ -11,60 +10,22 @@ import difflib
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from .. import backends, tables
+from .. import backends
 from ..errors import ArgumentError
+from ..inspection.marks import place
+from ..inspection.sources import SourceChain, SourceLine, SourceStep, backend_steps, step_at
+from ..kinds import kind_of
 from . import array_ops, gen_nn_ops, kernels, math_ops, nn_ops  # noqa: F401  (kernels fills the registry)
 from .op_def import REGISTRY
 from .op_kernel import KERNELS
-from .run_metadata import place
 
-__all__ = ["SourceChain", "SourceStep", "find_source"]
+__all__ = ["find_source"]
 
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops)
-
-
-@dataclass(frozen=True)
-class SourceStep:
-    """One step.
-
-    Attributes:
-        what: the kind of step, such as "kernel".
-        name: the name of the function, class or op.
-        where: ``file:line``.
-        note: a remark.
-    """
-
-    what: str
-    name: str
-    where: str
-    note: str = ""
-
-
-@dataclass(frozen=True, repr=False)
-class SourceChain(tables.Report):
-    """The steps of one op from the public function to the functions that compute.
-
-    Attributes:
-        query: the name that was looked up.
-        steps: the steps in order.
-    """
-
-    query: str
-    steps: tuple[SourceStep, ...]
-
-    def _headline(self) -> str:
-        return f"where is {self.query} executed?"
-
-    def _table(self) -> tables.Table:
-        rows = [(step.what, step.name, step.where, step.note) for step in self.steps]
-        return tables.Table(tables.left(*[""] * 4), rows, self._headline())
-
-    __repr__ = tables.Report.__str__
 
 
 def find_source(name: str) -> SourceChain:
@@ -75,7 +36,8 @@ def find_source(name: str) -> SourceChain:
             (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``).
 
     Returns:
-        The steps with file and line.
+        The steps with file and line, and the lines of every algorithm that apply stride, padding and
+        dilation or that multiply and add.
 
     Raises:
         ValueError: if there is no op of that name; the message suggests similar names.
@@ -90,19 +52,18 @@ def find_source(name: str) -> SourceChain:
     op_def = REGISTRY[op_name]
     steps: list[SourceStep] = []
     for wrapper in [public] if public is not None else _wrappers(op_name):
-        steps.append(SourceStep("public wrapper", wrapper.__name__, _at(wrapper), "normalises its arguments"))
+        steps.append(step_at("public wrapper", wrapper, "normalises its arguments"))
     from .op_gen import lower_case_op_name
 
     generated = getattr(gen_nn_ops, lower_case_op_name(op_name), None)
     if generated is not None:
         rule = f"snake case of {op_name}; written by op_gen.py"
-        steps.append(SourceStep("generated wrapper", generated.__name__, _at(generated), rule))
+        steps.append(step_at("generated wrapper", generated, rule))
     inputs = ", ".join(arg.name for arg in op_def.inputs)
-    steps.append(
-        SourceStep("op definition", op_name, place(op_def.file, op_def.line), f"inputs: {inputs or 'none'}")
-    )
-    steps += _kernels(op_name)
-    return SourceChain(name, tuple(steps))
+    note = f"inputs: {inputs or 'none'}"
+    steps.append(SourceStep("op definition", op_name, place(op_def.file), op_def.line, note))
+    kernels_of_op, lines = _kernels(op_name)
+    return SourceChain(name, (*steps, *kernels_of_op), tuple(lines))
 
 
 def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
@@ -152,51 +113,24 @@ def _generated_name(public: Callable[..., Any]) -> str:
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
-def _kernels(op_name: str) -> list[SourceStep]:
-    steps = []
+def _kernels(op_name: str) -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the kernels of an op, each with its backends' steps, and the lines of every algorithm."""
+    steps: list[SourceStep] = []
+    lines: list[SourceLine] = []
     found = [definition for (op, _, _), definition in KERNELS.items() if op == op_name]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
         labels = [definition.label or "default" for definition in mine]
         of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
         named = "default, and every backend" if of_backends else ", ".join(labels)
-        where = place(mine[0].file, mine[0].line)
         devices = ", ".join(sorted({definition.device for definition in mine}))
-        steps.append(SourceStep("kernel", kernel.__name__, where, f"{devices}; labels: {named}"))
-        if kernel.backend_function is not None:
-            steps += _backends(kernel.backend_function)
-        else:
-            steps.append(SourceStep("computes", f"{kernel.__name__}.compute", _at(kernel.compute), "NumPy"))
-    return steps
-
-
-def _backends(function: str) -> list[SourceStep]:
-    steps = []
-    for backend in backends.TABLE:
-        problem = backends.why_not(backend)
-        if problem:
-            steps.append(SourceStep("backend", backend, "", f"not here: {problem}"))
+        note = f"{devices}; labels: {named}"
+        steps.append(SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note))
+        if kernel.backend_function is None:
+            computes = step_at("computes", kernel.compute, "NumPy")
+            steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
             continue
-        module = backends.get(backend)
-        steps.append(SourceStep("backend", f"{backend}.{function}", _at(getattr(module, function))))
-        if backend == "cython":
-            steps += _compiled(function)
-    return steps
-
-
-def _compiled(function: str) -> list[SourceStep]:
-    """Return the functions of the compiled module, which contain the loops."""
-    path = Path(backends.__file__).parent.parent / "_kernels.pyx"
-    if not path.exists():  # an installed package contains only the compiled module
-        return []
-    steps = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith("def ") and line.partition("(")[0].endswith(f"_{function}"):
-            name = line.removeprefix("def ").partition("(")[0]
-            steps.append(SourceStep("compiled loops", name, place(str(path), number)))
-    return steps
-
-
-def _at(function: Any) -> str:
-    code = inspect.unwrap(function).__code__
-    return place(code.co_filename, code.co_firstlineno)
+        more, its_lines = backend_steps(kind_of(kernel.backend_function))
+        steps += more
+        lines += its_lines
+    return steps, lines

@@ -7,7 +7,7 @@ which ops and backends call anyway.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 
 from .. import nn_ops, record, tables
 from ..dtypes import to_dtype
+from ..kinds import kind_of
+from . import marks
 
 __all__ = ["Trace", "arrays_of", "place_of", "trace"]
 
@@ -97,9 +99,26 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     facts: dict[str, str] = {}
     for stage in stages:
         facts |= stage.facts
+    _name_the_loop(stages, facts)
     name = getattr(op, "__name__", repr(op))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
+
+
+def _name_the_loop(stages: Sequence[record.Stage], facts: dict[str, str]) -> None:
+    """Say in the last stage's note where the innermost loop is: the line that multiplies and adds."""
+    if "kind" not in facts:
+        return
+    found = marks.find(
+        facts["backend"],
+        facts["algorithm"].split(", "),
+        kind_of(facts["kind"]),
+        facts.get("paths", "").split(),
+    )
+    for mark in (mark for mark in found if mark.name == "multiply-add"):
+        function, _ = marks.function_at(mark.file, mark.line)
+        library = f", by {mark.by}" if mark.by else ""
+        stages[-1].say("innermost loop: {}, {}:{}{}", function, mark.file, mark.line, library)
 
 
 def arrays_of(stage: record.Stage) -> list[str]:

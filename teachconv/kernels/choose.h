@@ -33,7 +33,8 @@ static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int str
     const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1
                                && p->stride_cols == 1 && p->dilation_rows == 1 && p->dilation_cols == 1
                                && p->groups == 1;
-    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE;
+    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/y */
+    /* mark: choice of winograd2/y row_gemm/y */
     return winograd_shape && !strict && winograd2_pays(p, lanes) ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }
 
@@ -44,16 +45,18 @@ static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, 
     back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,
     back.out_cols = p->in_cols;
     back.in_rows = p->out_rows, back.in_cols = p->out_cols;
-    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE;
+    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/dx */
+    /* mark: choice of winograd2/dx */
     if (choose_forward(&back, lanes, strict) == USE_WINOGRAD2) return USE_WINOGRAD2;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
-    return p->groups == 1 && taps > 1
+    return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
                    && 2 * taps * channels <= taps * ((channels + lanes - 1) / lanes * lanes)
                ? USE_COL2IM
                : USE_PHASES;
 }
 
 static inline int choose_filter_gradient(const conv_problem *p) {
+    /* mark: choice of depthwise/dw pixel_gemm */
     return p->groups == p->in_channels && p->groups > 1 ? USE_DEPTHWISE : USE_PIXEL_GEMM;
 }
 #endif

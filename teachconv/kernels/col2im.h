@@ -62,7 +62,9 @@ KERNEL void scatter_row(const conv_problem *p, const real *columns, ptrdiff_t ou
         indices_inside(p->filter_cols, p->dilation_cols, in_col, p->in_cols, &first, &past);
         for (ptrdiff_t tap_row = 0; tap_row < p->filter_rows; tap_row++) {
             const real *from = columns + tap_row * row_numbers + first * channels;
+            /* mark: stride dilation of col2im if scatter */
             const ptrdiff_t in_row = out_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
+            /* mark: padding of col2im if scatter */
             if (in_row < 0 || in_row >= p->in_rows || first == past) continue;
             real *to = dx + (in_row * p->in_cols + in_col + first * p->dilation_cols) * channels;
             if (p->dilation_cols == 1) add_numbers(to, from, (past - first) * channels);
@@ -83,8 +85,10 @@ KERNEL void gather_row(const conv_problem *p, const real *columns, ptrdiff_t fir
     const ptrdiff_t channels = p->in_channels, step = col2im_step(p);
     memset(sums, 0, sizeof(real) * (size_t)(p->in_cols * SHORT_LANES));
     for (ptrdiff_t tap_row = 0; tap_row < p->filter_rows; tap_row++) {
+        /* mark: dilation padding of col2im if gather */
         const ptrdiff_t scaled = in_row + p->pad_top - tap_row * p->dilation_rows,
                         out_row = floor_divide(scaled, p->stride_rows);
+        /* mark: stride of col2im if gather */
         if (out_row * p->stride_rows != scaled || out_row < first_row || out_row >= first_row + rows)
             continue;
         for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++) {
@@ -112,6 +116,7 @@ INLINE void add_columns(const conv_problem *p, const real *columns, ptrdiff_t fi
     const ptrdiff_t first = larger(0, first_row * p->stride_rows - p->pad_top);
     const ptrdiff_t past =
         smaller(p->in_rows, (first_row + rows - 1) * p->stride_rows - p->pad_top + reach + 1);
+    took(sums ? TOOK_GATHER : TOOK_SCATTER);
     for (ptrdiff_t row = 0; !sums && row < rows; row++)
         scatter_row(p, columns + row * row_columns, first_row + row, dx);
     for (ptrdiff_t in_row = first; sums && in_row < past; in_row++)
@@ -153,7 +158,9 @@ KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int t
 KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
                       const real *bias, int relu, real *dx, int threads) {
     if (p->groups != 1 || (!w && !col2im_fits(p))) return CONV_UNSUPPORTED;
-    if (!col2im_fits(p)) return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
+    if (!col2im_fits(p))
+        /* mark: fallback of col2im if phases by phases */
+        return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(p), threads);
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
@@ -170,7 +177,7 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
         col2im_pack(p, w, own_packed, threads);
         packed = own_packed;
     }
-    int status = CONV_OK;
+    int status = CONV_OK; /* mark: kernel of col2im */
 #pragma omp parallel num_threads(image_threads) reduction(| : status) if (image_threads > 1)
     {
         real *columns = (real *)new_scratch(

@@ -112,20 +112,27 @@ INLINE void depthwise_block(const int pixels, const int taps_wide, const int adj
             for (int t = 0; t < taps_wide; t++) {
                 const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += x[p + t] * weight;
+                for (int p = 0; p < pixels; p++)
+                    sum[p] += x[p + t] * weight; /* mark: multiply-add of depthwise if adjacent */
             }
         } else if (taps_wide) {
             UNROLL(5)
             for (int t = 0; t < taps_wide; t++) {
                 const vec weight = load(tap + t * k->w_tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += load(at + t * k->x_tap + p * step) * weight;
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + t * k->x_tap + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if wide */
+                }
             }
         } else {
             for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
                 const vec weight = load(tap);
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) sum[p] += load(at + p * step) * weight;
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if rows */
+                }
             }
         }
     }
@@ -182,6 +189,7 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
     KERNEL void name(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
                            const real *const *rows, ptrdiff_t x_start, const real *w,             \
                            const real *bias, real *y) {                                           \
+        took(adjacent ? TOOK_ADJACENT : taps_wide ? TOOK_WIDE : TOOK_ROWS);                       \
         switch (pixels) {                                                                         \
             TILES_CASE(1, taps_wide, adjacent) TILES_CASE(2, taps_wide, adjacent)                 \
             TILES_CASE(3, taps_wide, adjacent) TILES_CASE(4, taps_wide, adjacent)                 \
@@ -215,7 +223,7 @@ INLINE void depthwise_strip(const int rows, const int taps, const depthwise_stri
     for (ptrdiff_t col = k->first_out - k->pad, out = k->first_out - 2; out < k->past_out; col++, out++) {
         UNROLL(4)
         for (int r = 0; r < rows; r++) done[r] = next[r], next[r] = begun[r], begun[r] = (vec){0};
-        if (col >= 0 && col < k->in_cols) {
+        if (col >= 0 && col < k->in_cols) { /* mark: padding of depthwise if strips */
             UNROLL(6)
             for (int q = 0; q < rows + taps - 1; q++) {
                 const real *at = x_rows[q] + col * k->x_pixel;
@@ -224,6 +232,7 @@ INLINE void depthwise_strip(const int rows, const int taps, const depthwise_stri
                 UNROLL(4)
                 for (int r = 0; r < rows; r++)
                     if (q - r >= 0 && q - r < taps) {
+                        /* mark: multiply-add of depthwise if strips */
                         done[r] += x * weight[3 * (q - r) + 2];
                         next[r] += x * weight[3 * (q - r) + 1];
                         begun[r] += x * weight[3 * (q - r)];
@@ -261,6 +270,7 @@ KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first
     const ptrdiff_t lanes = s->in_channels, taps = past_tap - first_tap,
                     bytes = lanes * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(8, DEPTHWISE_STRETCH_BYTES / (bytes * (rows + 2)));
+    took(TOOK_STRIPS);
     const int near = bytes < 1024; /* else the next pixels lie pages away: prefetchers do better alone */
     const real *x_rows[DEPTHWISE_STRIP + 2], *blocks[DEPTHWISE_STRIP + 2];
     for (ptrdiff_t q = 0; q < rows + taps - 1; q++)
@@ -307,12 +317,15 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
                           const real *w, const real *bias, int relu, ptrdiff_t out_row, ptrdiff_t y_pixel,
                           real *y) {
     const conv_problem *s = &g->shape;
+    /* mark: stride of depthwise/y if wide rows adjacent */
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
     const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
     const real *rows[DEPTHWISE_MAX_ROWS];
     ptrdiff_t first_row, past_row, first, past;
+    /* mark: padding of depthwise/y if wide rows adjacent */
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
     for (ptrdiff_t tap = first_row; tap < past_row; tap++)
+        /* mark: dilation of depthwise/y if wide rows adjacent */
         rows[tap - first_row] = cached_row(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
     const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
@@ -395,7 +408,7 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
                                             row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
                                             scratch_numbers(slots)),
                     cols_held = held_columns(p, cols), parts = divide_up(p->out_cols, cols);
-    real *packed = depthwise_packed(p, w, in_place);
+    real *packed = depthwise_packed(p, w, in_place); /* mark: kernel of depthwise/y */
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)

@@ -123,7 +123,7 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
                          row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
     const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
                     dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
-    real *packed = depthwise_packed(p, w, lanes >= LANES);
+    real *packed = depthwise_packed(p, w, lanes >= LANES); /* mark: kernel of depthwise/dx */
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
@@ -163,7 +163,10 @@ INLINE void depthwise_taps(const int taps, const real *const *tap_starts, ptrdif
     for (ptrdiff_t at = 0; pixels > 0; pixels--, at += x_step, dy += dy_step) {
         const vec d = load(dy);
         UNROLL(9)
-        for (int t = 0; t < taps; t++) sum[t] += load(x[t] + at) * d;
+        for (int t = 0; t < taps; t++) {
+            const vec value = load(x[t] + at);
+            sum[t] += value * d; /* mark: multiply-add of depthwise/dw if taps */
+        }
     }
     UNROLL(9)
     for (int t = 0; t < taps; t++) store(sums + t * LANES, sum[t]);
@@ -191,7 +194,9 @@ INLINE void depthwise_taps_moving(const int rows, const int cols, ptrdiff_t step
         for (int r = 0; r < rows; r++) {
             seen[r * cols + cols - 1] = load(x[r] + at);
             UNROLL(5)
-            for (int c = 0; c < cols; c++) sum[r * cols + c] += seen[r * cols + c] * d;
+            for (int c = 0; c < cols; c++)
+                /* mark: multiply-add of depthwise/dw if moving */
+                sum[r * cols + c] += seen[r * cols + c] * d;
             UNROLL(4)
             for (int c = 0; c < cols - 1; c++) seen[r * cols + c] = seen[r * cols + c + 1];
         }
@@ -206,6 +211,7 @@ INLINE void depthwise_taps_moving(const int rows, const int cols, ptrdiff_t step
 KERNEL void depthwise_some_taps(ptrdiff_t taps, const real *const *tap_starts, ptrdiff_t x_start,
                                 ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels,
                                 real *sums) {
+    took(TOOK_TAPS);
     while (taps > 0) {
         const ptrdiff_t now = taps >= 9 ? 9 : taps == 6 || taps <= 3 ? taps : taps >= 6 ? 6 : 3;
         switch (now) {
@@ -223,6 +229,7 @@ KERNEL void depthwise_some_taps(ptrdiff_t taps, const real *const *tap_starts, p
 KERNEL void depthwise_moving(const conv_problem *p, ptrdiff_t rows, const real *const *tap_starts,
                              ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step,
                              ptrdiff_t pixels, real *sums) {
+    took(TOOK_MOVING);
     const ptrdiff_t step = p->filter_rows, most = p->filter_cols == 3 ? 3 : TILE_PIXELS > 6 ? 2 : 1;
     for (ptrdiff_t now; rows > 0; rows -= now, tap_starts += now, sums += now * LANES) {
         now = smaller(most, rows);
@@ -290,11 +297,12 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
     for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
         const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows,
-                        in_row = out_row * p->stride_rows - p->pad_top;
+                        in_row = out_row * p->stride_rows - p->pad_top; /* mark: stride of depthwise/dw */
         ptrdiff_t first_row, past_row;
         indices_inside(p->filter_rows, p->dilation_rows, in_row, p->in_rows, &first_row, &past_row);
-        if (past_row == first_row) continue;
+        if (past_row == first_row) continue; /* mark: padding of depthwise/dw */
         for (ptrdiff_t tap_row = first_row; tap_row < past_row; tap_row++) {
+            /* mark: dilation of depthwise/dw */
             const real *row = cached_row(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
             for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++)
                 tap_starts[tap_col * p->filter_rows + tap_row] =
@@ -332,7 +340,7 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
     const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
     if (lanes == 0 || taps == 0) return CONV_OK;
     int failed = 0;
-    const ptrdiff_t multiplier = lanes / p->in_channels,
+    const ptrdiff_t multiplier = lanes / p->in_channels, /* mark: kernel of depthwise/dw */
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
     threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), divide_up(lanes, LANES));
     /* in place a group is a thread's share, else what the cache of copied rows holds */

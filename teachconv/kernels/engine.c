@@ -10,6 +10,8 @@ extern const kernel_table teachconv_f32_base, teachconv_f64_base;
 extern const kernel_table teachconv_f32_avx2, teachconv_f64_avx2, teachconv_f32_avx512, teachconv_f64_avx512;
 #endif
 
+int teachconv_paths = 0;
+
 static int chosen_isa = -1; /* -1: not determined yet. Two threads that get here first write the same value. */
 
 static int best_isa(void) {

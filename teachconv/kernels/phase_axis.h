@@ -27,11 +27,12 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
         divisor = other, other = rest;
     }
     a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
-    a.dilation = dilation / divisor;
+    a.dilation = dilation / divisor; /* mark: dilation of phases depthwise/dx */
+    /* mark: padding of phases depthwise/dx */
     const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
                     step = stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
-        if (tap * dilation % stride == wanted) {
+        if (tap * dilation % stride == wanted) { /* mark: stride of phases depthwise/dx */
             a.taps = (filter - 1 - tap) / step + 1;
             a.first_tap = tap + (a.taps - 1) * step;
             a.tap_step = -step;

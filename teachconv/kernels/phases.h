@@ -100,6 +100,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
         const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps};
+        took(TOOK_PATCHES);
         fill_patches(g, x, done, count, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
@@ -161,12 +162,14 @@ KERNEL int phases_pack(const conv_problem *p, const real *w, real *packed, int t
 KERNEL int phases_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
                       const real *bias, int relu, real *dx, int threads) {
     int status = CONV_OK;
+    took(TOOK_PHASES);
     for (ptrdiff_t row = 0; row < smaller(p->stride_rows, p->in_rows); row++)
         for (ptrdiff_t col = 0; col < smaller(p->stride_cols, p->in_cols); col++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, row, col, &offset);
             gather_layout l = {0};
             phase_layout(&g, &l);
+            /* mark: kernel of phases */
             status |= run_phase(&g, dy, w, packed, bias, relu, dx + offset, threads);
             if (packed) packed += packed_filter_numbers(&g, &l, LANES);
         }

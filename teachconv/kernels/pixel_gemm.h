@@ -89,7 +89,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {
                     const real value = merged ? x_rows[r][a] : x[a + r];
-                    sum[r][0] += value * b0;
+                    sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm */
                     if (vectors > 1) sum[r][1] += value * b1;
                 }
             }
@@ -245,6 +245,7 @@ KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel
     const real *end = x + p->batch * p->in_rows * p->in_cols * p->in_channels;
     if (l->merged) {
         to += (image * r->copied_rows + row) * l->x_cols * p->in_channels;
+        /* mark: padding of pixel_gemm if merged */
         memset(to, 0, sizeof(real) * (size_t)(first * p->in_channels));
         if (first < past)
             memcpy(to + first * p->in_channels, from + (first + start) * p->in_channels,
@@ -300,9 +301,11 @@ KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_
                     rows = smaller(l->tile_rows, l->rows - first);
     const ptrdiff_t columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
     ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
+    /* mark: dilation of pixel_gemm */
     const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
     const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
     if (!l->merged) {
+        /* mark: padding of pixel_gemm if taps */
         indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
         indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
     }
@@ -322,12 +325,13 @@ KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_
         const ptrdiff_t x_cols = l->copy_x ? l->x_cols : p->in_cols;
         const ptrdiff_t x_rows = l->copy_x ? r->copied_rows : p->in_rows;
         walk.x_pixel = (compact ? 1 : p->stride_cols) * x_width;
-        walk.x_line = (compact ? 1 : p->stride_rows) * x_cols * x_width;
+        walk.x_line = (compact ? 1 : p->stride_rows) * x_cols * x_width; /* mark: stride of pixel_gemm */
         walk.x_image = x_rows * x_cols * x_width;
         if (l->merged) {
             x = x_copy;
             const ptrdiff_t run = p->filter_cols * channels; /* these lie side by side */
             for (ptrdiff_t i = first; i < first + rows; i++)
+                /* mark: dilation of pixel_gemm if merged */
                 walk.x_rows[i - first] = i / run * p->dilation_rows * x_cols * x_width + i % run;
         } else if (l->copy_x)
             x = x_copy + (group * l->tiles + tile) * r->images * walk.x_image
@@ -372,6 +376,7 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
 INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, const real *x, const real *dy,
                            real *dw, int threads) {
     const pixel_layout l = *layout;
+    took(l.merged ? TOOK_MERGED : TOOK_TAPS);
     threads = useful_threads(problem_macs(p), threads);
     real *copies =
         (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
@@ -409,7 +414,7 @@ KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, 
     }
     pixel_layout l;
     pixel_lay_out(p, 1, &l);
-    const int status = multiply_pixels(p, &l, x, dy, dw, threads);
+    const int status = multiply_pixels(p, &l, x, dy, dw, threads); /* mark: kernel of pixel_gemm */
     /* an infinity or NaN of dy times a zero of the merged padding is a NaN in dw, which is quicker to read */
     if (status || !l.merged || all_finite(dw, dw_numbers)
         || all_finite(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))

@@ -18,6 +18,7 @@
 #if defined(_WIN32)
 #include <malloc.h>
 #endif
+#include "paths.h"
 
 typedef struct {
     ptrdiff_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;

@@ -30,6 +30,7 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
                              ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t in_rows = (rows - 1) * s->stride_rows + (s->filter_rows - 1) * s->dilation_rows + 1;
+    /* mark: stride of row_gemm if padded_rows */
     const ptrdiff_t row_start = first_row * s->stride_rows - s->pad_top,
                     col_start = first_col * s->stride_cols - s->pad_left;
     ptrdiff_t first, past;
@@ -37,6 +38,7 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
     for (ptrdiff_t row = 0; row < in_rows; row++) {
         const ptrdiff_t in_row = row_start + row;
         real *to = buffer + row * l->padded_cols * s->in_channels;
+        /* mark: padding of row_gemm phases if padded_rows */
         if (in_row < 0 || in_row >= s->in_rows) continue; /* no run reads this row */
         memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
         memcpy(to + first * s->in_channels,
@@ -56,8 +58,10 @@ KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, 
         const ptrdiff_t image = pixel / s->out_cols / s->out_rows;
         for (ptrdiff_t tap_row = 0; tap_row < s->filter_rows; tap_row++)
             for (ptrdiff_t tap_col = 0; tap_col < s->filter_cols; tap_col++, to += s->in_channels) {
+                /* mark: stride dilation of row_gemm if patches */
                 const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top + tap_row * s->dilation_rows;
                 const ptrdiff_t in_col = out_col * s->stride_cols - s->pad_left + tap_col * s->dilation_cols;
+                /* mark: padding of row_gemm phases if patches */
                 if (in_row < 0 || in_row >= s->in_rows || in_col < 0 || in_col >= s->in_cols)
                     memset(to, 0, sizeof(real) * (size_t)s->in_channels);
                 else
@@ -101,6 +105,7 @@ typedef struct {
 KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index, real *buffer,
                        pixel_block *block) {
     const conv_problem *s = &g->shape;
+    took(1 << l->source);
     if (l->source == PADDED_ROWS) {
         const ptrdiff_t col_block = index % l->col_blocks, row_block = index / l->col_blocks % l->row_blocks;
         const ptrdiff_t image = index / l->col_blocks / l->row_blocks;
@@ -311,10 +316,12 @@ INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_st
     for (ptrdiff_t run = 0; run < l->runs; run++) {
         const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row),
                         tap_col = run % larger(1, l->runs_per_tap_row);
-        run_starts[run] =
-            l->source == PADDED_ROWS
-                ? (tap_row * s->dilation_rows * l->padded_cols + tap_col * s->dilation_cols) * s->in_channels
-                : run * s->in_channels;
+        run_starts[run] = run * s->in_channels;
+        if (l->source == PADDED_ROWS) {
+            /* mark: dilation of row_gemm phases if padded_rows */
+            const ptrdiff_t row = tap_row * s->dilation_rows, col = tap_col * s->dilation_cols;
+            run_starts[run] = (row * l->padded_cols + col) * s->in_channels;
+        }
     }
 }
 
@@ -417,5 +424,5 @@ KERNEL int row_gemm_pack(const conv_problem *p, const real *w, real *packed, int
 KERNEL int row_gemm_run(const conv_problem *p, const real *x, const real *w, const real *packed,
                         const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return run_gather(&g, x, w, packed, bias, relu, y, threads);
+    return run_gather(&g, x, w, packed, bias, relu, y, threads); /* mark: kernel of row_gemm */
 }

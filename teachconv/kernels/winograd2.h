@@ -84,6 +84,7 @@ INLINE void winograd2_inputs(vec *d, int step) {
 INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layout *l, const real *x,
                                      ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col, real *v,
                                      range_seen *range) {
+    /* mark: padding of winograd2 */
     const ptrdiff_t row = 2 * tile_row - s->pad_top, col = 2 * tile_col - s->pad_left;
     const int inside = row >= 0 && col >= 0 && row + 4 <= s->in_rows && col + 4 <= s->in_cols;
     /* tiles overlap: away from the border the middle 2x2 of each tile cover the image once */
@@ -317,10 +318,12 @@ KERNEL int winograd2_gather(const gather *g, const real *x, const real *w, const
     gather one_image = *g;
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
-        if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image]))
+        if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image])) {
+            took(TOOK_REDO); /* mark: fallback of winograd2 if redo by row_gemm */
             status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
                                     bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;
+        }
     free(image_flags);
     return status;
 }
@@ -341,7 +344,7 @@ KERNEL int winograd2_pack(const conv_problem *p, const real *w, real *packed, in
 KERNEL int winograd2_run(const conv_problem *p, const real *x, const real *w, const real *packed,
                          const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return winograd2_gather(&g, x, w, packed, bias, relu, y, threads);
+    return winograd2_gather(&g, x, w, packed, bias, relu, y, threads); /* mark: kernel of winograd2/y */
 }
 
 KERNEL ptrdiff_t winograd2_input_packed_bytes(const conv_problem *p) {
@@ -362,5 +365,5 @@ KERNEL int winograd2_input_run(const conv_problem *p, const real *dy, const real
     ptrdiff_t offset;
     const gather g = phase_gather(p, 0, 0, &offset);
     if (!winograd2_can(p)) return CONV_UNSUPPORTED;
-    return winograd2_gather(&g, dy, w, packed, bias, relu, dx, threads);
+    return winograd2_gather(&g, dy, w, packed, bias, relu, dx, threads); /* mark: kernel of winograd2/dx */
 }

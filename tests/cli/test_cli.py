@@ -58,6 +58,24 @@ def test_trace(capsys):
     assert np.array(answer["result"]).shape == (1, 4, 4, 1)
 
 
+def test_find_source(capsys):
+    status, out, _ = run(capsys, "find-source", "tf.nn.conv2d", *CALL, "--backend", "numpy", "--json")
+    answer = json.loads(out)
+    assert status == 0
+    assert (answer["backend"], answer["algorithm"]) == ("numpy", "im2col")
+    assert {"what", "name", "file", "line"} <= set(answer["steps"][0])
+    assert [line["file"] for line in answer["lines"] if line["mark"] == "dilation"] == [""]
+    status, out, _ = run(capsys, "find-source", "conv2d", *CALL, "--backend", "numpy")
+    assert "SAME at stride 2: pad_before 0, pad_after 1" in out
+    status, out, _ = run(capsys, "find-source", "torch.conv_transpose2d")
+    assert status == 0
+    assert "register_tile.h:" in out
+    status, _, err = run(capsys, "find-source", "conv2dd")
+    assert status == 2
+    assert 'did you mean "conv2d"' in err
+    assert run(capsys, "find-source", "torch.conv2d", *CALL)[0] == 2
+
+
 def test_diff_of_one_call(capsys, tmp_path):
     status, out, _ = run(capsys, "diff", "conv2d", *CALL, "--json")
     assert status == 0

@@ -109,10 +109,9 @@ def test_find_source_follows_every_op():
         kinds = [step.what for step in chain.steps]
         assert kinds.index("generated wrapper") < kinds.index("op definition") < kinds.index("kernel")
         for step in chain.steps:
-            file, _, line = step.where.rpartition(":")
-            if file:
-                with open(file if file.startswith("/") else f"{op_gen.TARGET.parents[2]}/{file}") as source:
-                    text = source.read().splitlines()[int(line) - 1 : int(line) + 3]
+            if step.file:
+                with open(op_gen.TARGET.parents[2] / step.file) as source:
+                    text = source.read().splitlines()[step.line - 1 : step.line + 3]
                 what = step.name.split(".")[-1]
                 assert any(what in row or "register" in row for row in text), step
     assert ">public wrapper</td>" in tg.find_source("conv2d")._repr_html_()

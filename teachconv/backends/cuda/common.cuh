@@ -67,17 +67,21 @@ struct Problem {
     DEVICE Long places() const { return (Long)batch * out_rows * out_cols; } /* output cells of one channel */
 
     /* in_index = out_index * stride - pad_before + tap * dilation: the input that a tap of an output reads */
+    /* mark: stride dilation of direct/y direct/dw im2col/y im2col/dw depthwise/y depthwise/dw */
     DEVICE int in_row(int out_row, int tap) const { return out_row * stride_rows - pad_top + tap * dilation_rows; }
     DEVICE int in_col(int out_col, int tap) const { return out_col * stride_cols - pad_left + tap * dilation_cols; }
 
     /* the inverse of the index law: the output that reads this input through this tap, or -1 if there is none */
+    /* mark: dilation of direct/dx im2col/dx depthwise/dx */
     DEVICE int out_row(int row, int tap) const { return backwards(row + pad_top - tap * dilation_rows, stride_rows, out_rows); }
     DEVICE int out_col(int col, int tap) const { return backwards(col + pad_left - tap * dilation_cols, stride_cols, out_cols); }
 
     DEVICE static int backwards(int distance, int stride, int size) {
+        /* mark: stride of direct/dx im2col/dx depthwise/dx */
         if (distance < 0 || distance % stride) return -1; /* before the first output, or between two outputs */
-        return distance / stride < size ? distance / stride : -1;
+        return distance / stride < size ? distance / stride : -1; /* mark: padding of direct/dx im2col/dx depthwise/dx */
     }
+    /* mark: padding of direct/y direct/dw im2col/y im2col/dw depthwise/dw */
     DEVICE bool has_input(int row, int col) const { return row >= 0 && row < in_rows && col >= 0 && col < in_cols; }
 
     DEVICE Long x_at(int image, int row, int col) const { return (((Long)image * in_rows + row) * in_cols + col) * in_channels; }

@@ -22,7 +22,7 @@
 
 extern "C" __global__ void depthwise_forward(PROBLEM_PARAMETERS, const Number *x, const Number *w, const Number *bias,
                                              int relu, Number *y) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of depthwise/y */
     const int strips = (p.out_cols + STRIP - 1) / STRIP;
     const Long cells = (Long)p.batch * p.out_rows * strips * p.out_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -39,7 +39,8 @@ extern "C" __global__ void depthwise_forward(PROBLEM_PARAMETERS, const Number *x
                 const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + out_channel]);
                 for (int i = 0; i < STRIP; i++) {
                     const int in_col = p.in_col(first_col + i, tap_col);
-                    if (in_col >= 0 && in_col < p.in_cols) sum[i] += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * weight;
+                    if (in_col >= 0 && in_col < p.in_cols) /* mark: padding of depthwise/y */
+                        sum[i] += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * weight; /* mark: multiply-add of depthwise/y */
                 }
             }
         }
@@ -51,7 +52,7 @@ extern "C" __global__ void depthwise_forward(PROBLEM_PARAMETERS, const Number *x
 
 extern "C" __global__ void depthwise_input_gradient(PROBLEM_PARAMETERS, const Number *dy, const Number *w, const Number *bias,
                                                     int relu, Number *dx) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of depthwise/dx */
     const int strips = (p.in_cols + STRIP - 1) / STRIP, multiplier = p.out_depth();
     const Long cells = (Long)p.batch * p.in_rows * strips * p.in_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -69,7 +70,8 @@ extern "C" __global__ void depthwise_input_gradient(PROBLEM_PARAMETERS, const Nu
                     const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + channel]);
                     for (int i = 0; i < STRIP; i++) {
                         const int out_col = p.out_col(first_col + i, tap_col);
-                        if (out_col >= 0) sum[i] += widen(dy[p.y_at(image, out_row, out_col) + channel]) * weight;
+                        if (out_col >= 0)
+                            sum[i] += widen(dy[p.y_at(image, out_row, out_col) + channel]) * weight; /* mark: multiply-add of depthwise/dx */
                     }
                 }
         }
@@ -82,7 +84,7 @@ extern "C" __global__ void depthwise_input_gradient(PROBLEM_PARAMETERS, const Nu
 /* partial is [splits, filter_rows * filter_cols, out_channels]. */
 extern "C" __global__ void depthwise_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy, int splits,
                                                      Sum *partial) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of depthwise/dw */
     __shared__ Sum sums[ROWS][LANES];
     const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES;
     const int channel_blocks = (p.out_channels + LANES - 1) / LANES;
@@ -97,6 +99,7 @@ extern "C" __global__ void depthwise_filter_gradient(PROBLEM_PARAMETERS, const N
             const int image = (int)(place / p.out_cols / p.out_rows);
             const int in_row = p.in_row(out_row, tap / p.filter_cols), in_col = p.in_col(out_col, tap % p.filter_cols);
             if (p.has_input(in_row, in_col))
+                /* mark: multiply-add of depthwise/dw */
                 sum += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * widen(dy[place * p.out_channels + out_channel]);
         }
         sums[row][lane] = sum;

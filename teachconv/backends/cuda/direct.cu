@@ -18,7 +18,7 @@
 
 extern "C" __global__ void direct_forward(PROBLEM_PARAMETERS, const Number *x, const Number *w, const Number *bias, int relu,
                                           const int *redo, Number *y) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of direct/y */
     if (nothing_to_redo(redo, p.batch)) return;
     const Long cells = p.places() * p.out_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -37,6 +37,7 @@ extern "C" __global__ void direct_forward(PROBLEM_PARAMETERS, const Number *x, c
                 const Number *pixel = x + p.x_at(image, in_row, in_col) + first_channel;
                 const Number *weight = w + p.w_at(tap_row, tap_col, 0) + out_channel;
                 for (int channel = 0; channel < p.in_depth(); channel++)
+                    /* mark: multiply-add of direct/y */
                     sum += widen(pixel[channel]) * widen(weight[(Long)channel * p.out_channels]);
             }
         y[cell] = finish(sum, bias, out_channel, relu);
@@ -45,7 +46,7 @@ extern "C" __global__ void direct_forward(PROBLEM_PARAMETERS, const Number *x, c
 
 extern "C" __global__ void direct_input_gradient(PROBLEM_PARAMETERS, const Number *dy, const Number *w, const Number *bias,
                                                  int relu, const int *redo, Number *dx) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of direct/dx */
     if (nothing_to_redo(redo, p.batch)) return;
     const Long cells = (Long)p.batch * p.in_rows * p.in_cols * p.in_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -64,7 +65,7 @@ extern "C" __global__ void direct_input_gradient(PROBLEM_PARAMETERS, const Numbe
                 const Number *upstream = dy + p.y_at(image, out_row, out_col) + first_channel;
                 const Number *weight = w + p.w_at(tap_row, tap_col, channel_of_group) + first_channel;
                 for (int channel = 0; channel < p.out_depth(); channel++)
-                    sum += widen(upstream[channel]) * widen(weight[channel]);
+                    sum += widen(upstream[channel]) * widen(weight[channel]); /* mark: multiply-add of direct/dx */
             }
         dx[cell] = finish(sum, bias, in_channel, relu);
     }
@@ -72,7 +73,7 @@ extern "C" __global__ void direct_input_gradient(PROBLEM_PARAMETERS, const Numbe
 
 extern "C" __global__ void direct_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy, const int *redo,
                                                   Number *dw) {
-    const Problem p = PROBLEM;
+    const Problem p = PROBLEM; /* mark: kernel of direct/dw */
     if (nothing_to_redo(redo, 1)) return; /* every cell sums over all images, so there is one flag for the whole call */
     const Long cells = (Long)p.taps() * p.in_depth() * p.out_channels;
     for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
@@ -86,6 +87,7 @@ extern "C" __global__ void direct_filter_gradient(PROBLEM_PARAMETERS, const Numb
                 for (int out_col = 0; out_col < p.out_cols; out_col++) {
                     const int in_row = p.in_row(out_row, tap_row), in_col = p.in_col(out_col, tap_col);
                     if (!p.has_input(in_row, in_col)) continue;
+                    /* mark: multiply-add of direct/dw */
                     sum += widen(x[p.x_at(image, in_row, in_col) + channel]) * widen(dy[p.y_at(image, out_row, out_col) + out_channel]);
                 }
         dw[cell] = narrow(sum);

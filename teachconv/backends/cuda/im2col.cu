@@ -32,7 +32,7 @@ extern "C" __global__ void to_patches(PROBLEM_PARAMETERS, const Number *x, Long 
         const int in_row = p.in_row(out_row, tap / p.filter_cols), in_col = p.in_col(out_col, tap % p.filter_cols);
         Sum value = 0;
         if (p.has_input(in_row, in_col)) value = widen(x[p.x_at(image, in_row, in_col) + group * p.in_depth() + channel]);
-        patches[cell] = value;
+        patches[cell] = value; /* mark: kernel of im2col/y im2col/dw */
     }
 }
 
@@ -77,6 +77,7 @@ extern "C" __global__ void col2im(PROBLEM_PARAMETERS, const Sum *columns, int fi
                 const int out_col = p.out_col(in_col, tap_col);
                 if (out_col < 0) continue;
                 const Long row = (((Long)group * images + image) * out_rows_here + out_row - first_out_row) * p.out_cols + out_col;
+                /* mark: kernel of im2col/dx */
                 sum += columns[(row * p.taps() + tap_row * p.filter_cols + tap_col) * p.in_depth() + in_channel % p.in_depth()];
             }
         }

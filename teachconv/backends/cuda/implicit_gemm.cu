@@ -65,6 +65,7 @@ template <class Product> DEVICE void multiply(Product &product) {
 #pragma unroll
                 for (int i = 0; i < RM; i++)
 #pragma unroll
+                    /* mark: multiply-add of implicit_gemm */
                     for (int j = 0; j < RN; j++) sums[i][j] += rows[i / 4].value[i % 4] * cols[j / 4].value[j % 4];
             }
             if (more) {
@@ -87,17 +88,17 @@ template <class Product> DEVICE void multiply(Product &product) {
 extern "C" __global__ void __launch_bounds__(THREADS) implicit_forward(PROBLEM_PARAMETERS, const Number *x, const Number *w,
                                                                        const Number *bias, int relu, Number *y) {
     Forward<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, x, w, bias, relu, y);
-    multiply(product);
+    multiply(product); /* mark: kernel of implicit_gemm/y */
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) implicit_input_gradient(PROBLEM_PARAMETERS, const Number *dy, const Number *w,
                                                                               const Number *bias, int relu, Number *dx) {
     InputGradient<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, dy, w, bias, relu, dx);
-    multiply(product);
+    multiply(product); /* mark: kernel of implicit_gemm/dx */
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) implicit_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy,
                                                                                int splits, Sum *partial) {
     FilterGradient<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, x, dy, splits, partial);
-    multiply(product);
+    multiply(product); /* mark: kernel of implicit_gemm/dw */
 }

@@ -122,22 +122,25 @@ def choose(kind: Kind, g: Conv2DGeometry, dtype: str, precision: str | None) -> 
     ('winograd2', '3x3 at stride 1 with enough channels to pay for its transforms')
     """
     if dtype not in FLOATS:
-        return "direct", "the other algorithms take no integers"
+        return "direct", "the other algorithms take no integers"  # mark: choice of direct
     if not _depthwise_needs(kind, g) and g.in_channels > 1:
-        return "depthwise", "every channel is a group of its own"
+        return "depthwise", "every channel is a group of its own"  # mark: choice of depthwise
     width = (g.in_channels if kind.scatters else g.out_channels) // g.groups
     if g.groups > 1 and width < 8:
+        # mark: choice of direct
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
     if dtype == "float32" and precision == "tf32":
-        return "tensor_gemm_tf32", "TF32 was requested"
+        return "tensor_gemm_tf32", "TF32 was requested"  # mark: choice of tensor_gemm_tf32
     if dtype in _HALVES and precision != "strict":
-        return "tensor_gemm", "tensor cores take half types and sum in float32"
+        return "tensor_gemm", "tensor cores take half types and sum in float32"  # mark: choice of tensor_gemm
     small = min(g.in_channels, g.out_channels)
     if precision != "strict" and not kind.sums_images and not _winograd_needs(kind, g) and small >= 32:
         if precision == "fast":
+            # mark: choice of winograd4
             return "winograd4", "3x3 at stride 1, and precision='fast' allows the larger tile"
+        # mark: choice of winograd2
         return "winograd2", "3x3 at stride 1 with enough channels to pay for its transforms"
-    return "implicit_gemm", "the general default"
+    return "implicit_gemm", "the general default"  # mark: choice of implicit_gemm
 
 
 @lru_cache(maxsize=1024)

@@ -32,11 +32,11 @@ namespace wmma = nvcuda::wmma;
 #if defined(NUMBER_FLOAT32) /* TF32 */
 typedef wmma::precision::tf32 Factor;
 #define STEP 8
-DEVICE Number to_factor(Number number) { return wmma::__float_to_tf32(number); }
+DEVICE Number to_factor(Number number) { return wmma::__float_to_tf32(number); } /* mark: own of tensor_gemm_tf32 */
 #else
 typedef Number Factor;
 #define STEP 16
-DEVICE Number to_factor(Number number) { return number; }
+DEVICE Number to_factor(Number number) { return number; } /* mark: own of tensor_gemm */
 #endif
 
 #define WARP_ROWS (TILE_ROWS / 4 / 16) /* fragments of one warp */
@@ -83,6 +83,7 @@ template <class Product> DEVICE void multiply(Product &product) {
 #pragma unroll
                 for (int i = 0; i < WARP_ROWS; i++)
 #pragma unroll
+                    /* mark: multiply-add of tensor_gemm tensor_gemm_tf32 */
                     for (int j = 0; j < WARP_COLS; j++) wmma::mma_sync(sums[i][j], rows[i], cols[j], sums[i][j]);
             }
             if (more) {
@@ -111,17 +112,17 @@ template <class Product> DEVICE void multiply(Product &product) {
 extern "C" __global__ void __launch_bounds__(THREADS) tensor_forward(PROBLEM_PARAMETERS, const Number *x, const Number *w,
                                                                      const Number *bias, int relu, Number *y) {
     Forward<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, x, w, bias, relu, y);
-    multiply(product);
+    multiply(product); /* mark: kernel of tensor_gemm/y tensor_gemm_tf32/y */
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) tensor_input_gradient(PROBLEM_PARAMETERS, const Number *dy, const Number *w,
                                                                             const Number *bias, int relu, Number *dx) {
     InputGradient<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, dy, w, bias, relu, dx);
-    multiply(product);
+    multiply(product); /* mark: kernel of tensor_gemm/dx tensor_gemm_tf32/dx */
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) tensor_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy,
                                                                              int splits, Sum *partial) {
     FilterGradient<TILE_ROWS, TILE_COLS, TILE_DEPTH> product(PROBLEM, x, dy, splits, partial);
-    multiply(product);
+    multiply(product); /* mark: kernel of tensor_gemm/dw tensor_gemm_tf32/dw */
 }

@@ -66,6 +66,7 @@ template <int TM, int TN, int TK> struct Forward {
             const Long place = first_row + a_row(item);
             row[item] = NOWHERE, col[item] = 0, pixel[item] = x;
             if (place >= p.places()) continue;
+            /* mark: stride of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y */
             row[item] = p.in_row((int)(place / p.out_cols % p.out_rows), 0);
             col[item] = p.in_col((int)(place % p.out_cols), 0);
             pixel[item] = x + p.x_at((int)(place / p.out_cols / p.out_rows), 0, 0) + group * p.in_depth();
@@ -86,7 +87,9 @@ template <int TM, int TN, int TK> struct Forward {
         b_first += TK;
     }
     DEVICE Number load_a(int item) const {
+        /* mark: dilation of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y */
         const int in_row = row[item] + tap_row * p.dilation_rows, in_col = col[item] + tap_col * p.dilation_cols;
+        /* mark: padding of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y */
         if (tap_row >= p.filter_rows || !p.has_input(in_row, in_col)) return narrow(0);
         return pixel[item][((Long)in_row * p.in_cols + in_col) * p.in_channels + channel];
     }
@@ -133,6 +136,7 @@ template <int TM, int TN, int TK> struct InputGradient {
     DEVICE static int b_k(int item) { return Alongside::k<TK>(item); }
     DEVICE static int b_col(int item) { return Alongside::row<TK>(item); }
 
+    /* mark: stride dilation of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx */
     DEVICE bool row_fits(int tap) const { return (phase_row + p.pad_top - tap * p.dilation_rows) % p.stride_rows == 0; }
     DEVICE bool col_fits(int tap) const { return (phase_col + p.pad_left - tap * p.dilation_cols) % p.stride_cols == 0; }
     DEVICE Long cells() const { return (Long)p.batch * phase_rows * phase_cols; }
@@ -189,6 +193,7 @@ template <int TM, int TN, int TK> struct InputGradient {
     DEVICE void next_chunk() { walk(TK); }
     DEVICE Number load_a(int item) const {
         const int out_row = row[item] + row_shift, out_col = col[item] + col_shift;
+        /* mark: padding of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx */
         if (tap_row >= p.filter_rows || out_row < 0 || out_row >= p.out_rows || out_col < 0 || out_col >= p.out_cols) return narrow(0);
         return upstream[item][((Long)out_row * p.out_cols + out_col) * p.out_channels + channel];
     }
@@ -246,6 +251,7 @@ template <int TM, int TN, int TK> struct FilterGradient {
         for (int item = 0; item < ROWS; item++) {
             const Long row = first_row + a_row(item);
             const int tap = (int)(row / p.in_depth());
+            /* mark: dilation of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw */
             row_shift[item] = p.in_row(0, tap / p.filter_cols);
             col_shift[item] = p.in_col(0, tap % p.filter_cols);
             channel[item] = row < rows ? group * p.in_depth() + (int)(row % p.in_depth()) : -1;
@@ -271,7 +277,9 @@ template <int TM, int TN, int TK> struct FilterGradient {
     }
     DEVICE Number load_a(int item) const {
         const int k = item / ROWS, r = item % ROWS;
+        /* mark: stride of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw */
         const int in_row = out_row[k] * p.stride_rows + row_shift[r], in_col = out_col[k] * p.stride_cols + col_shift[r];
+        /* mark: padding of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw */
         if (first_place + a_k(item) >= stop || channel[r] < 0 || !p.has_input(in_row, in_col)) return narrow(0);
         return x[image_at[k] + ((Long)in_row * p.in_cols + in_col) * p.in_channels + channel[r]];
     }

@@ -27,7 +27,7 @@
 #if TILE == 2
 DEVICE void input_line(Sum *d, int step) {
     const Sum d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
-    d[0] = d0 - d2;
+    d[0] = d0 - d2; /* mark: own of winograd2 */
     d[step] = d1 + d2;
     d[2 * step] = d2 - d1;
     d[3 * step] = d1 - d3;
@@ -46,7 +46,7 @@ DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
 #elif TILE == 4
 DEVICE void input_line(Sum *d, int step) {
     const Sum d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
-    d[0] = 4 * d0 - 5 * d2 + d4;
+    d[0] = 4 * d0 - 5 * d2 + d4; /* mark: own of winograd4 */
     d[step] = -4 * d1 - 4 * d2 + d3 + d4;
     d[2 * step] = 4 * d1 - 4 * d2 - d3 + d4;
     d[3 * step] = -2 * d1 - d2 + 2 * d3 + d4;
@@ -109,13 +109,13 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
             for (int j = 0; j < SIZE; j++) {
                 const int row = top + i, col = left + j;
                 Sum value = 0;
-                if (row >= 0 && row < rows && col >= 0 && col < cols) {
+                if (row >= 0 && row < rows && col >= 0 && col < cols) { /* mark: padding of winograd2 winograd4 */
                     value = widen(source[((image * rows + row) * cols + col) * channels + channel]);
                     mark(value, largest, smallest, marks + image * 3);
                 }
                 d[i * SIZE + j] = value;
             }
-        for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */
+        for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */ /* mark: kernel of winograd2 winograd4 */
         for (int row = 0; row < SIZE; row++) input_line(d + SIZE * row, 1); /* (B' d) B */
         for (int e = 0; e < SIZE * SIZE; e++) v[e * cells + cell] = d[e];
     }

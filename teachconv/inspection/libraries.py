@@ -1,0 +1,58 @@
+"""Names the libraries in which some algorithms' arithmetic runs, with their versions and the calls."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INTEGERS
+
+__all__ = ["library"]
+
+
+def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
+    """Return a library's name with its version, and how it is called.
+
+    Args:
+        backend: the backend that calls it.
+        name: "BLAS", "scipy.sparse", "scipy.signal" or "cuBLAS", as the marks in the sources name it.
+        dtype: the dtype of the arrays.
+
+    Returns:
+        The name with the version, and a remark.
+
+    >>> import scipy
+    >>> library("scipy", "scipy.signal", "float32")[0] == f"scipy.signal {scipy.__version__}"
+    True
+    """
+    if name == "BLAS":
+        return _blas(backend, dtype)
+    if name == "cuBLAS":
+        version = import_module("cupy").cuda.cublas.getVersion
+        cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
+        return f"cuBLAS {version(cublas.create())}", "cupy.matmul"
+    call = {"scipy.sparse": "csr_array @ array", "scipy.signal": "correlate2d or fftconvolve"}[name]
+    return f"{name} {import_module('scipy').__version__}", call
+
+
+def _blas(backend: str, dtype: str) -> tuple[str, str]:
+    """Return the BLAS of NumPy, or that of SciPy, which cython calls; integers are NumPy's own loops."""
+    home, call = (
+        ("numpy", "matmul, gemm for floats") if backend == "numpy" else ("scipy", "cython_blas, gemm")
+    )
+    if dtype in INTEGERS:
+        return f"NumPy {np.__version__}", "matmul's own loops: BLAS has no integers"
+    from threadpoolctl import threadpool_info
+
+    import_module("numpy.linalg" if home == "numpy" else "scipy.linalg.cython_blas")
+    loaded = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    own = [one for one in loaded if f"{home}.libs" in one["filepath"] or f"/{home}/" in one["filepath"]]
+    if not own and not loaded:
+        return f"the BLAS of {home}", call
+    found = (own or loaded)[0]
+    name = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS"}.get(
+        found["internal_api"], found["internal_api"]
+    )
+    return f"{name} {found['version']}", call

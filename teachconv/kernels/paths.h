@@ -1,0 +1,35 @@
+/* Which ways through the kernels were taken since the bits were last cleared: what find_source reads after a
+   call, so that it names the lines that ran and not those that might have run. A kernel says took(...) once per
+   block or row; a bit that is set already costs one load. */
+#ifndef TEACHCONV_PATHS_H
+#define TEACHCONV_PATHS_H
+
+enum {
+    TOOK_WHOLE_INPUT = 1 << 0, /* the first three: sources of the row GEMM's left matrix, in gather.h's order */
+    TOOK_PADDED_ROWS = 1 << 1,
+    TOOK_PATCHES = 1 << 2,
+    TOOK_REDO = 1 << 3, /* winograd2 left some images to row_gemm */
+    TOOK_PHASES = 1 << 4,
+    TOOK_SCATTER = 1 << 5,
+    TOOK_GATHER = 1 << 6,
+    TOOK_MERGED = 1 << 7,
+    TOOK_TAPS = 1 << 8,
+    TOOK_STRIPS = 1 << 9,
+    TOOK_ADJACENT = 1 << 10,
+    TOOK_WIDE = 1 << 11,
+    TOOK_ROWS = 1 << 12,
+    TOOK_MOVING = 1 << 13
+};
+
+extern int teachconv_paths;
+
+static inline void took(int path) {
+#if defined(__GNUC__)
+    if (~__atomic_load_n(&teachconv_paths, __ATOMIC_RELAXED) & path)
+        __atomic_fetch_or(&teachconv_paths, path, __ATOMIC_RELAXED);
+#else
+    teachconv_paths |= path;
+#endif
+}
+
+#endif

@@ -1,0 +1,269 @@
+"""find_source: the chain of a call names the lines that the call ran."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import backend_algorithms
+
+import teachconv as tc
+from teachconv import nn_ops, taps
+from teachconv.backends import TABLE, why_not
+from teachconv.inspection import marks
+
+ROOT = Path(tc.__file__).parents[1]
+PYTHON = ("reference", "numpy", "scipy")
+MARKED = {mark.backend for mark in marks.read()}  # a new backend may do without marks at first
+X = np.arange(2 * 8 * 9 * 4, dtype="float32").reshape(2, 8, 9, 4) % 7 - 3
+W = np.arange(3 * 3 * 4 * 6, dtype="float32").reshape(3, 3, 4, 6) % 5 - 2
+DY = np.ones((2, 4, 5, 6), "float32")
+CALLS = {
+    "conv2d": (tc.conv2d, (X, W, 2, "SAME", "NHWC", (2, 2))),
+    "conv2d_backprop_input": (tc.conv2d_backprop_input, (X.shape, W, DY, 2, "SAME", "NHWC", (2, 2))),
+    "conv2d_backprop_filter": (tc.conv2d_backprop_filter, (X, W.shape, DY, 2, "SAME", "NHWC", (2, 2))),
+    "conv2d at stride 1": (tc.conv2d, (X, W, 1, "SAME")),
+    "conv2d_transpose": (tc.conv2d_transpose, (DY, W, (2, 8, 9, 4), 2)),
+    "depthwise_conv2d": (tc.depthwise_conv2d, (X, W, 2, "SAME")),
+}
+
+
+def lines_run(run):
+    """Every (file, line) of the package that ``run`` executes."""
+    seen, ours = set(), str(ROOT / "teachconv")
+
+    def look(frame, event, arg):
+        if not frame.f_code.co_filename.startswith(ours):
+            return None
+        seen.add((marks.place(frame.f_code.co_filename), frame.f_lineno))
+        return look
+
+    taps.gather.cache_clear()
+    taps.scatter.cache_clear()
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def fits(op, args, algorithm):
+    call, _ = nn_ops.call_of(op, args, {})
+    return algorithm.fits(call.kind, "float32", call.geometry)
+
+
+@pytest.mark.parametrize(("backend", "algorithm"), list(backend_algorithms()))
+@pytest.mark.parametrize("name", CALLS)
+def test_the_chain_of_every_algorithm_is_in_the_sources(name, backend, algorithm):
+    op, args = CALLS[name]
+    if not fits(op, args, algorithm):
+        return
+    chain = tc.find_source(op, *args, backend=backend, algorithm=algorithm.name)
+    assert (chain.backend, chain.algorithm) == (backend, algorithm.name)
+    what = [step.what for step in chain.steps]
+    if backend not in MARKED:
+        assert what[:4] == ["public function", "geometry", "dispatch", "backend"]
+        return
+    assert what[:5] == ["public function", "geometry", "dispatch", "backend", "choice"]
+    assert "kernel" in what
+    assert what[-1] in ("innermost loop", "library")
+    for step in chain.steps:
+        if step.what != "library":
+            text = (ROOT / step.file).read_text().splitlines()[step.line - 1]
+            assert step.what in ("choice", "fallback", "innermost loop") or step.name in text, step
+    assert {line.mark for line in chain.lines} == set(marks.APPLIED)
+    for line in chain.lines:
+        if line.file:
+            assert line.text in (ROOT / line.file).read_text().splitlines()[line.line - 1]
+            assert "mark:" not in line.text
+    present = {line.mark for line in chain.lines if line.file}
+    assert "multiply-add" in present
+    geometry = nn_ops.call_of(op, args, {})[0].geometry
+    if geometry.strides == (2, 2):
+        assert {"stride", "padding"} <= present
+    assert ("dilation" in present) == (geometry.dilations == (2, 2))
+
+
+@pytest.mark.parametrize("backend", PYTHON)
+@pytest.mark.parametrize("name", ["conv2d", "conv2d_backprop_input", "conv2d_backprop_filter"])
+def test_the_lines_named_are_those_that_run(name, backend):
+    if why_not(backend):
+        pytest.skip(why_not(backend))
+    op, args = CALLS[name]
+    kind = nn_ops.call_of(op, args, {})[0].kind
+    ran, marked = {}, {}
+    for one in sys.modules[TABLE[backend]].ALGORITHMS:
+        options = {"backend": backend, "algorithm": one.name}
+        chain = tc.find_source(op, *args, **options)
+        seen = lines_run(lambda options=options: op(*args, **options))
+        for line in chain.lines:
+            assert (line.file, line.line) in seen, line
+        of_algorithm = marks.find(backend, [one.name], kind)
+        for mark in of_algorithm:
+            assert (mark.file, mark.line) in seen, mark
+        ran[one.name] = seen
+        marked[one.name] = {(mark.file, mark.line) for mark in of_algorithm}
+    for name, lines in marked.items():
+        others = set().union(*(seen for other, seen in ran.items() if other != name))
+        assert lines - others, f"no marked line is {name}'s alone"
+
+
+def test_the_reference_multiplies_as_often_as_the_geometry_says():
+    """In plain loops the marked line runs once for each multiply-add that is not in the padding."""
+    line = next(m for m in marks.find("reference", ["loops"]) if (m.name, m.result) == ("multiply-add", "y"))
+    times = 0
+
+    def look(frame, event, arg):
+        nonlocal times
+        times += event == "line" and frame.f_lineno == line.line
+        return look if frame.f_code.co_name == "conv2d_loops" else None
+
+    sys.settrace(look)
+    try:
+        tc.conv2d(X[:1], W[..., :2], 2, backend="reference", algorithm="loops")
+    finally:
+        sys.settrace(None)
+    assert times == tc.conv2d_geometry(X[:1].shape, W[..., :2].shape, 2).macs
+
+
+def test_every_algorithm_has_its_marks():
+    for backend in MARKED:
+        module = __import__(TABLE[backend], fromlist=["x"])
+        for one in module.ALGORITHMS:
+            for kind in one.kinds:
+                names = {mark.name for mark in marks.find(backend, [one.name], kind)}
+                assert {"kernel", "multiply-add", "padding"} <= names, (backend, one.name, kind)
+                if "winograd" not in one.name:
+                    assert {"stride", "dilation"} <= names, (backend, one.name, kind)
+    known = {
+        (backend, one.name)
+        for backend in MARKED
+        for one in __import__(TABLE[backend], fromlist=["x"]).ALGORITHMS
+    }
+    assert {(mark.backend, mark.algorithm) for mark in marks.read()} == known
+
+
+def test_every_mark_is_read():
+    """A mark with a mistake in it would be a comment like any other."""
+    for path in sorted((ROOT / "teachconv").rglob("*")):
+        if path.suffix in (".py", ".pyx", ".h", ".cu", ".cuh") and path.name != "marks.py":
+            for line in path.read_text(encoding="utf-8").splitlines():
+                assert not re.search(r"(#|/\*) mark:", line) or marks._TAG.search(line), f"{path}: {line}"
+    names = {"kernel", "choice", "fallback", "own", *marks.APPLIED}
+    assert {mark.name for mark in marks.read()} == names
+
+
+def test_the_sample_of_the_design():
+    x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+    chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
+    text = str(chain)
+    assert text.startswith(
+        "where is conv2d [1, 8, 8, 2] * [3, 3, 2, 2] -> [1, 4, 4, 2] executed?   "
+        "backend reference, algorithm loops\n"
+    )
+    assert "SAME at stride 2: pad_before 0, pad_after 1" in text
+    assert re.search(r"\ndilation +1 here: the taps are neighbours\n", text)
+    assert re.search(r"> +terms.append\(x\[n, in_row", text)
+    html = chain._repr_html_()
+    assert html.count("<mark>") == sum(bool(line.file) for line in chain.lines)
+    assert re.search(r"<mark> *\d+ +in_row = out_row \* rows.stride", html)
+
+
+def test_where_an_algorithm_gives_way_the_chain_says_so():
+    w = W.copy()
+    w[0, 0, 0, 0] = np.nan
+    chain = tc.find_source(tc.conv2d, X, w, 2, "SAME", backend="numpy", algorithm="im2col")
+    assert chain.algorithm == "taps"
+    assert any("gives way" in step.note for step in chain.steps)
+    assert all(line.algorithm in ("", "taps") for line in chain.lines)
+
+
+@pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+def test_where_a_compiled_kernel_gives_way_the_chain_says_so():
+    x, w = np.ones((1, 12, 20, 16), "float32"), np.ones((3, 3, 16, 64), "float32")
+
+    def chain(*more, **options):
+        found = tc.find_source(tc.conv2d, x, w, 1, "SAME", backend="cython", **options)
+        return [step.what for step in found.steps], {(line.mark, line.file) for line in found.lines}
+
+    what, lines = chain(algorithm="winograd2")
+    assert "fallback" not in what
+    assert ("padding", "teachconv/kernels/row_gemm.h") not in lines
+    x[0, 0, 0, 0] = 1e30  # too large for the transform
+    what, lines = chain(algorithm="winograd2")
+    assert "fallback" in what
+    assert {("padding", f"teachconv/kernels/{file}.h") for file in ("winograd2", "row_gemm")} <= lines
+    w[0, 0, 0, 0] = np.inf  # padding would be multiplied
+    found = tc.find_source(tc.conv2d, x, w, 1, "SAME", backend="cython")
+    assert found.algorithm == "direct"
+    assert [step.name for step in found.steps if step.what == "kernel"] == ["direct_conv2d"]
+
+
+@pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+def test_the_way_through_the_kernel_is_the_one_that_was_taken():
+    """Rows of seven outputs and more are padded and read in place, shorter ones are copied patch by patch."""
+    for size, function in ((8, "fill_patches"), (20, "fill_padded_rows")):
+        x, w = np.ones((1, size, size, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+        chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="cython")
+        (line,) = (line for line in chain.lines if line.mark == "stride")
+        assert marks.function_at(line.file, line.line)[0] == function
+
+
+def test_an_empty_call_ends_before_the_backend():
+    chain = tc.find_source(tc.conv2d, X[:0], W, 1, "SAME")
+    assert chain.steps[-1].note == "an array is empty: there is nothing to sum"
+    assert chain.lines == ()
+
+
+def test_an_op_alone_lists_every_algorithm():
+    chain = tc.find_source("conv2d_transpose")
+    kinds = nn_ops.call_of(tc.conv2d_transpose, (DY, W), {})[0].kind
+    wanted = {
+        (backend, one.name)
+        for backend in TABLE
+        for one in __import__(TABLE[backend], fromlist=["x"]).ALGORITHMS
+        if kinds in one.kinds
+    }
+    assert {(line.backend, line.algorithm) for line in chain.lines} == wanted
+    assert chain.steps[1].name == "transposed_geometry"
+    text = str(chain)
+    for part in ("register_tile.h:", "scipy_backend.py:", "winograd2 has no stride: it is for stride 1"):
+        assert part in text
+    assert "<mark>" in chain._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("conv2d", tc.conv2d),
+        ("tf.nn.conv2d", tc.conv2d),
+        ("tf.nn.conv2d_transpose", tc.conv2d_transpose),
+        ("tc.depthwise_conv2d", tc.depthwise_conv2d),
+        ("torch.conv_transpose2d", tc.dialects.torch.conv_transpose2d),
+    ],
+)
+def test_names(name, op):
+    assert str(tc.find_source(name)) == str(tc.find_source(op))
+    file, line = inspect.getsourcefile(op), tc.find_source(op).steps[0].line
+    assert f"def {op.__name__}(" in Path(file).read_text().splitlines()[line - 1]
+
+
+def test_a_dialects_function_resolves_by_its_own_resolver():
+    x, w = np.ones((1, 2, 8, 8), "float32"), np.ones((2, 2, 3, 3), "float32")
+    chain = tc.find_source(tc.dialects.torch.conv2d, x, w, stride=2, padding=1, backend="numpy")
+    assert chain.steps[1].file == "teachconv/dialects/torch.py"
+    assert chain.backend == "numpy"
+    assert tc.find_source("torch.conv2d_weight").lines[0].algorithm == "loops"
+
+
+def test_what_is_no_op_is_refused():
+    with pytest.raises(ValueError, match='did you mean "conv2d"'):
+        tc.find_source("conv2dd")
+    with pytest.raises(TypeError, match="op must be one of"):
+        tc.find_source(len)
+    with pytest.raises(ValueError, match="strides"):
+        tc.find_source(tc.conv2d, X, W, 0)
