@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import backends, record, tables
+from ..inspection.tracing import innermost_loops
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
 
@@ -45,6 +46,7 @@ class NodeStats:
         backend: the backend that the kernel called, or "".
         algorithm: the backend's algorithm, or "".
         backend_at: ``file:line`` of the backend's function, or "".
+        loops: function and ``file:line`` of each innermost loop that ran.
         made_at: ``file:line`` of the program that created the node.
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
@@ -62,6 +64,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
+    loops: tuple[str, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
@@ -127,6 +130,7 @@ class Recorder:
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
+                tuple(innermost_loops(facts)),
                 place(node.file, node.line),
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
@@ -320,7 +324,7 @@ def _cells(node: NodeStats) -> tuple[str, ...]:
         node.op,
         node.device.removeprefix("/device:"),
         f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-        f"{node.backend} {node.algorithm} {node.backend_at}".strip(),
+        "\n".join([f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *node.loops]),
         ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
         tables.size(node.nbytes),
         tables.duration(node.start),

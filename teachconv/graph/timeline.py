@@ -57,6 +57,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
                     "kernel at": node.kernel_at,
                     "backend": f"{node.backend} {node.algorithm}".strip(),
                     "backend at": node.backend_at,
+                    "innermost loop": list(node.loops),
                     "made at": node.made_at,
                     "output": [list(shape) for shape in node.shapes],
                     "dtype": list(node.dtypes),

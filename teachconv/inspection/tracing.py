@@ -7,7 +7,7 @@ which ops and backends call anyway.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -19,7 +19,7 @@ from ..dtypes import to_dtype
 from ..kinds import kind_of
 from . import marks
 
-__all__ = ["Trace", "arrays_of", "place_of", "trace"]
+__all__ = ["Trace", "arrays_of", "innermost_loops", "place_of", "trace"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -99,26 +99,33 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     facts: dict[str, str] = {}
     for stage in stages:
         facts |= stage.facts
-    _name_the_loop(stages, facts)
+    for loop in innermost_loops(facts):
+        stages[-1].say("innermost loop: {}", loop)
     name = getattr(op, "__name__", repr(op))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
 
-def _name_the_loop(stages: Sequence[record.Stage], facts: dict[str, str]) -> None:
-    """Say in the last stage's note where the innermost loop is: the line that multiplies and adds."""
+def innermost_loops(facts: Mapping[str, str]) -> list[str]:
+    """Return where the innermost loops of a call are: function, file and line of what multiplies and adds.
+
+    Args:
+        facts: what the stages of the call recorded; without a kind of call there is no loop.
+    """
     if "kind" not in facts:
-        return
+        return []
     found = marks.find(
         facts["backend"],
         facts["algorithm"].split(", "),
         kind_of(facts["kind"]),
         facts.get("paths", "").split(),
     )
-    for mark in (mark for mark in found if mark.name == "multiply-add"):
-        function, _ = marks.function_at(mark.file, mark.line)
-        library = f", by {mark.by}" if mark.by else ""
-        stages[-1].say("innermost loop: {}, {}:{}{}", function, mark.file, mark.line, library)
+    return [
+        f"{marks.function_at(mark.file, mark.line)[0]}, {mark.file}:{mark.line}"
+        f"{f', by {mark.by}' if mark.by else ''}"
+        for mark in found
+        if mark.name == "multiply-add"
+    ]
 
 
 def arrays_of(stage: record.Stage) -> list[str]:
