@@ -8,13 +8,8 @@ import dataclasses
 import json
 import sys
 
+import numpy as np
 from sanitize import load
-
-load(sys.argv[1])
-
-import numpy as np  # noqa: E402
-
-import teachconv as tc  # noqa: E402
 
 
 def array(shape):
@@ -22,10 +17,18 @@ def array(shape):
     return (np.arange(np.prod(shape)) % 5 - 2).astype("float32").reshape(shape)
 
 
-call = json.loads(sys.argv[2])
-args = [array(a["shape"]) if isinstance(a, dict) else a for a in call["args"]]
-if call.get("huge"):
-    args[0].flat[0] = 1e30  # out of the range of winograd2's transform
-tc.set_num_threads(1)
-chain = tc.find_source(call["op"], *args, **call["options"], backend="cython")
-print(json.dumps(dataclasses.asdict(chain)))
+def main():
+    load(sys.argv[1])
+    import teachconv as tc  # with the extension that was loaded
+
+    call = json.loads(sys.argv[2])
+    args = [array(a["shape"]) if isinstance(a, dict) else a for a in call["args"]]
+    if call.get("huge"):
+        args[0].flat[0] = 1e30  # out of the range of winograd2's transform
+    tc.set_num_threads(1)
+    chain = tc.find_source(call["op"], *args, **call["options"], backend="cython")
+    print(json.dumps(dataclasses.asdict(chain)))
+
+
+if __name__ == "__main__":
+    main()

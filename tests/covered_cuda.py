@@ -15,13 +15,12 @@ import numpy as np
 
 import teachconv as tc
 
-FOLDER, CALL = Path(sys.argv[1]), json.loads(sys.argv[2])
 FLAGS = [*(flag for flag in cuda_host.FLAGS if flag != "-O1"), "-O0", "-g1", "--coverage"]
 
 
 def build(folder, file, options, text=None, flags=()):
     """Compile one source, where gcov's files can stay beside it."""
-    home = FOLDER / "-".join([Path(file).stem, *options]).replace("=", "_")
+    home = Path(sys.argv[1]) / "-".join([Path(file).stem, *options]).replace("=", "_")
     made = home / "kernels.so"
     if not made.exists():
         home.mkdir(parents=True)
@@ -31,11 +30,18 @@ def build(folder, file, options, text=None, flags=()):
     return made
 
 
-def array(shape):
-    return (np.arange(np.prod(shape)) % 5 - 2).astype(CALL["dtype"]).reshape(shape)
+def array(shape, dtype):
+    return (np.arange(np.prod(shape)) % 5 - 2).astype(dtype).reshape(shape)
 
 
-cuda_host.build_host = build
-args = [array(a["shape"]) if isinstance(a, dict) else a for a in CALL["args"]]
-backend = cuda_host.host_backend(cuda_host.Host(FOLDER))
-getattr(tc, CALL["op"])(*args, backend=backend, algorithm=CALL["algorithm"], precision=CALL["precision"])
+def main():
+    folder, call = Path(sys.argv[1]), json.loads(sys.argv[2])
+    cuda_host.build_host = build
+    args = [array(a["shape"], call["dtype"]) if isinstance(a, dict) else a for a in call["args"]]
+    backend = cuda_host.host_backend(cuda_host.Host(folder))
+    options = {"algorithm": call["algorithm"], "precision": call["precision"]}
+    getattr(tc, call["op"])(*args, backend=backend, **options)
+
+
+if __name__ == "__main__":
+    main()

@@ -138,7 +138,8 @@ def test_the_commands_run(words, tmp_path, monkeypatch, capsys):
         y = helper.make_tensor_value_info("y", values, (1, 2, 62, 62))
         w = onnx.numpy_helper.from_array(np.ones((2, 3, 3, 3), np.float32), "w")
         graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"])], "g", [x], [y], [w])
-        onnx.save(helper.make_model(graph), "model.onnx")
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, "model.onnx")
     assert main(words) == 0
     assert capsys.readouterr().out
 

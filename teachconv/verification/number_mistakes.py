@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import axis_order
 from ..dispatch import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..geometry import AxisGeometry
@@ -165,7 +166,8 @@ def _reread(call: Call, order: tuple[int, ...]) -> View:
     """Transpose in memory, then read as if that had not happened, in the caller's layout."""
 
     def reread(result: np.ndarray) -> np.ndarray:
-        theirs = call.to_caller(result)
-        return call.from_caller(theirs.transpose(order).reshape(theirs.shape))
+        axes = axis_order(call.layout)
+        theirs = result.transpose(axes)
+        return theirs.transpose(order).reshape(theirs.shape).transpose(np.argsort(axes))
 
     return reread
