@@ -383,11 +383,9 @@ def _shifted(case: Failure) -> Iterator[_Guess]:
 def diagnose_shape(case: Failure) -> Diagnosis:
     """Say what is wrong with a result, in the caller's layout, that has not even the right shape."""
     call, got, shape = case.call, case.got, list(case.call.result_shape)
-    if got.ndim == 4:
-        axes = axis_order(call.layout)
-        theirs, limits = (
-            a.transpose(axes) for a in (case.want, np.broadcast_to(case.bound, case.want.shape))
-        )
+    if got.ndim == 4 == len(call.result_shape):
+        theirs = call.to_caller(case.want)
+        limits = call.to_caller(np.broadcast_to(case.bound, case.want.shape))
         for order in permutations(range(4)):
             turned = theirs.transpose(order)
             if turned.shape == got.shape and case.allows(got, turned, limits.transpose(order)).all():

@@ -113,7 +113,7 @@ def test_im2col_leaves_the_threads_of_blas_as_they_were():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
 def test_a_child_forked_while_another_thread_runs_im2col():
     """It finishes, with the bits of its parent and the BLAS threads of its parent's caller."""
     tc.set_num_threads(1)
@@ -143,7 +143,7 @@ def test_a_child_forked_while_another_thread_runs_im2col():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
 def test_a_fork_after_use_is_safe():
     tc.set_num_threads(2)
     x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
