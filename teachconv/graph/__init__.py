@@ -26,8 +26,9 @@ from . import nn_ops as nn
 from .array_ops import group, identity, pad, placeholder, reshape, transpose
 from .config import ConfigProto
 from .constant_op import constant
-from .context import executing_eagerly, get_default_graph
+from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .find_source import find_source
 from .gradient_registry import RegisterGradient
@@ -37,6 +38,7 @@ from .math_ops import add, matmul, multiply, reduce_mean, reduce_sum, square, su
 from .op_def import get_op_def
 from .ops import (
     Graph,
+    GraphKeys,
     Operation,
     Tensor,
     bfloat16,
@@ -50,15 +52,26 @@ from .ops import (
     name_scope,
 )
 from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import Session
-from .variables import Variable, global_variables_initializer
+from .session import InteractiveSession, Session
+from .tensor_shape import TensorShape
+from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
+from .variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
 
 __all__ = [
     "ConcreteFunction",
     "ConfigProto",
+    "EagerTensor",
     "FailedPreconditionError",
     "Function",
     "Graph",
+    "GraphKeys",
+    "InteractiveSession",
     "InvalidArgumentError",
     "LoadStats",
     "NodeStats",
@@ -68,6 +81,7 @@ __all__ = [
     "Session",
     "SoftPlacementWarning",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "Variable",
     "add",
@@ -76,6 +90,8 @@ __all__ = [
     "constant",
     "control_dependencies",
     "device",
+    "disable_v2_behavior",
+    "enable_v2_behavior",
     "executing_eagerly",
     "find_source",
     "float16",
@@ -83,10 +99,13 @@ __all__ = [
     "float64",
     "function",
     "get_default_graph",
+    "get_default_session",
     "get_op_def",
+    "global_variables",
     "global_variables_initializer",
     "group",
     "identity",
+    "init_scope",
     "int32",
     "int64",
     "matmul",
@@ -98,10 +117,13 @@ __all__ = [
     "placeholder",
     "reduce_mean",
     "reduce_sum",
+    "reset_default_graph",
     "reshape",
     "square",
     "subtract",
+    "trainable_variables",
     "transpose",
+    "variables_initializer",
 ]
 
 

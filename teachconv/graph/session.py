@@ -5,8 +5,8 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -14,18 +14,17 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from . import tensor_shape
 from .config import ConfigProto
-from .context import get_default_graph, set_default_graph
+from .context import get_default_graph, set_default_graph, set_default_session
 from .errors import InvalidArgumentError
 from .graph_execution_state import Executable, make_executable
-from .op_kernel import OpKernelContext
+from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
 from .tensor_util import to_array
 from .variables import Variable
 
-__all__ = ["Session"]
+__all__ = ["InteractiveSession", "Session"]
 
 
 class Session:
@@ -59,9 +58,8 @@ class Session:
             raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
-        self._variables: dict[str, np.ndarray] = {}
+        self._variables: dict[str, VariableRef] = {}
         self._executables: dict[Any, Executable] = {}
-        self._lock = threading.Lock()
         self._closed = False
         self._scope: Any = None
 
@@ -72,7 +70,9 @@ class Session:
         *,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run the graph and return the values of ``fetches``. A run that fails changes no variable.
+        """Run the graph and return the values of ``fetches``.
+
+        What a run assigned before it failed stays assigned.
 
         Args:
             fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
@@ -105,10 +105,11 @@ class Session:
             self._executables[key] = executable
         context = OpKernelContext(self._variables, list(feeds.values()))
         values = executable.run(context, run_metadata)
-        if context.changed:
-            with self._lock:  # the whole run has succeeded, so its assignments take effect
-                self._variables = self._variables | context.changed
         return rebuild(iter(fetched(values)))
+
+    def as_default(self) -> Any:
+        """Return a context manager that makes this the default session; it does not close the session."""
+        return set_default_session(self)
 
     def close(self) -> None:
         """Release all values; the session can no longer run."""
@@ -116,8 +117,9 @@ class Session:
         self._variables, self._executables = {}, {}
 
     def __enter__(self) -> Session:
-        self._scope = set_default_graph(self.graph)
-        self._scope.__enter__()
+        self._scope = ExitStack()
+        self._scope.enter_context(set_default_graph(self.graph))
+        self._scope.enter_context(set_default_session(self))
         return self
 
     def __exit__(
@@ -128,6 +130,32 @@ class Session:
     ) -> None:
         self._scope.__exit__(kind, error, where)
         self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default from its creation until `close`, for a Python prompt or a notebook.
+
+    Args:
+        graph, config: as for `Session`.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     session = tg.InteractiveSession()
+    ...     (tg.constant(1.0) + 2.0).eval()
+    ...     session.close()
+    np.float32(3.0)
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        super().__init__(graph, config)
+        self.__enter__()
+
+    def close(self) -> None:
+        """Release all values, and stop being the default."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.close()
+        super().close()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -235,10 +263,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             )
     else:
         array = to_array(value, tensor.dtype, what)
-    if not tensor_shape.is_compatible(tensor.shape, array.shape):
-        raise ArgumentError(
-            f"{what} must have shape {tensor_shape.text(tensor.shape)}; got {list(array.shape)}"
-        )
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")
     array = array.view()
     array.flags.writeable = False
     return array
