@@ -227,7 +227,9 @@ def dynamic_stitch_shape(c: InferenceContext) -> list[StaticShape]:
     values = [c.values[number] for number in range(half)]
     if any(value is None for value in values):
         return [(None, *rest)]
-    return [(max((int(value.max(initial=-1)) for value in values if value is not None), default=-1) + 1, *rest)]
+    return [
+        (max((int(value.max(initial=-1)) for value in values if value is not None), default=-1) + 1, *rest)
+    ]
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------
@@ -287,5 +289,3 @@ def apply_shape(c: InferenceContext) -> list[StaticShape]:
         if not is_compatible(given, wanted):
             raise ArgumentError(f"{arg.name} of {c.op} must have shape {text(wanted)}; got {text(given)}")
     return [shape]
-
-

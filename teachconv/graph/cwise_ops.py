@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import gen_nn_ops
 from ..dtypes import to_dtype
+from . import gen_nn_ops
 from .constant_op import is_tensor
 
 __all__ = [

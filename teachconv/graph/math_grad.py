@@ -50,7 +50,9 @@ def reduce_gradients(x: Any, y: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any
         axes = gen_nn_ops.broadcast_gradient_args(*sizes)
     shapes = shape_x, shape_y
     results = []
-    for grad, its_axes, size, mine, other in zip((grad_x, grad_y), axes, sizes, shapes, shapes[::-1], strict=True):
+    for grad, its_axes, size, mine, other in zip(
+        (grad_x, grad_y), axes, sizes, shapes, shapes[::-1], strict=True
+    ):
         needed = not isinstance(its_axes, list) or its_axes or len(mine or ()) < len(other or ())
         if grad is not None and needed:
             grad = array_ops.reshape(math_ops.reduce_sum(grad, its_axes, keepdims=True), size)

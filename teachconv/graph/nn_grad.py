@@ -163,7 +163,9 @@ _RESIZE = ("align_corners", "half_pixel_centers")
 def _resize_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     sizes = as_shape(op.inputs[0].shape)
     known = sizes is not None and None not in sizes[1:3]
-    size: Any = list(sizes[1:3]) if known and sizes else array_ops.slice(array_ops.shape(op.inputs[0]), [1], [2])
+    size: Any = (
+        list(sizes[1:3]) if known and sizes else array_ops.slice(array_ops.shape(op.inputs[0]), [1], [2])
+    )
     return gen_nn_ops.resize_nearest_neighbor_grad(grad, size, **_attrs(op, _RESIZE)), None
 
 
@@ -212,5 +214,3 @@ def _softmax_xent_grad(op: Any, grad_loss: Any, grad_backprop: Any) -> tuple[Any
 @RegisterGradient("SparseSoftmaxCrossEntropyWithLogits")
 def _sparse_softmax_xent_grad(op: Any, grad_loss: Any, grad_backprop: Any) -> tuple[Any, ...]:
     return _of_logits(op, grad_loss, grad_backprop), None
-
-

@@ -15,7 +15,7 @@ import numpy as np
 
 from .tensor_shape import StaticShape, as_shape, is_fully_defined
 
-__all__ = ["Values", "constant_value", "constant_value_as_shape"]
+__all__ = ["Values", "constant_value", "constant_value_as_shape", "known_value"]
 
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_DEPTH = 32
@@ -82,6 +82,11 @@ def constant_value(tensor: Any) -> np.ndarray | None:
         for index, result in enumerate(results):
             values[id(op), index] = result
     return values[id(tensor.op), tensor.index]
+
+
+def known_value(tensor: Any) -> np.ndarray | None:
+    """Return the value of an eager tensor, or of a tensor of a graph if it is known before the run."""
+    return np.asarray(tensor) if hasattr(tensor, "numpy") else constant_value(tensor)
 
 
 def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = None) -> np.ndarray | None:

@@ -6,7 +6,8 @@ every variable is a reference. ``use_locking`` and ``validate_shape`` are omitte
 
 from __future__ import annotations
 
-from .. import array_shape_fns, common_shape_fns as shape_fns
+from .. import array_shape_fns
+from .. import common_shape_fns as shape_fns
 from ..op_def import register_op
 
 __all__: list[str] = []

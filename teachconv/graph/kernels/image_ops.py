@@ -50,7 +50,9 @@ class ResizeNearestNeighborOpGrad(_Resize):
         gradient = inputs[0] if is_integer(inputs[0].dtype) else to_accumulator(inputs[0])
         for axis in (1, 2):
             sources = self.sources(shape[axis], gradient.shape[axis])
-            summed = np.zeros((*gradient.shape[:axis], shape[axis], *gradient.shape[axis + 1 :]), gradient.dtype)
+            summed = np.zeros(
+                (*gradient.shape[:axis], shape[axis], *gradient.shape[axis + 1 :]), gradient.dtype
+            )
             place = (slice(None),) * axis
             np.add.at(summed, (*place, sources), gradient)
             gradient = summed

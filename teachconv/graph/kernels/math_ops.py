@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ... import backends, dispatch
-from ...dispatch import Call
 from ...backends import to_accumulator
+from ...dispatch import Call
 from ...dtypes import is_integer
 from ...geometry import conv2d_geometry
 from ...kinds import OPS

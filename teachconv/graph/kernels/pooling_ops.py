@@ -43,9 +43,7 @@ class _Pool(InferringKernel):
     def geometry(self, shape: Any) -> Conv2DGeometry:
         """Return the geometry of the windows on images of a shape [batch, rows, cols, channels]."""
         batch, in_rows, in_cols, _ = shape
-        return conv2d_geometry(
-            (batch, in_rows, in_cols, 1), (*self.ksize, 1, 1), self.strides, self.padding
-        )
+        return conv2d_geometry((batch, in_rows, in_cols, 1), (*self.ksize, 1, 1), self.strides, self.padding)
 
     def to_nhwc(self, images: Any) -> Any:
         """Return images as [batch, rows, cols, channels]."""

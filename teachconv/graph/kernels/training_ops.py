@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..op_kernel import OpKernelContext, register_kernel
+from ..op_kernel import OpKernelContext, VariableRef, register_kernel
 from .inference import InferringKernel
 
 __all__: list[str] = []
@@ -20,11 +20,11 @@ class _Apply(InferringKernel):
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Update the variable and its slots; return the reference to the variable."""
-        refs = [value for value in inputs if not isinstance(value, (np.ndarray, np.generic))]
-        values = [context.read(ref) for ref in refs]
+        refs = [value for value in inputs if isinstance(value, VariableRef)]
+        values = [ref.read() for ref in refs]
         self.infer(*values, *inputs[len(refs) :])
         for ref, value in zip(refs, self.update(*values, *inputs[len(refs) :]), strict=True):
-            context.assign(ref, value)
+            ref.assign(value)
         return refs[0]
 
     def update(self, *values: Any) -> tuple[Any, ...]:
