@@ -1,4 +1,4 @@
-"""The gradient functions of ops that build, move, split and join tensors. TensorFlow: python/ops/array_grad.py."""
+"""The gradients of ops that build, move, split and join tensors. TensorFlow: python/ops/array_grad.py."""
 
 from __future__ import annotations
 

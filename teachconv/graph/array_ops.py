@@ -312,7 +312,7 @@ def zeros_like(input: Any, name: str | None = None) -> Any:
     Returns:
         A tensor.
     """
-    return gen_nn_ops.zeros_like(input, name=name or "zeros_like")
+    return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
 
 
 def ones_like(input: Any, name: str | None = None) -> Any:
@@ -324,7 +324,14 @@ def ones_like(input: Any, name: str | None = None) -> Any:
     Returns:
         A tensor.
     """
-    return gen_nn_ops.ones_like(input, name=name or "ones_like")
+    return _filled_like(input, 1, gen_nn_ops.ones_like, name or "ones_like")
+
+
+def _filled_like(input: Any, value: int, wrapper: Any, name: str) -> Any:
+    known = _static_shape(input)
+    if executing_eagerly() or not hasattr(input, "dtype") or not is_fully_defined(known):
+        return wrapper(input, name=name)
+    return _filled(known, value, input.dtype, name)
 
 
 def one_hot(

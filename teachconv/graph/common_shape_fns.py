@@ -367,8 +367,8 @@ def reshape_shape(c: InferenceContext) -> list[StaticShape]:
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(
-            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {list(sizes)} cannot "
-            "hold"
+            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {list(sizes)} "
+            "cannot hold"
         )
     return [tuple(count // rest if size == -1 else size for size in sizes)]
 

@@ -1,7 +1,7 @@
 """The registry of gradients: a function from the gradients of an op's outputs to those of its inputs.
 
-TensorFlow: python/framework/ops.py, RegisterGradient. The functions themselves are in nn_grad.py, math_grad.py
-and array_grad.py.
+TensorFlow: python/framework/ops.py, RegisterGradient. The functions themselves are in nn_grad.py,
+math_grad.py and array_grad.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError
+from . import core_ops  # noqa: F401  (fills the registry of ops)
 from .op_def import get_op_def
 
 __all__ = ["NotDifferentiable", "RegisterGradient", "get_gradient_function"]

@@ -21,7 +21,7 @@ _AVG_POOL = ("ksize", "strides", "padding", "data_format")
 
 
 def _attrs(op: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the attributes for a wrapper; the gradient runs on the backend of the op, by its kernel label."""
+    """Return the attributes for a wrapper; with the kernel label, the gradient runs on the op's backend."""
     attrs = {name: op.get_attr(name) for name in names}
     return attrs | {"_kernel": op.attrs.get("_kernel")}
 
@@ -192,7 +192,7 @@ def _log_softmax_grad(op: Any, grad: Any) -> Any:
 
 
 def _of_logits(op: Any, grad_loss: Any, grad_backprop: Any) -> Any:
-    """The loss's gradient, and where the second output was used too, softmax's Jacobian times its gradient."""
+    """The loss's gradient; if the second output was used too, plus softmax's Jacobian times its own."""
     grad = _per_row(grad_loss, op.outputs[1])
     if grad_backprop is None:
         return grad

@@ -105,7 +105,7 @@ def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = Non
 
 
 def _needed(tensor: Any) -> list[Any] | None:
-    """Return the operations to compute a tensor from constants, each after its inputs; None if it has others."""
+    """Return the operations that compute a tensor from constants, each after its inputs, or None."""
     order: list[Any] = []
     seen: set[int] = set()
     stack = [(tensor.op, False)]

@@ -1,4 +1,6 @@
-"""Sources of values, variables and the ops that train them. TensorFlow: core/ops/state_ops.cc, training_ops.cc.
+"""Sources of values, variables and the ops that train them.
+
+TensorFlow: core/ops/state_ops.cc and training_ops.cc.
 
 In TensorFlow 2 the Apply* ops take a resource instead of a reference and are called ResourceApply*; here
 every variable is a reference. ``use_locking`` and ``validate_shape`` are omitted.

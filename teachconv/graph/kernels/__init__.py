@@ -1,7 +1,7 @@
 """The kernels. Importing this package fills the registry. TensorFlow: core/kernels/.
 
-There is one file per family: conv_ops and math_ops (matrix products), which call teachconv's backends, and the
-others, which use NumPy. Every kernel here runs on "CPU". To add a kernel for another device,
+There is one file per family: conv_ops and math_ops (matrix products), which call teachconv's backends, and
+the others, which use NumPy. Every kernel here runs on "CPU". To add a kernel for another device,
 write a class with `compute` and one line that registers it.
 """
 

@@ -1,7 +1,7 @@
 """Kernels that build, move, split and join values without computing.
 
-TensorFlow: core/kernels/identity_op.cc, shape_ops.cc, constant_op.cc, reshape_op.h, transpose_op.cc, pad_op.cc,
-slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar files. Reshape, Transpose and
+TensorFlow: core/kernels/identity_op.cc, shape_ops.cc, constant_op.cc, reshape_op.h, transpose_op.cc,
+pad_op.cc, slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar files. Reshape, Transpose and
 others return views, which is safe because values are never modified.
 """
 
@@ -93,8 +93,8 @@ class BCastGradArgsOp(OpKernel):
         for axis, pair in enumerate(zip(*sizes, strict=True)):
             if pair[0] != pair[1] and 1 not in pair:
                 raise InvalidArgumentError(
-                    f"s0 and s1 of BroadcastGradientArgs must fit each other; got {shapes[0]} and {shapes[1]} "
-                    f"(axis {axis})"
+                    f"s0 and s1 of BroadcastGradientArgs must fit each other; got {shapes[0]} and "
+                    f"{shapes[1]} (axis {axis})"
                 )
         return tuple(
             np.array([axis for axis, size in enumerate(one) if size == 1], inputs[0].dtype) for one in sizes

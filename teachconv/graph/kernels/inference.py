@@ -16,7 +16,7 @@ __all__ = ["InferringKernel"]
 
 
 class InferringKernel(OpKernel):
-    """The base class of kernels whose result's shape depends on values, or whose inputs must fit each other."""
+    """The base of kernels whose result's shape depends on values, or whose inputs must fit each other."""
 
     def infer(self, *inputs: Any) -> Any:
         """Return the shapes of the outputs for these inputs; raise ``ValueError`` if they do not fit."""

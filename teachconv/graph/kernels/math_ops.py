@@ -27,11 +27,11 @@ __all__: list[str] = []
 
 @register_kernel("MatMul", "CPU", "", *backends.TABLE)
 class MatMulOp(OpKernel):
-    """Multiplies two matrices with the backend's convolution kernels: a matrix product is a 1 x 1 convolution.
+    """Multiplies two matrices as a 1 x 1 convolution, with the backend's kernels.
 
     An image [1, 1, rows, inner] convolved with filters [1, 1, inner, cols] gives [1, 1, rows, cols]. The
-    two products of MatMul's gradient, a transposed matrix times one that is not and the reverse, are then the two
-    gradients of that convolution, with no matrix transposed in memory. The backend cython gives the same bits
+    two products of MatMul's gradient, in which one factor is transposed, are then the two gradients of that
+    convolution, with no matrix transposed in memory. The backend cython gives the same bits
     for any number of threads; NumPy's ``@`` would not promise that.
     """
 

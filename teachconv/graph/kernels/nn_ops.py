@@ -69,7 +69,7 @@ class ReluGradOp(InferringKernel):
     """Returns the gradients where the features are positive, elsewhere 0, also at 0 itself."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result element-wise; the features may be the activations, which are positive there too."""
+        """Return the result element-wise; Relu's output may stand for the features."""
         self.infer(*inputs)
         gradients, features = inputs
         return np.where(features > 0, gradients, gradients.dtype.type(0))
