@@ -17,7 +17,7 @@ from .array_ops import _int_vector
 from .constant_op import constant
 from .context import current_graph, maybe_name_scope
 
-__all__ = ["normal", "random_normal", "random_uniform", "set_random_seed", "truncated_normal", "uniform"]
+__all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
 _DEFAULT_GRAPH_SEED = 87654321  # TensorFlow's, where only the op has a seed
 _eager: dict[str, Any] = {"seed": None, "count": 0}
