@@ -248,6 +248,7 @@ def batch_normalization():
     x = rng.normal(1, 2, (6, 3, 3, 4))
     for dtype in ("float64", "float32"):
         keras.config.set_floatx(dtype)
+        keras.utils.clear_session()  # else the layer has the dtype of the first one
         layer = layers.BatchNormalization(momentum=0.9, epsilon=1e-2)
         layer.build(x.shape)
         weights = [rng.uniform(0.5, 1.5, 4) for _ in range(4)] if dtype == "float64" else weights
