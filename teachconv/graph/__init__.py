@@ -30,6 +30,7 @@ from . import (  # noqa: F401  (fill the registry of gradients)
 from . import nn_ops as nn
 from .array_ops import (
     broadcast_to,
+    check_numerics,
     concat,
     expand_dims,
     fill,
@@ -167,6 +168,7 @@ __all__ = [
     "assign",
     "bfloat16",
     "broadcast_to",
+    "check_numerics",
     "cast",
     "concat",
     "constant",

@@ -25,6 +25,14 @@ register_op(
     summary="Returns its input, which counts as a constant for gradients.",
 )
 register_op(
+    "CheckNumerics",
+    inputs=["tensor: T"],
+    outputs=["output: T"],
+    attrs=["T: floattype", "message: string"],
+    shape_fn=shape_fns.unchanged_shape,
+    summary="Returns its input; fails if it holds NaN or infinity.",
+)
+register_op(
     "_Copy",  # only the placer creates it
     inputs=["input: T"],
     outputs=["output: T"],
