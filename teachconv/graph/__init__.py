@@ -56,9 +56,10 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
+from .backprop import GradientTape
 from .config import ConfigProto
 from .constant_op import constant
-from .context import executing_eagerly, get_default_graph
+from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
     abs,
     add_n,
@@ -94,6 +95,7 @@ from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import gradients
 from .graph_execution_state import SoftPlacementWarning
 from .graph_pictures import picture_graph
 from .math_ops import (
@@ -113,6 +115,7 @@ from .math_ops import (
 from .op_def import get_op_def
 from .ops import (
     Graph,
+    GraphKeys,
     Operation,
     Tensor,
     bfloat16,
@@ -125,10 +128,18 @@ from .ops import (
     int64,
     name_scope,
 )
+from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import Session
+from .session import InteractiveSession, Session
 from .tensor_shape import TensorShape
-from .variables import Variable, global_variables_initializer
+from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
+from .variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
 
 __all__ = [
     "ConcreteFunction",
@@ -136,7 +147,10 @@ __all__ = [
     "EagerTensor",
     "FailedPreconditionError",
     "Function",
+    "GradientTape",
     "Graph",
+    "GraphKeys",
+    "InteractiveSession",
     "InvalidArgumentError",
     "LoadStats",
     "NodeStats",
@@ -162,6 +176,8 @@ __all__ = [
     "constant",
     "control_dependencies",
     "device",
+    "disable_v2_behavior",
+    "enable_v2_behavior",
     "equal",
     "executing_eagerly",
     "exp",
@@ -176,12 +192,16 @@ __all__ = [
     "function",
     "gather",
     "get_default_graph",
+    "get_default_session",
     "get_op_def",
+    "global_variables",
     "global_variables_initializer",
+    "gradients",
     "greater",
     "greater_equal",
     "group",
     "identity",
+    "init_scope",
     "int32",
     "int64",
     "less",
@@ -205,6 +225,8 @@ __all__ = [
     "picture_graph",
     "placeholder",
     "pow",
+    "random_normal",
+    "random_uniform",
     "range",
     "rank",
     "reduce_max",
@@ -213,8 +235,10 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reduced_shape",
+    "reset_default_graph",
     "reshape",
     "rsqrt",
+    "set_random_seed",
     "shape",
     "shape_n",
     "sigmoid",
@@ -229,9 +253,12 @@ __all__ = [
     "subtract",
     "tanh",
     "tile",
+    "trainable_variables",
     "transpose",
     "truediv",
+    "truncated_normal",
     "unstack",
+    "variables_initializer",
     "where",
     "zeros",
     "zeros_like",

@@ -63,7 +63,9 @@ class GradientTape:
 
     def __enter__(self) -> GradientTape:
         if self._recording:
-            raise ArgumentError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
+            raise ArgumentError(
+                "Tape is still recording, This can happen if you try to re-enter an already-active tape."
+            )
         self._begin()
         self._scope = eager_record.recording(self)
         self._scope.__enter__()
@@ -129,7 +131,9 @@ class GradientTape:
         """
         for item in _flatten(tensor):
             if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
-                raise ArgumentError(f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable")
+                raise ArgumentError(
+                    f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable"
+                )
             if item.dtype.kind in "ib":
                 _log.warning("the dtype of the watched tensor must be floating; got %s", item.dtype.name)
             self._read_graph()  # what came before is not watched

@@ -74,7 +74,9 @@ def gradients(
     graph = get_default_graph()
     targets = [_tensor_of(y, False) for y in _as_list(ys)]
     sources = [_tensor_of(x, True) for x in _as_list(xs)]
-    stops = {id(_tensor_of(stop, True)) for stop in _as_list([] if stop_gradients is None else stop_gradients)}
+    stops = {
+        id(_tensor_of(stop, True)) for stop in _as_list([] if stop_gradients is None else stop_gradients)
+    }
     for what, items in (("ys", targets), ("xs", sources)):
         for item in items:
             if item.graph is not graph:
