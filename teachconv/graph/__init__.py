@@ -24,7 +24,7 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 from . import core_ops, nn_ops  # noqa: F401  (core_ops fills the registry)
 from . import nn_ops as nn
 from .array_ops import group, identity, pad, placeholder, reshape, transpose
-from .config import ConfigProto
+from .config import ConfigProto, RunOptions
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .def_function import ConcreteFunction, Function, TensorSpec, function
@@ -78,6 +78,7 @@ __all__ = [
     "Operation",
     "RegisterGradient",
     "RunMetadata",
+    "RunOptions",
     "Session",
     "SoftPlacementWarning",
     "Tensor",

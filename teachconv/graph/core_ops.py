@@ -253,11 +253,3 @@ register_op(
     shape_fn=shape_fns.pad_shape,
     summary="Adds zeros before and after along each axis.",
 )
-register_op(
-    "_Copy",  # only the placer creates it
-    inputs=["input: T"],
-    outputs=["output: T"],
-    attrs=["T: type"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Copies a value to another device; TensorFlow uses a pair of ops, _Send and _Recv.",
-)

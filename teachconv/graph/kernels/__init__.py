@@ -5,7 +5,17 @@ array_ops and state_ops, which use NumPy. Every kernel here runs on "CPU". To ad
 write a class with `compute` and one line that registers it.
 """
 
+from .. import runtime_ops  # noqa: F401  (registers the ops)
 from ..op_kernel import KERNELS
-from . import array_ops, conv_ops, math_ops, nn_ops, pooling_ops, state_ops
+from . import array_ops, conv_ops, math_ops, nn_ops, pooling_ops, sendrecv_ops, state_ops
 
-__all__ = ["KERNELS", "array_ops", "conv_ops", "math_ops", "nn_ops", "pooling_ops", "state_ops"]
+__all__ = [
+    "KERNELS",
+    "array_ops",
+    "conv_ops",
+    "math_ops",
+    "nn_ops",
+    "pooling_ops",
+    "sendrecv_ops",
+    "state_ops",
+]

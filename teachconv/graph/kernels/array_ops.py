@@ -1,4 +1,4 @@
-"""Kernels that move values without computing: Identity, Reshape, Transpose, Pad and copies between devices.
+"""Kernels that move values without computing: Identity, Reshape, Transpose, Pad.
 
 TensorFlow: core/kernels/identity_op.cc, reshape_op.h, transpose_op.cc and pad_op.cc. Reshape and
 Transpose return views, which is safe because values are never modified.
@@ -23,15 +23,6 @@ class IdentityOp(OpKernel):
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the input; the executor has replaced a reference to a variable by its value."""
         return inputs[0]
-
-
-@register_kernel("_Copy")
-class CopyOp(OpKernel):
-    """Copies the input to the memory of this node's device."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return a copy of the input."""
-        return np.array(inputs[0])
 
 
 class _Reshaping(OpKernel):
