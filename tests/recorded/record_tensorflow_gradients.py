@@ -46,6 +46,11 @@ def transposed(tf, x, w):
     return tf.nn.conv2d_transpose(x, w, [2, 8, 6, 3], [1, 2, 2, 1], "SAME")
 
 
+def resized(tf, x):
+    old = tf.compat.v1 if hasattr(tf, "compat") else tf
+    return old.image.resize_nearest_neighbor(x, [5, 7])
+
+
 LABELS = np.array([2, 0, 1], "int32")
 POSITIVE = ("log", "sqrt", "rsqrt", "pow", "truediv")
 
@@ -57,9 +62,9 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "depthwise_conv2d": (depthwise, (2, 5, 4, 2), (3, 3, 2, 2)),
     "bias_add": (lambda tf, x, b: tf.nn.bias_add(x, b), (2, 3, 2, 3), (3,)),
     "relu": (lambda tf, x: tf.nn.relu(x), (3, 5)),
-    "max_pool": (pooled("max_pool2d", 2, 2, "VALID"), (2, 5, 4, 2)),
-    "max_pool overlapping": (pooled("max_pool2d", 3, 2, "SAME"), (1, 5, 6, 2)),
-    "avg_pool": (pooled("avg_pool2d", 3, 2, "SAME"), (1, 5, 6, 2)),
+    "max_pool": (pooled("max_pool", 2, 2, "VALID"), (2, 5, 4, 2)),
+    "max_pool overlapping": (pooled("max_pool", 3, 2, "SAME"), (1, 5, 6, 2)),
+    "avg_pool": (pooled("avg_pool", 3, 2, "SAME"), (1, 5, 6, 2)),
     "softmax": (lambda tf, x: tf.nn.softmax(x), (3, 4)),
     "log_softmax": (lambda tf, x: tf.nn.log_softmax(x), (3, 4)),
     "softmax cross-entropy": (
@@ -108,12 +113,7 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "unstack": (lambda tf, x: tf.unstack(x, axis=1)[1], (3, 2)),
     "concat": (lambda tf, x, y: tf.concat([x, y], -1), (2, 3), (2, 2)),
     "cast": (lambda tf, x: tf.cast(tf.cast(x, "float32"), "float64"), (3, 2)),
-    "resize": (
-        lambda tf, x: tf.compat.v1.image.resize_nearest_neighbor(x, [5, 7])
-        if hasattr(tf, "compat")
-        else tf.raw_ops.ResizeNearestNeighbor(images=x, size=[5, 7]),
-        (1, 3, 3, 2),
-    ),
+    "resize_nearest_neighbor": (resized, (1, 3, 3, 2)),
     "stop_gradient": (lambda tf, x: x * tf.stop_gradient(x), (3, 2)),
 }
 
@@ -136,9 +136,9 @@ def inputs_of(name):
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def weights_of(shape):
+def weights_of(shape, dtype="float64"):
     """What each element of a result counts in the sum that is differentiated."""
-    return (np.arange(int(np.prod(shape))) * 5 % 7 - 3.0).reshape(shape) / 2
+    return ((np.arange(int(np.prod(shape))) * 5 % 7 - 3) / 2).reshape(shape).astype(dtype)
 
 
 def gradients_of(tf, name):
@@ -224,10 +224,11 @@ if __name__ == "__main__":
         with tf.GradientTape() as tape:
             tape.watch(images)
             result = tf.nn.max_pool2d(images, ksize, strides, padding)
-        grad = weights_of(result.shape).astype("float32")
+        grad = weights_of(result.shape, "float32")
         arrays[f"ties {case}"] = tape.gradient(result, images, grad).numpy()
     here = Path(__file__).parent
     np.savez_compressed(here / "tensorflow_gradients.npz", meta=json.dumps(versions), **arrays)
+    tf.compat.v1.disable_resource_variables()  # a variable of TensorFlow 1 is a reference, as ours
     graphs = {}
     for title, build in GRAPHS.items():
         with tf.Graph().as_default() as graph:
