@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (fill the registry of gradients)
     math_grad,
     nn_grad,
 )
+from . import image_ops as image
 from . import nn_ops as nn
 from .array_ops import (
     broadcast_to,
@@ -57,7 +58,8 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
-from .config import ConfigProto
+from .backprop import GradientTape
+from .config import ConfigProto, RunOptions
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
@@ -95,6 +97,7 @@ from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import gradients
 from .graph_execution_state import SoftPlacementWarning
 from .graph_pictures import picture_graph
 from .math_ops import (
@@ -127,6 +130,7 @@ from .ops import (
     int64,
     name_scope,
 )
+from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
 from .tensor_shape import TensorShape
@@ -145,6 +149,7 @@ __all__ = [
     "EagerTensor",
     "FailedPreconditionError",
     "Function",
+    "GradientTape",
     "Graph",
     "GraphKeys",
     "InteractiveSession",
@@ -155,6 +160,7 @@ __all__ = [
     "Operation",
     "RegisterGradient",
     "RunMetadata",
+    "RunOptions",
     "Session",
     "SoftPlacementWarning",
     "Tensor",
@@ -194,10 +200,12 @@ __all__ = [
     "get_op_def",
     "global_variables",
     "global_variables_initializer",
+    "gradients",
     "greater",
     "greater_equal",
     "group",
     "identity",
+    "image",
     "init_scope",
     "int32",
     "int64",
@@ -222,6 +230,8 @@ __all__ = [
     "picture_graph",
     "placeholder",
     "pow",
+    "random_normal",
+    "random_uniform",
     "range",
     "rank",
     "reduce_max",
@@ -229,10 +239,11 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
-    "reset_default_graph",
     "reduced_shape",
+    "reset_default_graph",
     "reshape",
     "rsqrt",
+    "set_random_seed",
     "shape",
     "shape_n",
     "sigmoid",
@@ -245,14 +256,14 @@ __all__ = [
     "stack",
     "stop_gradient",
     "subtract",
-    "trainable_variables",
-    "transpose",
-    "variables_initializer",
     "tanh",
     "tile",
+    "trainable_variables",
     "transpose",
     "truediv",
+    "truncated_normal",
     "unstack",
+    "variables_initializer",
     "where",
     "zeros",
     "zeros_like",
