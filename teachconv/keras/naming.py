@@ -63,8 +63,7 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
         by_name = {**known} | {entry.__name__: entry for entry in known.values()}
         if identifier not in by_name:
             raise ArgumentError(
-                f"{noun} must be one of {', '.join(known)}; got {identifier!r}"
-                f"{suggestion(identifier, by_name)}"
+                f"{noun} must be one of {', '.join(known)}; got {identifier!r}{suggestion(identifier, known)}"
             )
         return by_name[identifier]
     if not callable(identifier):

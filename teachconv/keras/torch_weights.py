@@ -131,10 +131,10 @@ def _conversions(layer: Layer, name: str, flattened: tuple[int, ...] | None) -> 
     if isinstance(layer, Dense):
         return _matrix(flattened) if flattened and len(flattened) == 3 else (np.transpose, np.transpose)
     if isinstance(layer, DepthwiseConv2D):
-        channels = layer.kernel.shape[2]
+        shape = tuple(layer.kernel.shape)
         return (
             lambda w: convert_filters(w, "tensorflow_depthwise", "torch"),
-            lambda w: convert_filters(w, "torch", "tensorflow_depthwise", groups=channels),
+            lambda w: convert_filters(w, "torch", "tensorflow_depthwise").reshape(shape),
         )
     if not isinstance(layer, (Conv2D, Conv2DTranspose)):
         raise ArgumentError(f"layer {layer.name!r} ({type(layer).__name__}) has no counterpart in PyTorch")
