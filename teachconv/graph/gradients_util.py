@@ -148,8 +148,8 @@ def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
             grad = constant(grad, target.dtype, name=f"grad_y_{index}")
         if grad.dtype != target.dtype or not TensorShape(target.shape).is_compatible_with(grad.shape):
             raise ArgumentError(
-                f"grad_ys must have the shape and dtype of its y, {target.shape} and {target.dtype.name}; got "
-                f"{grad.shape} and {grad.dtype.name}"
+                f"grad_ys must have the shape and dtype of its y, {target.shape} and {target.dtype.name}; "
+                f"got {grad.shape} and {grad.dtype.name}"
             )
         starts.append(gen_nn_ops.identity(grad, name=name))
     return starts
