@@ -24,12 +24,14 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 from . import core_ops, nn_ops  # noqa: F401  (core_ops fills the registry)
 from . import nn_ops as nn
 from .array_ops import group, identity, pad, placeholder, reshape, transpose
+from .concrete_function import ConcreteFunction
+from .cond import cond
 from .config import ConfigProto, RunOptions
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
-from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .def_function import Function, function
 from .eager_tensor import EagerTensor
-from .errors import FailedPreconditionError, InvalidArgumentError
+from .errors import FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError
 from .find_source import find_source
 from .gradient_registry import RegisterGradient
 from .graph_execution_state import SoftPlacementWarning
@@ -53,6 +55,7 @@ from .ops import (
 )
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
+from .tensor import TensorSpec
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
 from .variables import (
@@ -76,6 +79,7 @@ __all__ = [
     "LoadStats",
     "NodeStats",
     "Operation",
+    "OperatorNotAllowedInGraphError",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -88,6 +92,7 @@ __all__ = [
     "add",
     "assign",
     "bfloat16",
+    "cond",
     "constant",
     "control_dependencies",
     "device",

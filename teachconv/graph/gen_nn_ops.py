@@ -26,17 +26,21 @@ __all__ = [
     "conv2d_backprop_input",
     "depthwise_conv2d_native",
     "identity",
+    "_if",
     "mat_mul",
     "max_pool",
     "mean",
     "mul",
     "no_op",
     "pad",
+    "partitioned_call",
     "placeholder",
     "relu",
     "reshape",
     "softmax",
     "square",
+    "stateful_partitioned_call",
+    "stateless_if",
     "sub",
     "sum",
     "transpose",
@@ -386,6 +390,46 @@ def identity(
     return op_def_library.apply_op("Identity", name, inputs, attrs)
 
 
+def _if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions, one of which changes variables.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type); Tvariables:
+    list(type).
+    """
+    inputs: list[Any] = [cond, input, variables]
+    attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("If", inputs, attrs)
+    return op_def_library.apply_op("If", name, inputs, attrs)
+
+
 def mat_mul(
     a: Any,
     b: Any,
@@ -558,6 +602,36 @@ def pad(
     return op_def_library.apply_op("Pad", name, inputs, attrs)
 
 
+def partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op PartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    inputs: list[Any] = [args, variables]
+    attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("PartitionedCall", inputs, attrs)
+    return op_def_library.apply_op("PartitionedCall", name, inputs, attrs)
+
+
 def placeholder(
     dtype: Any,
     shape: Any = None,
@@ -679,6 +753,76 @@ def square(
     if executing_eagerly():
         return execute("Square", inputs, attrs)
     return op_def_library.apply_op("Square", name, inputs, attrs)
+
+
+def stateful_partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function that changes variables.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatefulPartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    inputs: list[Any] = [args, variables]
+    attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("StatefulPartitionedCall", inputs, attrs)
+    return op_def_library.apply_op("StatefulPartitionedCall", name, inputs, attrs)
+
+
+def stateless_if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type);
+    Tvariables: list(type).
+    """
+    inputs: list[Any] = [cond, input, variables]
+    attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StatelessIf", inputs, attrs)
+    return op_def_library.apply_op("StatelessIf", name, inputs, attrs)
 
 
 def sub(

@@ -15,6 +15,7 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .common_shape_fns import InferenceContext
 from .context import get_default_graph
+from .eager_tensor import EagerTensor
 from .op_def import ArgDef, OpDef, get_op_def
 from .ops import Graph, Tensor
 from .tensor_shape import as_shape
@@ -140,7 +141,7 @@ def _written_out(
             checked[arg.number] = len(value)
         else:
             checked[arg.type] = tuple(
-                np.dtype(to_array(item, None, arg.name).dtype) if not hasattr(item, "dtype") else item.dtype
+                item.dtype if hasattr(item, "dtype") else to_array(item, None, arg.name).dtype
                 for item in value
             )
         values += value
@@ -181,6 +182,10 @@ def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, 
     dtype = element_type(value, arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
+    elif graph.is_function and (
+        isinstance(value, EagerTensor) or (isinstance(value, Tensor) and value.op.graph is not graph)
+    ):
+        value = graph.capture(value)
     if not isinstance(value, Tensor):
         if arg.is_ref:
             raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {value!r}")

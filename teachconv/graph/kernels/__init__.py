@@ -7,12 +7,13 @@ write a class with `compute` and one line that registers it.
 
 from .. import runtime_ops  # noqa: F401  (registers the ops)
 from ..op_kernel import KERNELS
-from . import array_ops, conv_ops, math_ops, nn_ops, pooling_ops, sendrecv_ops, state_ops
+from . import array_ops, conv_ops, functional_ops, math_ops, nn_ops, pooling_ops, sendrecv_ops, state_ops
 
 __all__ = [
     "KERNELS",
     "array_ops",
     "conv_ops",
+    "functional_ops",
     "math_ops",
     "nn_ops",
     "pooling_ops",
