@@ -7,16 +7,17 @@ like a node. In a graph, or in a function that is traced, the records are the no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
 from ..errors import ArgumentError
-from . import eager_record
+from . import eager_record, nest
 from .constant_op import is_tensor
 from .context import current_graph
 from .gradients_util import backpropagate, check_unconnected, default_gradients, fill_unconnected
+from .ops import GraphKeys
 
 __all__ = ["GradientTape"]
 
@@ -129,7 +130,7 @@ class GradientTape:
         Raises:
             ValueError: if something else is among them, such as an array.
         """
-        for item in _flatten(tensor):
+        for item in nest.flatten(tensor):
             if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
                 raise ArgumentError(
                     f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable"
@@ -196,14 +197,16 @@ class GradientTape:
             )
         check_unconnected(unconnected_gradients)
         self._read_graph()
-        targets = [self._target(item) for item in _flatten(target)]
-        flat = [self._source(item) for item in _flatten(sources)]
+        targets = [self._target(item) for item in nest.flatten(target)]
+        flat = [self._source(item) for item in nest.flatten(sources)]
         if not self._persistent:
             if self._recording:
                 self._end()
             self._used = True
         producers = dict(self._producers) if self._recording else self._producers
-        starts = default_gradients(targets, None if output_gradients is None else _flatten(output_gradients))
+        starts = default_gradients(
+            targets, None if output_gradients is None else nest.flatten(output_gradients)
+        )
         known = [index for index, source in enumerate(flat) if id(source) in self._watched]
         found: list[Any] = [None] * len(flat)
         grads = backpropagate(
@@ -217,7 +220,7 @@ class GradientTape:
             found[index] = grad
         if not self._persistent:
             self._watched, self._producers = {}, {}
-        return _pack(sources, iter(fill_unconnected(found, flat, unconnected_gradients)))
+        return nest.pack_sequence_as(sources, fill_unconnected(found, flat, unconnected_gradients))
 
     def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
         graph = current_graph()
@@ -247,29 +250,9 @@ class GradientTape:
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
-    variables = [*graph.get_collection("variables"), *getattr(graph, "captures", ())]
+    variables = [*graph.get_collection(GraphKeys.GLOBAL_VARIABLES), *getattr(graph, "variables", ())]
     return {
         id(variable._graph_tensor(graph, True)): variable
         for variable in variables
         if getattr(variable, "trainable", False)
     }
-
-
-def _flatten(items: Any) -> list[Any]:
-    """Return the leaves of nested lists, tuples and dicts."""
-    if isinstance(items, Mapping):
-        return [leaf for key in sorted(items) for leaf in _flatten(items[key])]
-    if isinstance(items, (list, tuple)):
-        return [leaf for item in items for leaf in _flatten(item)]
-    return [items]
-
-
-def _pack(like: Any, leaves: Iterator[Any]) -> Any:
-    """Arrange leaves in the structure of ``like``."""
-    if isinstance(like, Mapping):
-        packed = {key: _pack(like[key], leaves) for key in sorted(like)}
-        return {key: packed[key] for key in like}
-    if isinstance(like, (list, tuple)):
-        items = [_pack(item, leaves) for item in like]
-        return type(like)(*items) if hasattr(like, "_fields") else type(like)(items)
-    return next(leaves)
