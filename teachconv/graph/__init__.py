@@ -21,9 +21,10 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registry of gradients)
+from . import (  # noqa: F401  (fill the registries)
     array_grad,
     core_ops,
+    function_grad,
     math_grad,
     nn_grad,
     tensor_math_operator_overrides,
@@ -179,11 +180,11 @@ __all__ = [
     "argmax",
     "assign",
     "bfloat16",
-    "cond",
     "broadcast_to",
-    "check_numerics",
     "cast",
+    "check_numerics",
     "concat",
+    "cond",
     "constant",
     "control_dependencies",
     "device",
@@ -265,8 +266,8 @@ __all__ = [
     "subtract",
     "tanh",
     "tile",
-    "trainable_variables",
     "train",
+    "trainable_variables",
     "transpose",
     "truediv",
     "truncated_normal",

@@ -116,8 +116,11 @@ __all__ = [
     "stateful_partitioned_call",
     "stateless_if",
     "stop_gradient",
+<<<<<<< HEAD
     "strided_slice",
     "strided_slice_grad",
+=======
+>>>>>>> gradients
     "sub",
     "sum",
     "tanh",
@@ -3010,6 +3013,7 @@ def stop_gradient(
     if executing_eagerly():
         return execute("StopGradient", _inputs, _attrs)
     return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
+<<<<<<< HEAD
 
 
 def strided_slice(
@@ -3107,6 +3111,8 @@ def strided_slice_grad(
     if executing_eagerly():
         return execute("StridedSliceGrad", _inputs, _attrs)
     return op_def_library.apply_op("StridedSliceGrad", name, _inputs, _attrs)
+=======
+>>>>>>> gradients
 
 
 def sub(
