@@ -116,11 +116,8 @@ __all__ = [
     "stateful_partitioned_call",
     "stateless_if",
     "stop_gradient",
-<<<<<<< HEAD
     "strided_slice",
     "strided_slice_grad",
-=======
->>>>>>> gradients
     "sub",
     "sum",
     "tanh",
@@ -652,11 +649,11 @@ def check_numerics(
 
     Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [tensor]
-    attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
+    _inputs: list[Any] = [tensor]
+    _attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("CheckNumerics", inputs, attrs)
-    return op_def_library.apply_op("CheckNumerics", name, inputs, attrs)
+        return execute("CheckNumerics", _inputs, _attrs)
+    return op_def_library.apply_op("CheckNumerics", name, _inputs, _attrs)
 
 
 def concat_offset(
@@ -3013,7 +3010,6 @@ def stop_gradient(
     if executing_eagerly():
         return execute("StopGradient", _inputs, _attrs)
     return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
-<<<<<<< HEAD
 
 
 def strided_slice(
@@ -3111,8 +3107,6 @@ def strided_slice_grad(
     if executing_eagerly():
         return execute("StridedSliceGrad", _inputs, _attrs)
     return op_def_library.apply_op("StridedSliceGrad", name, _inputs, _attrs)
-=======
->>>>>>> gradients
 
 
 def sub(

@@ -27,10 +27,6 @@ __all__ = [
     "KERNELS",
     "array_ops",
     "conv_ops",
-<<<<<<< HEAD
-    "functional_ops",
-=======
->>>>>>> gradients
     "cwise_ops",
     "functional_ops",
     "image_ops",
