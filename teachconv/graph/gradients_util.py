@@ -292,7 +292,8 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     function = get_gradient_function(op)
     if function is None:
         return nothing
-    with scope(op):
+    graph = current_graph()
+    with scope(op), nullcontext() if graph is None else graph.original_op(op):
         in_grads = function(op, *grads)
         in_grads = list(in_grads) if isinstance(in_grads, (list, tuple)) else [in_grads]
         if gate is not None and sum(grad is not None for grad in in_grads) > 1:
@@ -305,6 +306,8 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     for index, (tensor, grad) in enumerate(zip(op.inputs, in_grads, strict=True)):
         if grad is not None and hasattr(grad, "op"):
             _refine_shape(op, index, tensor, grad)
+        elif grad is not None:
+            grad.gradient_of = grad.gradient_of or op.type  # some functions pass a gradient on
     return in_grads
 
 

@@ -58,6 +58,7 @@ class Operation:
         file: the source file of the program that created it.
         line: the line in that file.
         outputs: the output tensors.
+        original_op: the operation whose gradient function created it, or None.
     """
 
     __slots__ = (
@@ -72,6 +73,7 @@ class Operation:
         "name",
         "number",
         "op_def",
+        "original_op",
         "outputs",
     )
 
@@ -91,6 +93,7 @@ class Operation:
         self.number = len(graph._operations)
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
+        self.original_op = graph._original_op
 
     @property
     def type(self) -> str:
@@ -188,6 +191,7 @@ class Graph:
         self._device = DeviceSpec()
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
+        self._original_op: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
         self._gradient_names: dict[str, str] = {}
         self._collections: dict[str, list[Any]] = {}
@@ -364,6 +368,21 @@ class Graph:
             yield
         finally:
             self._control = before
+
+    @contextmanager
+    def original_op(self, op: Operation) -> Iterator[None]:
+        """Note that the operations created in the block belong to the gradient of ``op``.
+
+        TensorFlow: Graph._original_op.
+
+        Args:
+            op: an operation of this graph.
+        """
+        before, self._original_op = self._original_op, op
+        try:
+            yield
+        finally:
+            self._original_op = before
 
     @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:

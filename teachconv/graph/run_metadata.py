@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import backends, record, tables
-from ..inspection.tracing import innermost_loops
+from ..inspection.marks import Mark
+from ..inspection.tracing import innermost_loops, loop_text
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
 
@@ -47,7 +48,7 @@ class NodeStats:
         backend: the backend that the kernel called, or "".
         algorithm: the backend's algorithm, or "".
         backend_at: ``file:line`` of the backend's function, or "".
-        loops: function and ``file:line`` of each innermost loop that ran.
+        loops: the mark of each innermost loop that ran (inspection/marks.py): its file, line and text.
         made_at: ``file:line`` of the program that created the node.
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
@@ -65,7 +66,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
-    loops: tuple[str, ...]
+    loops: tuple[Mark, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
@@ -333,7 +334,9 @@ def _cells(node: NodeStats) -> tuple[str, ...]:
         node.op,
         node.device.removeprefix("/device:"),
         f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-        "\n".join([f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *node.loops]),
+        "\n".join(
+            [f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *map(loop_text, node.loops)]
+        ),
         ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
         tables.size(node.nbytes),
         tables.duration(node.start),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ..inspection.tracing import loop_text
+
 if TYPE_CHECKING:
     from .run_metadata import RunMetadata
 
@@ -57,7 +59,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
                     "kernel at": node.kernel_at,
                     "backend": f"{node.backend} {node.algorithm}".strip(),
                     "backend at": node.backend_at,
-                    "innermost loop": list(node.loops),
+                    "innermost loop": [loop_text(mark) for mark in node.loops],
                     "made at": node.made_at,
                     "output": [list(shape) for shape in node.shapes],
                     "dtype": list(node.dtypes),

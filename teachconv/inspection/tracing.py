@@ -100,7 +100,7 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     for stage in stages:
         facts |= stage.facts
     for loop in innermost_loops(facts):
-        stages[-1].say("innermost loop: {}", loop)
+        stages[-1].say("innermost loop: {}", loop_text(loop))
     name = getattr(op, "__name__", repr(op))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
