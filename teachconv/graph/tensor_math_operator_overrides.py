@@ -52,7 +52,8 @@ def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
     given = {name: arguments[name] for name in inspect.signature(op).parameters}
     if output_padding is not None:
         geometry = conv2d_transpose_geometry(
-            *(_sizes(given[name], name) for name in ("input", "filters")),
+            _sizes(given["input"], "input"),
+            _sizes(given["filters"], "filters"),
             *(given[name] for name in ("output_shape", "strides", "padding", "data_format", "dilations")),
             output_padding=output_padding,
         )
