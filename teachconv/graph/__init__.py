@@ -21,11 +21,13 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registry of gradients)
+from . import (  # noqa: F401  (fill the registries)
     array_grad,
     core_ops,
+    function_grad,
     math_grad,
     nn_grad,
+    tensor_math_operator_overrides,
 )
 from . import image_ops as image
 from . import nn_ops as nn
@@ -60,6 +62,8 @@ from .array_ops import (
     zeros_like,
 )
 from .backprop import GradientTape
+from .concrete_function import ConcreteFunction
+from .cond import cond
 from .config import ConfigProto, RunOptions
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
@@ -93,9 +97,9 @@ from .cwise_ops import (
     truediv,
     where,
 )
-from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .def_function import Function, function
 from .eager_tensor import EagerTensor
-from .errors import FailedPreconditionError, InvalidArgumentError
+from .errors import FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .gradients_util import gradients
@@ -134,6 +138,7 @@ from .ops import (
 from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
+from .tensor import TensorSpec
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
 from .variables import (
@@ -159,6 +164,7 @@ __all__ = [
     "NodeStats",
     "NotDifferentiable",
     "Operation",
+    "OperatorNotAllowedInGraphError",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -178,6 +184,7 @@ __all__ = [
     "check_numerics",
     "cast",
     "concat",
+    "cond",
     "constant",
     "control_dependencies",
     "device",
@@ -259,8 +266,8 @@ __all__ = [
     "subtract",
     "tanh",
     "tile",
-    "trainable_variables",
     "train",
+    "trainable_variables",
     "transpose",
     "truediv",
     "truncated_normal",

@@ -54,6 +54,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "_if",
     "invert_permutation",
     "less",
     "less_equal",
@@ -79,6 +80,7 @@ __all__ = [
     "ones_like",
     "pack",
     "pad",
+    "partitioned_call",
     "placeholder",
     "pow",
     "prod",
@@ -111,7 +113,11 @@ __all__ = [
     "sqrt_grad",
     "square",
     "squeeze",
+    "stateful_partitioned_call",
+    "stateless_if",
     "stop_gradient",
+    "strided_slice",
+    "strided_slice_grad",
     "sub",
     "sum",
     "tanh",
@@ -643,11 +649,11 @@ def check_numerics(
 
     Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [tensor]
-    attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
+    _inputs: list[Any] = [tensor]
+    _attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("CheckNumerics", inputs, attrs)
-    return op_def_library.apply_op("CheckNumerics", name, inputs, attrs)
+        return execute("CheckNumerics", _inputs, _attrs)
+    return op_def_library.apply_op("CheckNumerics", name, _inputs, _attrs)
 
 
 def concat_offset(
@@ -1278,6 +1284,46 @@ def identity(
     if executing_eagerly():
         return execute("Identity", _inputs, _attrs)
     return op_def_library.apply_op("Identity", name, _inputs, _attrs)
+
+
+def _if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions, one of which changes variables.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type); Tvariables:
+    list(type).
+    """
+    _inputs: list[Any] = [cond, input, variables]
+    _attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("If", _inputs, _attrs)
+    return op_def_library.apply_op("If", name, _inputs, _attrs)
 
 
 def invert_permutation(
@@ -1980,6 +2026,36 @@ def pad(
     if executing_eagerly():
         return execute("Pad", _inputs, _attrs)
     return op_def_library.apply_op("Pad", name, _inputs, _attrs)
+
+
+def partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op PartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    _inputs: list[Any] = [args, variables]
+    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("PartitionedCall", _inputs, _attrs)
+    return op_def_library.apply_op("PartitionedCall", name, _inputs, _attrs)
 
 
 def placeholder(
@@ -2842,6 +2918,76 @@ def squeeze(
     return op_def_library.apply_op("Squeeze", name, _inputs, _attrs)
 
 
+def stateful_partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function that changes variables.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatefulPartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    _inputs: list[Any] = [args, variables]
+    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("StatefulPartitionedCall", _inputs, _attrs)
+    return op_def_library.apply_op("StatefulPartitionedCall", name, _inputs, _attrs)
+
+
+def stateless_if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type);
+    Tvariables: list(type).
+    """
+    _inputs: list[Any] = [cond, input, variables]
+    _attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StatelessIf", _inputs, _attrs)
+    return op_def_library.apply_op("StatelessIf", name, _inputs, _attrs)
+
+
 def stop_gradient(
     input: Any,
     name: str | None = None,
@@ -2864,6 +3010,103 @@ def stop_gradient(
     if executing_eagerly():
         return execute("StopGradient", _inputs, _attrs)
     return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
+
+
+def strided_slice(
+    input: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: Any = 0,
+    end_mask: Any = 0,
+    ellipsis_mask: Any = 0,
+    new_axis_mask: Any = 0,
+    shrink_axis_mask: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns input[key], with the key written as begin, end, strides and masks.
+
+    Args:
+        input: input, of type T.
+        begin: input, of type Index.
+        end: input, of type Index.
+        strides: input, of type Index.
+        begin_mask: attribute, int = 0.
+        end_mask: attribute, int = 0.
+        ellipsis_mask: attribute, int = 0.
+        new_axis_mask: attribute, int = 0.
+        shrink_axis_mask: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    """
+    _inputs: list[Any] = [input, begin, end, strides]
+    _attrs: dict[str, Any] = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StridedSlice", _inputs, _attrs)
+    return op_def_library.apply_op("StridedSlice", name, _inputs, _attrs)
+
+
+def strided_slice_grad(
+    shape: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    dy: Any,
+    begin_mask: Any = 0,
+    end_mask: Any = 0,
+    ellipsis_mask: Any = 0,
+    new_axis_mask: Any = 0,
+    shrink_axis_mask: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns zeros with dy where StridedSlice took its output from.
+
+    Args:
+        shape: input, of type Index.
+        begin: input, of type Index.
+        end: input, of type Index.
+        strides: input, of type Index.
+        dy: input, of type T.
+        begin_mask: attribute, int = 0.
+        end_mask: attribute, int = 0.
+        ellipsis_mask: attribute, int = 0.
+        new_axis_mask: attribute, int = 0.
+        shrink_axis_mask: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32,
+    int64}.
+    """
+    _inputs: list[Any] = [shape, begin, end, strides, dy]
+    _attrs: dict[str, Any] = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StridedSliceGrad", _inputs, _attrs)
+    return op_def_library.apply_op("StridedSliceGrad", name, _inputs, _attrs)
 
 
 def sub(
