@@ -35,7 +35,7 @@ from . import array_ops, cwise_ops, gen_nn_ops, image_ops, kernels, math_ops, nn
 from .eager_tensor import EagerTensor
 from .gradient_registry import get_gradient_function
 from .op_def import REGISTRY
-from .op_kernel import KERNELS
+from .op_kernel import KERNELS, SILENT
 from .ops import Graph, Operation
 from .run_metadata import RunMetadata
 from .tensor import Tensor
@@ -140,13 +140,6 @@ def gradient_step(op_name: str, note: str) -> SourceStep:
     return step_at("gradient function", function, note)
 
 
-# ops that compute nothing
-_SILENT = (
-    *("Const", "Identity", "NoOp", "Placeholder", "Shape", "ShapeN", "Variable"),
-    *("VariableV2", "_Arg", "_Recv", "_Send"),
-)
-
-
 def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the steps of a run, in the order of the program, down to the innermost loops.
 
@@ -163,7 +156,7 @@ def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep],
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
     latest: SourceStep | None = None
-    ran = [node for node in metadata.nodes if node.op not in _SILENT]
+    ran = [node for node in metadata.nodes if node.op not in SILENT]
     for node in sorted(ran, key=lambda node: found[node.name].number):
         for name in fused.get(node.name, (node.name,)):
             origin = _origin(found[name])

@@ -12,16 +12,18 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import backends, record, tables
-from ..inspection.marks import Mark
+from ..inspection import marks
 from ..inspection.tracing import innermost_loops, loop_text
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
+from .timeline import chrome_trace, timeline_svg
 
 if TYPE_CHECKING:
     from .executor import Item
@@ -66,7 +68,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
-    loops: tuple[Mark, ...]
+    loops: tuple[marks.Mark, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
@@ -102,6 +104,7 @@ class Recorder:
         self.nodes: list[NodeStats] = []
         self.loads: list[LoadStats] = []
         self.peak_bytes = 0
+        marks.read()  # they name the innermost loops; reading them is no part of the run
         self._begin = time.perf_counter()
         self._threads: dict[int, int] = {}
         self._live: dict[int, tuple[int, int]] = {}  # buffer -> (uses, bytes): views share one
@@ -289,13 +292,19 @@ class RunMetadata(tables.Report):
         return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
 
     def _repr_html_(self) -> str:
-        table = self._table().html()
+        table = self._table()
         if self.before is None or self.after is None:
-            return table
+            return table.html()
+        events = "<br>".join(map(escape, self._events()))
+        wide = "<div style='overflow-x:auto'>{}</div>"
         return (
-            f"<div><div style='overflow-x:auto'>{table}</div>"
-            f"<details><summary>the graph before</summary>{self.before._repr_html_()}</details>"
-            f"<details open><summary>what ran</summary>{self.after._repr_html_()}</details></div>"
+            f"<div><p>{escape(self._headline())}</p>"
+            f"{wide.format(timeline_svg(self))}"
+            f"<details><summary>what was changed before the run</summary>{events}</details>"
+            f"<details open><summary>what ran</summary>"
+            f"{wide.format(tables.Table(table.columns, table.rows).html())}</details>"
+            f"<details><summary>the graph as it was built</summary>{self.before._repr_html_()}</details>"
+            f"<details open><summary>the graph that ran</summary>{self.after._repr_html_()}</details></div>"
         )
 
     # --- as a file -------------------------------------------------------------------------------
@@ -310,7 +319,8 @@ class RunMetadata(tables.Report):
         page = (
             "<!doctype html><meta charset='utf-8'><title>RunMetadata</title>"
             "<style>:root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1.5em}"
-            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}td{font-family:ui-monospace,monospace;"
+            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}"
+            "td{font-family:ui-monospace,monospace;"
             f"font-size:12px}}</style>{top}{self._repr_html_()}"
         )
         Path(path).write_text(page, encoding="utf-8")
@@ -321,8 +331,6 @@ class RunMetadata(tables.Report):
         Args:
             path: the file to write.
         """
-        from .timeline import chrome_trace
-
         Path(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
