@@ -21,15 +21,17 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registry of gradients)
+from . import (  # noqa: F401  (fill the registries)
     array_grad,
     core_ops,
+    function_grad,
     math_grad,
     nn_grad,
     tensor_math_operator_overrides,
 )
 from . import image_ops as image
 from . import nn_ops as nn
+from . import training as train
 from .array_ops import (
     broadcast_to,
     concat,
@@ -177,10 +179,10 @@ __all__ = [
     "argmax",
     "assign",
     "bfloat16",
-    "cond",
     "broadcast_to",
     "cast",
     "concat",
+    "cond",
     "constant",
     "control_dependencies",
     "device",
@@ -263,6 +265,7 @@ __all__ = [
     "subtract",
     "tanh",
     "tile",
+    "train",
     "trainable_variables",
     "transpose",
     "truediv",

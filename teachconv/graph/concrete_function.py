@@ -9,6 +9,7 @@ kernel (kernels/functional_ops.py) runs the function's graph.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class ConcreteFunction:
         self.variables = list(graph.variables)
         self._feeds = (*self.inputs, *(placeholder for _, placeholder in graph.captures))
         self._ref_names = [ref.op.name for ref in graph.variables.values()]
+        self.original = self  # differs for the forward function of a gradient
         self._config = config
         self._executables: dict[int, tuple[ConfigProto, Executable]] = {}
 
@@ -90,6 +92,18 @@ class ConcreteFunction:
         return nest.map_structure(
             lambda leaf: leaf.value if isinstance(leaf, _Leaf) else outputs[leaf], self._structure
         )
+
+    @property
+    def operands(self) -> list[Tensor]:
+        """What stands in the graph for the inputs of a call: arguments, captured tensors, variables."""
+        return [*self._feeds, *self.graph.variables.values()]
+
+    def with_outputs(self, more: Sequence[Tensor]) -> ConcreteFunction:
+        """Return a function on the same graph that returns some tensors of it in addition."""
+        extended = copy(self)
+        extended.outputs = [*self.outputs, *more]
+        extended._executables = {}
+        return extended
 
     @property
     def output_shapes(self) -> list[StaticShape]:
@@ -132,12 +146,16 @@ class ConcreteFunction:
         operands = [*arguments, *self.captured_inputs]
         feeds = [feed_value(tensor, value) for tensor, value in zip(self._feeds, operands, strict=True)]
         refs = [variable._storage for variable in self.variables]
-        executable = self._executable(self._config)
+        function, recorders = self, eager_record.interested([*operands, *self.variables])
+        if recorders:
+            from .function_grad import differentiable
+
+            function = differentiable(self, higher_order=len(recorders) > 1)
+        executable = function._executable(self._config)
         results = executable.run(self._context(feeds, refs, self._config), run_metadata)
         outputs = [EagerTensor(np.asarray(value)) for value in fetched(results)]
-        recorders = eager_record.active()
         if recorders:
-            op_type, _, _, attrs = self.call_node([], [])
+            op_type, _, _, attrs = function.call_node([], [])
             tensors = [
                 value if isinstance(value, EagerTensor) else EagerTensor(np.array(feed))
                 for value, feed in zip(operands, feeds, strict=True)
@@ -147,7 +165,7 @@ class ConcreteFunction:
             )
             for recorder in recorders:
                 recorder.record(operation)
-        return outputs
+        return outputs[: len(self.outputs)]
 
     def run_in_kernel(self, context: OpKernelContext, inputs: Sequence[Any]) -> list[Any]:
         """Run as part of another run: for a kernel that has the values and references as its inputs."""

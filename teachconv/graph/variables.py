@@ -90,12 +90,13 @@ class Variable(Operators):
             self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
-        if callable(initial_value):
-            initial_value = initial_value()
-        if isinstance(initial_value, Variable):
-            initial_value = initial_value.read_value()
         # an initialiser must not depend on the control dependencies around the variable's creation
         with graph.control_dependencies(None), graph.name_scope(name) as scope:
+            if callable(initial_value):
+                with graph.name_scope("Initializer"):
+                    initial_value = initial_value()
+            if isinstance(initial_value, Variable):
+                initial_value = initial_value.read_value()
             if isinstance(initial_value, Tensor):
                 initial = initial_value
                 if not initial.shape.is_fully_defined():
