@@ -74,8 +74,8 @@ static inline int depthwise_can(const conv_problem *p) {
 
 /* ---- the filter ---- */
 
-/* Returns where the block that holds `lane` begins: the last one steps back if that avoids a partial vector.
-   */
+/* Returns where the block that holds `lane` begins: the last one steps back if that avoids a partial
+   vector. */
 INLINE ptrdiff_t block_start(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
     return step_back ? smaller(lane, lanes - LANES) : lane;
 }

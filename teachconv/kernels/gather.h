@@ -45,8 +45,8 @@ typedef struct {
 /* The inputs take half of a typical 1-2 MB second-level cache; filter and result stream through the other
    half. */
 #define INPUT_BLOCK_BYTES (600 * 1024)
-/* A filter too large for the near caches is read again for every block of pixels, so blocks are then larger.
-   */
+/* A filter too large for the near caches is read again for every block of pixels, so blocks are then
+   larger. */
 #define BIG_FILTER_BYTES (4 * 1024 * 1024)
 
 /* Returns how many numbers the padded rows of one tile take. */
@@ -137,8 +137,8 @@ static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes
     return l;
 }
 
-/* Returns the columns of one group in the packed filter: full panels of 2 vectors, and a last one of 1 or 2.
-   */
+/* Returns the columns of one group in the packed filter: full panels of 2 vectors, and a last one of 1 or
+   2. */
 static inline ptrdiff_t packed_columns(const gather_layout *l, ptrdiff_t lanes) {
     return divide_up(l->group_columns, lanes) * lanes;
 }

@@ -267,8 +267,8 @@ KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel
         }
 }
 
-/* Copies one row of dy into panels [group][panel][image][row][col][2 vectors], with zeros beyond the columns.
-   */
+/* Copies one row of dy into panels [group][panel][image][row][col][2 vectors], with zeros beyond the
+   columns. */
 KERNEL void copy_dy_row(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *dy,
                         ptrdiff_t image, ptrdiff_t row, real *to) {
     const ptrdiff_t dy_row = (r->first_image + image) * p->out_rows + r->first_row + row;

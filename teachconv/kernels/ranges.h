@@ -8,8 +8,8 @@
 typedef uint64_t integer;
 #define SIGN_BIT ((uint64_t)1 << 63)
 #define BITS_OF(exponent) ((uint64_t)((exponent) + 1023) << 52) /* of 2 ** exponent */
-/* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers stay far from over- and underflow
-   */
+/* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers stay far from over- and
+   underflow */
 #define TRANSFORM_LIMIT 450
 #define INFINITE_BITS BITS_OF(1024)
 #else

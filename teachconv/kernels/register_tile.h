@@ -17,8 +17,8 @@
    Gain over the plain loops: 28 multiply-adds per 16 loads instead of 1 per 2, and 28 independent sums, which
    keep two multiply-add units busy although a multiply-add takes four cycles. */
 
-/* How a tile's sums begin and end. k may come in pieces, and then a tile's sums are only part of the result.
-   */
+/* How a tile's sums begin and end. k may come in pieces, and then a tile's sums are only part of the
+   result. */
 typedef struct {
     const real *bias;  /* of the tile's first column, or NULL */
     ptrdiff_t columns; /* out_channels that exist in this tile; the packed filter is zero beyond them */

@@ -70,8 +70,8 @@ static inline ptrdiff_t held_columns(const conv_problem *p, ptrdiff_t count) {
     return larger(1, smaller(p->in_cols, (count - 1) * p->stride_cols + reach_cols(p)));
 }
 
-/* Returns how many cached rows are needed at once if the taps span `reach` rows; no more than the image has.
-   */
+/* Returns how many cached rows are needed at once if the taps span `reach` rows; no more than the image
+   has. */
 static inline ptrdiff_t slots_for(ptrdiff_t reach, ptrdiff_t image_rows) {
     return larger(1, smaller(reach, image_rows));
 }

@@ -65,8 +65,8 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
-/* Copies `count` <= LANES numbers with at most one move for each power of two, or none if count is negative.
-   */
+/* Copies `count` <= LANES numbers with at most one move for each power of two, or none if count is
+   negative. */
 INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
     UNROLL(5)
     for (ptrdiff_t size = LANES; size > 0; size /= 2)
