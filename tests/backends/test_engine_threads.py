@@ -112,6 +112,27 @@ def test_im2col_leaves_the_threads_of_blas_as_they_were():
     assert all(np.array_equal(y, want) for y in got)
 
 
+def test_blas_has_one_thread_although_another_thread_has_set_its_own_limit():
+    """threadpoolctl 3.8 ignores the limit of a second thread; im2col then gave other bits there."""
+    found = []
+
+    def work():
+        with cython_backend._one_blas_thread():
+            found.append(blas_threads())
+
+    tc.conv2d(
+        np.ones((1, 3, 3, 1)), np.ones((2, 2, 1, 1)), backend="cython", algorithm="im2col"
+    )  # loads BLAS
+    before = blas_threads()
+    with threadpool_limits(limits=3, user_api="blas"):
+        inside, worker = blas_threads(), threading.Thread(target=work)
+        worker.start()
+        worker.join()
+        assert found == [{1}]
+        assert blas_threads() == inside
+    assert blas_threads() == before
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
 def test_a_child_forked_while_another_thread_runs_im2col():
