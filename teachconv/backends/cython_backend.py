@@ -437,13 +437,6 @@ def _blas_controller() -> Any:
         return import_module("threadpoolctl").ThreadpoolController()  # it searches the loaded libraries once
 
 
-def _take_control_of_blas() -> None:
-    """Let this thread set the limit. From 3.8 on, threadpoolctl obeys only the first thread that sets one."""
-    controller = import_module("threadpoolctl").OpenBLASController
-    if hasattr(controller, "clear_controlling_thread"):
-        controller.clear_controlling_thread(force=True)
-
-
 _blas_lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child forked while another thread holds the lock would wait for ever
     os.register_at_fork(
@@ -458,9 +451,14 @@ def _one_blas_thread() -> Iterator[None]:
     The limit is the process's, or with some libraries the thread's. Therefore each call sets and restores it
     in its own thread, and only one call at a time: if they overlapped, the last to end would restore the
     limit of another as if it were the caller's setting.
+
+    From version 3.8 on, threadpoolctl ignores a limit of OpenBLAS while another Python thread holds one. The
+    bits of a product depend on the number of threads, so this limit must apply: it takes the control over.
     """
     with _blas_lock:
         controller = _blas_controller()
-        _take_control_of_blas()
+        for library in controller.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
         with controller.limit(limits=1, user_api="blas"):
             yield
