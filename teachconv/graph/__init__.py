@@ -64,7 +64,7 @@ from .array_ops import (
 from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
 from .cond import cond
-from .config import ConfigProto, RunOptions
+from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
@@ -218,6 +218,7 @@ __all__ = [
     "int32",
     "int64",
     "less",
+    "list_physical_devices",
     "less_equal",
     "log",
     "logical_and",

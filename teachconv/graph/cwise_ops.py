@@ -190,8 +190,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y with broadcasting.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: floats of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -207,8 +206,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y rounded down, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -224,8 +222,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the remainder of x / y, which has the sign of y, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -241,8 +238,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x to the power of y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -258,8 +254,7 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger one of x and y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -275,8 +270,7 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the smaller one of x and y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -292,8 +286,7 @@ def greater(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x > y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -309,8 +302,7 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x >= y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -326,8 +318,7 @@ def less(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x < y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -343,8 +334,7 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x <= y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -360,8 +350,7 @@ def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y are equal, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -377,8 +366,7 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y differ, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -394,8 +382,7 @@ def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x and y with broadcasting.
 
     Args:
-        x: booleans, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: booleans: tensors, variables or arrays.
         name: the name of the node.
 
     Returns:
@@ -411,8 +398,7 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x or y with broadcasting.
 
     Args:
-        x: booleans, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: booleans: tensors, variables or arrays.
         name: the name of the node.
 
     Returns:
