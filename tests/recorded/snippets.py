@@ -32,7 +32,7 @@ class Snippet:
 
     @property
     def is_version_1(self):
-        return "compat.v1" in self.prelude
+        return "import tensorflow.compat.v1" in self.prelude + self.code
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,15 @@ def run(snippet, package="tensorflow"):
     if error is None:
         return Outcome(text)
     classes = tuple(kind.__name__ for kind in type(error).__mro__)
-    message = re.sub(r"\s+", " ", re.sub(r"\x1b\[\d*m|\{\{|\}\}", "", str(error))).strip()
-    return Outcome(text, type(error).__name__, message[:240], classes)
+    return Outcome(text, type(error).__name__, _gist(str(error)), classes)
+
+
+def _gist(message):
+    """The message on one line, without colours, files and the list of callers."""
+    message = re.sub(r"\x1b\[\d*m|\{\{.*?\}\}", "", message)
+    message = re.sub(r"(?s)Graph execution error:.*?\nNode: '[^']*'\n", "", message)
+    message = re.sub(r"(?s)Original stack trace for .*|in user code:.*?\n\n.*?\n\n", "", message)
+    return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+", "0x...", message)).strip()[:200]
 
 
 def _start_anew(tensorflow, is_version_1):
