@@ -28,6 +28,7 @@ from .config import ConfigProto
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph
 from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .find_source import find_source
 from .gradient_registry import RegisterGradient
@@ -51,11 +52,13 @@ from .ops import (
 )
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import Session
+from .tensor_shape import TensorShape
 from .variables import Variable, global_variables_initializer
 
 __all__ = [
     "ConcreteFunction",
     "ConfigProto",
+    "EagerTensor",
     "FailedPreconditionError",
     "Function",
     "Graph",
@@ -68,6 +71,7 @@ __all__ = [
     "Session",
     "SoftPlacementWarning",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "Variable",
     "add",

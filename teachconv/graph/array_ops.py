@@ -12,7 +12,6 @@ from . import gen_nn_ops
 from .context import executing_eagerly, get_default_graph
 from .errors import InvalidArgumentError
 from .nn_ops import _static_shape
-from .ops import composite
 from .tensor_util import to_array
 
 __all__ = ["group", "identity", "pad", "placeholder", "reshape", "transpose"]
@@ -35,7 +34,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
     ...     tg.placeholder("float32", [None, 28, 28, 1], name="images")
-    <Tensor 'images:0' shape=[?, 28, 28, 1] dtype=float32>
+    <tf.Tensor 'images:0' shape=(None, 28, 28, 1) dtype=float32>
     """
     if executing_eagerly():
         raise InvalidArgumentError(
@@ -71,13 +70,12 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     Raises:
         ValueError: if the number of elements differs.
 
-    >>> reshape([1, 2, 3, 4], [2, -1]).tolist()
+    >>> reshape([1, 2, 3, 4], [2, -1]).numpy().tolist()
     [[1, 2], [3, 4]]
     """
     return gen_nn_ops.reshape(tensor, _int_vector(shape), name=name)
 
 
-@composite
 def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
     """Return the input with permuted axes.
 
@@ -92,7 +90,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
     Raises:
         ValueError: if ``perm`` does not name each axis once, or is None and the rank is unknown.
 
-    >>> transpose([[1, 2], [3, 4]]).tolist()
+    >>> transpose([[1, 2], [3, 4]]).numpy().tolist()
     [[1, 3], [2, 4]]
     """
     if perm is None:
@@ -117,7 +115,7 @@ def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
     Raises:
         ValueError: if ``paddings`` has another shape or a negative entry.
 
-    >>> pad([1, 2], [[1, 2]]).tolist()
+    >>> pad([1, 2], [[1, 2]]).numpy().tolist()
     [0, 1, 2, 0, 0]
     """
     if not hasattr(paddings, "op"):
@@ -139,7 +137,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
         ValueError: outside a graph.
     """
     graph = get_default_graph()
-    with graph.atomic(), graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
+    with graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
         return gen_nn_ops.no_op(name=name or "group_deps")
 
 

@@ -1,5 +1,7 @@
 """Shape functions: compute the static shapes of an op's outputs from those of its inputs, before a run.
 
+A shape function takes an `InferenceContext` and returns a list with one static shape for each output.
+
 TensorFlow: core/framework/common_shape_fns.cc. Sizes that depend on windows and padding come from
 `teachconv.geometry`, so that the static shape always agrees with the kernel's result. An unknown size is
 None, and every size that depends on it is None.
@@ -86,21 +88,22 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-def conv2d_shape(c: InferenceContext) -> StaticShape:
+def conv2d_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [batch, out_rows, out_cols, out_channels] in data_format order."""
-    return _windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))
+    return [_windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))]
 
 
-def fused_conv2d_shape(c: InferenceContext) -> StaticShape:
+def fused_conv2d_shape(c: InferenceContext) -> list[StaticShape]:
     """Return `conv2d_shape`, and check that the bias has one element per output channel."""
-    shape = conv2d_shape(c)
+    (shape,) = conv2d_shape(c)
+    assert shape is not None
     channels = _nhwc(c, shape)[3]
     if not is_compatible(c.with_rank(2, 1, "bias"), (channels,)):
         raise ArgumentError(f"bias of {c.op} must have shape {text((channels,))}; got {text(c.shapes[2])}")
-    return shape
+    return [shape]
 
 
-def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
+def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
     """Return `conv2d_shape` for a filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
     shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")
     in_channels = _nhwc(c, shape)[3]
@@ -112,47 +115,47 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
     known = in_channels if channels is None else channels
     outs = None if known is None or multiplier is None else known * multiplier
     # a depthwise convolution has one group per channel
-    return _windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))
+    return [_windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))]
 
 
-def conv2d_backprop_input_shape(c: InferenceContext) -> StaticShape:
+def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
     sizes = _known_shape(c, 0, "input_sizes", 4)
     if sizes is None:
-        return (None, None, None, None)
+        return [(None, None, None, None)]
     wanted = _windowed(c, sizes, filters)
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
             f"{list(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
         )
-    return sizes
+    return [sizes]
 
 
-def conv2d_backprop_filter_shape(c: InferenceContext) -> StaticShape:
+def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``filter_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
     shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
     sizes = _known_shape(c, 1, "filter_sizes", 4)
     if sizes is None:
-        return (None, None, None, None)
+        return [(None, None, None, None)]
     wanted = _windowed(c, shape, sizes)
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
             f"{text(shape)} with filters {list(sizes)}; got {text(out_backprop)}"
         )
-    return sizes
+    return [sizes]
 
 
-def pool_shape(c: InferenceContext) -> StaticShape:
+def pool_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
     rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
     channels = _nhwc(c, shape)[3]
     # a depthwise filter has the same windows
     one_channel = (rows, cols, None if channels is None else min(1, channels), channels)
-    return _windowed(c, shape, one_channel)
+    return [_windowed(c, shape, one_channel)]
 
 
 def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
@@ -201,41 +204,41 @@ def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = 
 # ---------------------------------------------------------------------------------------------
 
 
-def unchanged_shape(c: InferenceContext) -> StaticShape:
+def unchanged_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the first input."""
-    return c.shapes[0]
+    return [c.shapes[0]]
 
 
-def no_outputs(c: InferenceContext) -> StaticShape:
-    """Return None, for an op without outputs."""
-    return None
+def no_outputs(c: InferenceContext) -> list[StaticShape]:
+    """Return no shapes, for an op without outputs."""
+    return []
 
 
-def explicit_shape(c: InferenceContext) -> StaticShape:
+def explicit_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the attribute ``shape``."""
     shape: StaticShape = c.attrs["shape"]
-    return shape
+    return [shape]
 
 
-def const_shape(c: InferenceContext) -> StaticShape:
+def const_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the attribute ``value``."""
-    return tuple(c.attrs["value"].shape)
+    return [tuple(c.attrs["value"].shape)]
 
 
-def assign_shape(c: InferenceContext) -> StaticShape:
+def assign_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the variable's shape, which the value must have."""
     if not is_compatible(c.shapes[0], c.shapes[1]):
         raise ArgumentError(
             f"value must have the variable's shape {text(c.shapes[0])}; got {text(c.shapes[1])}"
         )
-    return merge(c.shapes[0], c.shapes[1])
+    return [merge(c.shapes[0], c.shapes[1])]
 
 
-def bias_add_shape(c: InferenceContext) -> StaticShape:
+def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the value, and check that the bias has one element per channel."""
     value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
     if value is None:
-        return None
+        return [None]
     nchw = c.attrs["data_format"] == "NCHW"
     if len(value) < (3 if nchw else 2):
         raise ArgumentError(f"value of {c.op} must have an axis of channels; got shape {text(value)}")
@@ -245,14 +248,14 @@ def bias_add_shape(c: InferenceContext) -> StaticShape:
             f"bias of {c.op} must have {value[axis]} elements, one for each channel of the value "
             f"{text(value)} in {c.attrs['data_format']} order; got {text(bias)}"
         )
-    return value
+    return [value]
 
 
-def broadcast_shape(c: InferenceContext) -> StaticShape:
+def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands."""
     x, y = c.shapes
     if x is None or y is None:
-        return None
+        return [None]
     longest = max(len(x), len(y))
     sizes: list[int | None] = []
     ones: tuple[int, ...] = (1,)
@@ -268,10 +271,10 @@ def broadcast_shape(c: InferenceContext) -> StaticShape:
                 f"x and y of {c.op} must have shapes that fit each other, from the last axis on, sizes "
                 f"equal or 1; got {text(x)} and {text(y)}"
             )
-    return tuple(sizes)
+    return [tuple(sizes)]
 
 
-def matmul_shape(c: InferenceContext) -> StaticShape:
+def matmul_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [rows of a, columns of b] after the transposes given by the attributes."""
     a, b = c.with_rank(0, 2, "a"), c.with_rank(1, 2, "b")
     rows, inner = a[::-1] if c.attrs["transpose_a"] else a
@@ -281,20 +284,20 @@ def matmul_shape(c: InferenceContext) -> StaticShape:
             f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
-    return rows, cols
+    return [(rows, cols)]
 
 
-def reduction_shape(c: InferenceContext) -> StaticShape:
+def reduction_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the reduced axes, or with size 1 for them if ``keep_dims``."""
     shape, axes = c.shapes[0], c.values[1]
     if shape is None:
-        return None
+        return [None]
     if axes is None:
-        return (None,) * len(shape) if c.attrs["keep_dims"] else None
+        return [(None,) * len(shape) if c.attrs["keep_dims"] else None]
     gone = normalize_axes(axes, len(shape), f"reduction_indices of {c.op}")
     if c.attrs["keep_dims"]:
-        return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
-    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
+        return [tuple(1 if axis in gone else size for axis, size in enumerate(shape))]
+    return [tuple(size for axis, size in enumerate(shape) if axis not in gone)]
 
 
 def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
@@ -312,43 +315,43 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
     return found
 
 
-def reshape_shape(c: InferenceContext) -> StaticShape:
+def reshape_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes in ``shape``; a size of -1 is derived from the number of elements."""
     given = c.with_rank(1, 1, "shape")
     wanted, source = c.values[1], c.shapes[0]
     if wanted is None:
-        return None if given[0] is None else (None,) * given[0]
+        return [None if given[0] is None else (None,) * given[0]]
     sizes = [int(size) for size in wanted]
     if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
         raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {sizes}")
     rest = prod(size for size in sizes if size != -1)
     if not is_fully_defined(source):
-        return tuple(None if size == -1 else size for size in sizes)
+        return [tuple(None if size == -1 else size for size in sizes)]
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(
             f"{c.op} must keep the number of elements: {text(source)} has {count}, which {sizes} cannot hold"
         )
-    return tuple(count // rest if size == -1 else size for size in sizes)
+    return [tuple(count // rest if size == -1 else size for size in sizes)]
 
 
-def transpose_shape(c: InferenceContext) -> StaticShape:
+def transpose_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes of the input in the order of ``perm``."""
     shape, perm = c.shapes[0], c.values[1]
     if shape is None or perm is None:
-        return None if shape is None else (None,) * len(shape)
+        return [None if shape is None else (None,) * len(shape)]
     order = normalize_axes(perm, len(shape), f"perm of {c.op}")
     if len(order) != len(shape):
         raise ArgumentError(f"perm of {c.op} must name all {len(shape)} axes; got {list(order)}")
-    return tuple(shape[axis] for axis in order)
+    return [tuple(shape[axis] for axis in order)]
 
 
-def pad_shape(c: InferenceContext) -> StaticShape:
+def pad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size plus its padding before and after."""
     shape, paddings = c.shapes[0], c.values[1]
     pairs = c.with_rank(1, 2, "paddings")
     if shape is None or paddings is None:
-        return None if shape is None else (None,) * len(shape)
+        return [None if shape is None else (None,) * len(shape)]
     if pairs != (len(shape), 2):
         raise ArgumentError(
             f"paddings of {c.op} must have shape [{len(shape)}, 2]: before and after for each axis of "
@@ -356,14 +359,12 @@ def pad_shape(c: InferenceContext) -> StaticShape:
         )
     if paddings.min(initial=0) < 0:
         raise ArgumentError(f"paddings of {c.op} must not be negative; got {paddings.tolist()}")
-    return tuple(
-        None if size is None else size + int(before) + int(after)
-        for size, (before, after) in zip(shape, paddings, strict=True)
-    )
+    padded = zip(shape, paddings, strict=True)
+    return [tuple(None if size is None else size + int(a) + int(b) for size, (a, b) in padded)]
 
 
-def softmax_shape(c: InferenceContext) -> StaticShape:
+def softmax_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the logits, which must have at least one axis."""
     if c.shapes[0] is not None and not c.shapes[0]:
         raise ArgumentError(f"logits of {c.op} must have at least one axis; got a scalar")
-    return c.shapes[0]
+    return [c.shapes[0]]

@@ -13,6 +13,7 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import op_def_library
 from .context import executing_eagerly
+from .eager_tensor import EagerTensor
 from .tensor_shape import as_shape
 from .tensor_util import frozen, to_array
 
@@ -20,7 +21,7 @@ __all__ = ["constant"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
-    """Return a tensor with the same value in each run; outside a graph, the array itself.
+    """Return a tensor with the same value in each run; outside a graph, an eager tensor.
 
     Args:
         value: an array, nested lists or a number.
@@ -29,14 +30,14 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         name: the name of the node.
 
     Returns:
-        A tensor or array.
+        A tensor.
 
     Raises:
         TypeError, ValueError: if ``value`` is not an array of a supported dtype or does not fit ``shape``.
 
     >>> from teachconv import graph as tg
-    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).tolist()
-    (dtype('int32'), [0.5, 0.5])
+    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
+    (dtype('int32'), array([0.5, 0.5], dtype=float32))
     """
     array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
     if shape is not None:
@@ -45,5 +46,5 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
             raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
         array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
     if executing_eagerly():
-        return array
+        return EagerTensor(frozen(array))
     return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})

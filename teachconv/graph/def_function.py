@@ -21,16 +21,17 @@ import numpy as np
 from .. import tables
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
-from . import gen_nn_ops, tensor_shape
+from . import gen_nn_ops
 from .config import ConfigProto
 from .context import executing_eagerly, set_default_graph
+from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
 from .graph_execution_state import make_executable
 from .op_kernel import OpKernelContext
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
 from .session import feed_value, fetched
-from .tensor_shape import StaticShape
+from .tensor_shape import TensorShape
 from .tensor_util import to_array
 from .variables import Variable
 
@@ -48,18 +49,18 @@ class TensorSpec:
         dtype: the dtype.
 
     >>> TensorSpec([None, 28, 28, 1], "float32")
-    TensorSpec(shape=(None, 28, 28, 1), dtype=dtype('float32'))
+    TensorSpec(shape=TensorShape([None, 28, 28, 1]), dtype=dtype('float32'))
     """
 
-    shape: StaticShape
+    shape: Any
     dtype: Any = "float32"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tensor_shape.as_shape(self.shape))
+        object.__setattr__(self, "shape", TensorShape(self.shape))
         object.__setattr__(self, "dtype", to_dtype(self.dtype))
 
     def __str__(self) -> str:
-        return f"{tensor_shape.text(self.shape)} {self.dtype.name}"
+        return f"{self.shape} {self.dtype.name}"
 
 
 class FuncGraph(Graph):
@@ -139,9 +140,9 @@ def function(
     ...         image = tc.graph.nn.avg_pool(image, 3, 1, "SAME")
     ...     return image
     >>> image = np.eye(3, dtype="float32").reshape(1, 3, 3, 1)
-    >>> blur(image)[0, 1, 1, 0], blur(2 * image)[0, 1, 1, 0]          # traced once
+    >>> print(blur(image)[0, 1, 1, 0], blur(2 * image)[0, 1, 1, 0])          # traced once
     tracing
-    (np.float32(0.33333334), np.float32(0.6666667))
+    tf.Tensor(0.33333334, shape=(), dtype=float32) tf.Tensor(0.6666667, shape=(), dtype=float32)
     >>> _ = blur(image, times=2)
     tracing
     >>> [record.reason for record in blur.trace_log]
@@ -250,10 +251,9 @@ class Function:
                 bound.arguments[name] = spec
                 continue
             array = to_array(value, spec.dtype, name)
-            if not tensor_shape.is_compatible(array.shape, spec.shape):
+            if not spec.shape.is_compatible_with(array.shape):
                 raise ArgumentError(
-                    f"{name} must have shape {tensor_shape.text(spec.shape)} (input_signature); got "
-                    f"{list(array.shape)}"
+                    f"{name} must have shape {spec.shape} (input_signature); got {array.shape}"
                 )
             bound.arguments[name] = _Declared(spec, array)
 
@@ -314,7 +314,11 @@ class ConcreteFunction:
         # assignments always happen, whether or not the result depends on them
         targets += [op for op in graph.get_operations() if op.type == "Assign" and op not in targets]
         self._executable = make_executable(graph, self._outputs, targets, self.inputs, config)
-        self._variables = {ref.op.name: variable for variable, ref in graph.captures.items()}
+        self._variables = {
+            ref.op.name: variable._storage
+            for variable, ref in graph.captures.items()
+            if variable._storage is not None  # it is there for every eager variable
+        }
 
     def __call__(self, *arrays: Any) -> Any:
         """Run with one array for each placeholder; raise ``ValueError`` if their number differs."""
@@ -324,7 +328,7 @@ class ConcreteFunction:
         return self.run(list(arrays))
 
     def run(self, arrays: list[Any], run_metadata: RunMetadata | None = None) -> Any:
-        """Run; store the assigned values in the variables if the whole run succeeds.
+        """Run the graph; assignments reach the variables at once and stay where the run fails later.
 
         Args:
             arrays: one array for each placeholder.
@@ -334,14 +338,9 @@ class ConcreteFunction:
             The result in the structure that the Python function returned.
         """
         feeds = [feed_value(tensor, array) for tensor, array in zip(self.inputs, arrays, strict=True)]
-        values = {
-            name: variable._value for name, variable in self._variables.items() if variable._value is not None
-        }
-        context = OpKernelContext(values, feeds)
+        context = OpKernelContext(self._variables, feeds)
         results = self._executable.run(context, run_metadata)
-        for name, value in context.changed.items():
-            self._variables[name]._value = value
-        return self._rebuild(iter(fetched(results)))
+        return self._rebuild(map(EagerTensor, map(np.asarray, fetched(results))))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -56,11 +56,11 @@ class Item:
         self.kernel: OpKernel = kernel_def.kernel(node, kernel_def.label)
         self.compute: Callable[..., Any] = self.kernel.compute
         self.expensive = self.kernel.is_expensive
-        self.first_output, self.outputs = first_output, len(op_def.outputs)
+        self.first_output, self.outputs = first_output, len(op_def.flat(op_def.outputs, node.attrs))
         self.inputs: tuple[int, ...] = ()
         self.followers: tuple[int, ...] = ()
         # whether the kernel takes each input as a reference instead of a value
-        self.takes_refs = tuple(arg.is_ref for arg in op_def.inputs)
+        self.takes_refs = tuple(arg.is_ref for arg in op_def.flat(op_def.inputs, node.attrs))
 
 
 class Executor:
@@ -76,7 +76,8 @@ class Executor:
             device = DeviceSpec.from_string(node.device).device_type or "CPU"
             item = Item(node, find_kernel(node, device, config.backend), len(slots))
             self.items.append(item)
-            for index, arg in enumerate(get_op_def(node.op).outputs):
+            op_def = get_op_def(node.op)
+            for index, arg in enumerate(op_def.flat(op_def.outputs, node.attrs)):
                 slots[node.name, index] = len(slots)
                 is_ref.append(arg.is_ref)
         self._uses = [0] * len(slots)
@@ -125,7 +126,7 @@ class Executor:
         else:
             values = self._run_plainly(context)
         fetched = [values[slot] for slot in self._fetches]
-        return [context.read(value) if type(value) is VariableRef else value for value in fetched]
+        return [value.read() if type(value) is VariableRef else value for value in fetched]
 
     def _run_plainly(self, context: OpKernelContext) -> list[Any]:
         """Run on one thread without recording; this loop is the whole overhead of a graph."""
@@ -139,7 +140,7 @@ class Executor:
                     item = items[ready.popleft()]
                     inputs = [values[slot] for slot in item.inputs]
                     if item.takes_refs:
-                        inputs = _dereference(inputs, item, context)
+                        inputs = _dereference(inputs, item)
                     result = item.compute(context, *inputs)
                     if item.outputs == 1:
                         if uses[item.first_output]:
@@ -227,7 +228,7 @@ class _Step:
             with np.errstate(all="ignore"):
                 inputs = self.inputs
                 if self.item.takes_refs:
-                    inputs = _dereference(inputs, self.item, self.context)
+                    inputs = _dereference(inputs, self.item)
                 if self.recorder is None:
                     result = self.item.compute(self.context, *inputs)
                 else:
@@ -238,9 +239,9 @@ class _Step:
             self.finished.put((self.index, result, None))
 
 
-def _dereference(inputs: list[Any], item: Item, context: OpKernelContext) -> list[Any]:
+def _dereference(inputs: list[Any], item: Item) -> list[Any]:
     return [
-        value if takes or type(value) is not VariableRef else context.read(value)
+        value if takes or type(value) is not VariableRef else value.read()
         for value, takes in zip(inputs, item.takes_refs, strict=True)
     ]
 

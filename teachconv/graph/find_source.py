@@ -117,7 +117,7 @@ def _kernels(op_name: str) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the kernels of an op, each with its backends' steps, and the lines of every algorithm."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    found = [definition for (op, _, _), definition in KERNELS.items() if op == op_name]
+    found = [definition for (op, *_), definition in KERNELS.items() if op == op_name]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
         labels = [definition.label or "default" for definition in mine]

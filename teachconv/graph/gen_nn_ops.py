@@ -87,7 +87,7 @@ def assign(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
     inputs: list[Any] = [ref, value]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -171,7 +171,7 @@ def const(
 
     Args:
         value: attribute, tensor.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
         name: name of the node.
 
     Returns:
@@ -377,7 +377,7 @@ def identity(
     Returns:
         The output output, of type T.
 
-    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
     inputs: list[Any] = [input]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -548,7 +548,8 @@ def pad(
     Returns:
         The output output, of type T.
 
-    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64}; Tpaddings: {int32, int64} = 'int32'.
+    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tpaddings: {int32, int64} =
+    'int32'.
     """
     inputs: list[Any] = [input, paddings]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -565,7 +566,7 @@ def placeholder(
     """Stands for a value that is fed to each run.
 
     Args:
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
         shape: attribute, shape = None.
         name: name of the node.
 
@@ -622,7 +623,8 @@ def reshape(
     Returns:
         The output output, of type T.
 
-    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64}; Tshape: {int32, int64} = 'int32'.
+    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tshape: {int32, int64} =
+    'int32'.
     """
     inputs: list[Any] = [tensor, shape]
     attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -750,7 +752,7 @@ def transpose(
     Returns:
         The output y, of type T.
 
-    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64}; Tperm: {int32, int64} =
+    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tperm: {int32, int64} =
     'int32'.
     """
     inputs: list[Any] = [x, perm]
@@ -769,7 +771,7 @@ def variable(
 
     Args:
         shape: attribute, shape.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
         name: name of the node.
 
     Returns:

@@ -225,7 +225,9 @@ def _gives(node: NodeStats) -> str:
 
 def _static(graph: Graph) -> dict[str, str]:
     return {
-        op.name: ", ".join(f"{tensor_shape.text(out.shape)} {out.dtype.name}" for out in op.outputs)
+        op.name: ", ".join(
+            f"{tensor_shape.text(tensor_shape.as_shape(out.shape))} {out.dtype.name}" for out in op.outputs
+        )
         for op in graph.get_operations()
     }
 

@@ -11,7 +11,6 @@ from ..errors import ArgumentError
 from . import gen_nn_ops
 from .constant_op import constant
 from .nn_ops import _static_shape
-from .ops import composite
 
 __all__ = ["add", "matmul", "multiply", "reduce_mean", "reduce_sum", "square", "subtract"]
 
@@ -30,7 +29,7 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
 
-    >>> add([1, 2], 3).tolist()
+    >>> add([1, 2], 3).numpy().tolist()
     [4, 5]
     """
     return gen_nn_ops.add(x, y, name=name)
@@ -100,7 +99,6 @@ def matmul(
     return gen_nn_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 
-@composite
 def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Return the sum over axes.
 
@@ -116,14 +114,13 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     Raises:
         ValueError: if an axis does not exist or is given twice, or ``axis`` is None and the rank is unknown.
 
-    >>> reduce_sum([[1, 2], [3, 4]], axis=0).tolist()
+    >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
     [4, 6]
     """
     axes = _reduction_axes(input_tensor, axis)
     return gen_nn_ops.sum(input_tensor, axes, keep_dims=keepdims, name=name)
 
 
-@composite
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Return the mean over axes; the mean of integers is an integer, rounded towards zero.
 
@@ -136,7 +133,7 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     Raises:
         ValueError: as `reduce_sum`.
 
-    >>> reduce_mean([1.0, 2.0]).tolist(), reduce_mean([1, 2]).tolist()
+    >>> float(reduce_mean([1.0, 2.0])), int(reduce_mean([1, 2]))
     (1.5, 1)
     """
     axes = _reduction_axes(input_tensor, axis)

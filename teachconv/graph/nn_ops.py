@@ -13,8 +13,7 @@ from ..arguments import check_data_format, normalize_padding, normalize_pair
 from ..errors import ArgumentError
 from ..geometry import conv2d_transpose_geometry
 from . import gen_nn_ops
-from .ops import composite
-from .tensor_shape import is_fully_defined
+from .tensor_shape import as_shape, is_fully_defined
 from .tensor_util import to_array
 
 __all__ = [
@@ -65,7 +64,7 @@ def conv2d(
     >>> with tg.Graph().as_default():
     ...     x = tg.placeholder("float32", [None, 8, 8, 1])
     ...     tg.nn.conv2d(x, np.ones((3, 3, 1, 4), "float32"), 2, "SAME")
-    <Tensor 'Conv2D:0' shape=[?, 4, 4, 4] dtype=float32>
+    <tf.Tensor 'Conv2D:0' shape=(None, 4, 4, 4) dtype=float32>
     """
     return gen_nn_ops.conv2d(
         input, filters, **_windows(strides, padding, data_format, dilations), name=name, _kernel=backend
@@ -102,7 +101,6 @@ def depthwise_conv2d(
     )
 
 
-@composite
 def conv2d_transpose(
     input: Any,
     filters: Any,
@@ -135,7 +133,7 @@ def conv2d_transpose(
     >>> from teachconv import graph as tg
     >>> import numpy as np
     >>> tg.nn.conv2d_transpose(np.ones((1, 1, 2, 1), "int32"), np.ones((1, 2, 1, 1), "int32"),
-    ...                        strides=(1, 2), padding="VALID").ravel().tolist()
+    ...                        strides=(1, 2), padding="VALID").numpy().ravel().tolist()
     [1, 1, 1, 1]
     """
     windows = _windows(strides, padding, data_format, dilations)
@@ -301,7 +299,7 @@ def max_pool(
         ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
-    >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
+    >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -3.0]
     """
     windows = _windows(strides, padding, data_format, None, ksize)
@@ -330,7 +328,7 @@ def avg_pool(
         ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
-    >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
+    >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [1.5, 3.0]
     """
     windows = _windows(strides, padding, data_format, None, ksize)
@@ -368,6 +366,4 @@ def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -
 
 def _static_shape(value: Any) -> Any:
     """Return the shape of a tensor, a variable, an array or nested lists."""
-    if hasattr(value, "shape"):
-        return value.shape
-    return to_array(value, None, "input").shape
+    return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)

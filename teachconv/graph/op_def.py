@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,9 +34,21 @@ DATA_TYPES = {
     "double": "float64",
     "int32": "int32",
     "int64": "int64",
+    "bool": "bool",
 }
 TYPE_LISTS = {"numbertype": FLOATS + INTEGERS, "floattype": FLOATS}
-ATTR_TYPES = ("type", "string", "bool", "int", "shape", "tensor", "list(int)", "list(string)")
+ATTR_TYPES = (
+    "type",
+    "string",
+    "bool",
+    "int",
+    "shape",
+    "tensor",
+    "func",
+    "list(int)",
+    "list(string)",
+    "list(type)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +57,20 @@ class ArgDef:
 
     Attributes:
         name: its name.
-        type: a dtype, or the name of the type attribute that determines the dtype.
+        type: a dtype, or the name of the attribute that determines the dtype; with an attribute of the type
+            list(type), the argument is a list with one tensor for each.
         is_ref: whether it is a reference to a variable.
+        number: the name of the attribute that counts the tensors, if the argument is a list of one type.
     """
 
     name: str
     type: str
     is_ref: bool = False
+    number: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}: {f'Ref({self.type})' if self.is_ref else self.type}"
+        kind = f"{self.number} * {self.type}" if self.number else self.type
+        return f"{self.name}: {f'Ref({kind})' if self.is_ref else kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +131,13 @@ class AttrDef:
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {value!r}")
             if self.type == "list(string)":
                 return tuple(str(item) for item in value)
+            if self.type == "list(type)":
+                return tuple(to_dtype(item) for item in value)
             return tuple(integer(item, where) for item in value)
         return as_shape(value, where) if self.type == "shape" else value
 
 
-ShapeFunction = Callable[..., Any]
+ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +149,7 @@ class OpDef:
         inputs: the inputs.
         outputs: the outputs.
         attrs: the attributes.
-        shape_fn: the function that computes the static shape of the outputs.
+        shape_fn: the function that computes the static shapes of the outputs, a list of one for each.
         summary: one sentence.
         is_stateful: whether a run can have side effects or a result that is not determined by the inputs.
         file: the source file that registers the op.
@@ -160,7 +178,35 @@ class OpDef:
     @property
     def inferred_attrs(self) -> frozenset[str]:
         """The type attributes that are inferred from the inputs instead of given by the caller."""
-        return frozenset(arg.type for arg in self.inputs) & self.attr_by_name.keys()
+        found = {name for arg in self.inputs for name in (arg.type, arg.number)}
+        return frozenset(found & self.attr_by_name.keys())
+
+    def is_list(self, arg: ArgDef) -> bool:
+        """Return whether an input or output is a list of tensors."""
+        attr = self.attr_by_name.get(arg.type)
+        return bool(arg.number) or (attr is not None and attr.type == "list(type)")
+
+    def flat(self, args: tuple[ArgDef, ...], attrs: Mapping[str, Any]) -> tuple[ArgDef, ...]:
+        """Return one definition for each tensor of a node: lists are written out.
+
+        Args:
+            args: the op's inputs or outputs.
+            attrs: the attributes of the node.
+
+        Returns:
+            The inputs or outputs of the node, in order.
+        """
+        if not any(map(self.is_list, args)):
+            return args
+        flat: list[ArgDef] = []
+        for arg in args:
+            if arg.number:
+                flat += [arg] * attrs[arg.number]
+            elif self.is_list(arg):
+                flat += [ArgDef(arg.name, dtype.name, arg.is_ref) for dtype in attrs[arg.type]]
+            else:
+                flat.append(arg)
+        return tuple(flat)
 
     def __str__(self) -> str:
         lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
@@ -250,21 +296,32 @@ def get_op_def(name: str) -> OpDef:
         raise ArgumentError(f"there is no op {name!r}; did you mean {' or '.join(near)}?") from None
 
 
+def attr_of(op: Any, name: str) -> Any:
+    """Return an attribute of an operation of either kind; raise ``ValueError`` if it has none such."""
+    if name not in op.attrs:
+        have = ", ".join(sorted(op.attrs)) or "none"
+        raise ArgumentError(f"{op.type} has no attribute {name!r}; it has {have}")
+    return op.attrs[name]
+
+
 # ---------------------------------------------------------------------------------------------
 # The specification strings of arguments and attributes
 # ---------------------------------------------------------------------------------------------
 
 
 def parse_arg(spec: str) -> ArgDef:
-    """Parse ``name: type`` or ``name: Ref(type)``.
+    """Parse ``name: type``, ``name: Ref(type)`` or ``name: number * type``.
 
     >>> parse_arg("ref: Ref(T)")
-    ArgDef(name='ref', type='T', is_ref=True)
+    ArgDef(name='ref', type='T', is_ref=True, number='')
+    >>> print(parse_arg("inputs: N * T"))
+    inputs: N * T
     """
     name, _, kind = (part.strip() for part in spec.partition(":"))
     is_ref = kind.startswith("Ref(")
     kind = kind[4:-1] if is_ref else kind
-    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref)
+    number, _, kind = (part.strip() for part in kind.rpartition("*"))
+    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref, number)
 
 
 def parse_attr(spec: str) -> AttrDef:
@@ -286,7 +343,7 @@ def parse_attr(spec: str) -> AttrDef:
         kind = "string" if strings else "type"
         allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
     elif kind == "type":
-        allowed = FLOATS + INTEGERS
+        allowed = (*FLOATS, *INTEGERS, "bool")
     if kind not in ATTR_TYPES:
         raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
     default: Any = None

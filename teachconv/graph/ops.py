@@ -1,16 +1,15 @@
 """The graph: tensors, operations, and the scopes in which they are created. Nothing here computes.
 
 TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
-a run. Adding to a graph either succeeds or leaves the graph unchanged (`Graph.atomic`).
+a run.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from os.path import abspath, dirname
 from typing import Any
 
@@ -18,12 +17,11 @@ import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from . import tensor_shape
-from .context import current_graph, get_default_graph, set_default_graph
+from .context import get_default_graph, set_default_graph
 from .device_spec import DeviceSpec
-from .op_def import OpDef, get_op_def
+from .op_def import OpDef, attr_of, get_op_def
 from .operators import Operators
-from .tensor_shape import StaticShape
+from .tensor_shape import StaticShape, TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
 
@@ -40,7 +38,7 @@ class Tensor(Operators):
         op: the operation.
         index: the index of this output among the operation's outputs.
         dtype: the NumPy dtype.
-        shape: the static shape (tensor_shape.py).
+        shape: the static shape, a `TensorShape`.
         is_ref: whether the tensor is a reference to a variable.
         name: the operation's name, a colon and the index, as in ``conv1/Conv2D:0``.
     """
@@ -48,7 +46,13 @@ class Tensor(Operators):
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
 
     def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
-        self.op, self.index, self.dtype, self.shape, self.is_ref = op, index, dtype, shape, is_ref
+        self.op, self.index, self.dtype, self.shape, self.is_ref = (
+            op,
+            index,
+            dtype,
+            TensorShape(shape),
+            is_ref,
+        )
 
     @property
     def name(self) -> str:
@@ -96,7 +100,7 @@ class Tensor(Operators):
         raise self._no_value("length")
 
     def __repr__(self) -> str:
-        return f"<Tensor {self.name!r} shape={tensor_shape.text(self.shape)} dtype={self.dtype.name}>"
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
 
 class Operation:
@@ -168,10 +172,7 @@ class Operation:
         Raises:
             ValueError: if the op has no attribute of that name.
         """
-        if name not in self.attrs:
-            have = ", ".join(sorted(self.attrs)) or "none"
-            raise ArgumentError(f"{self.type} has no attribute {name!r}; it has {have}")
-        return self.attrs[name]
+        return attr_of(self, name)
 
     def add_control_input(self, op: Operation) -> None:
         """Make this operation wait until ``op`` has finished.
@@ -194,7 +195,7 @@ class Operation:
             self.graph.version += 1
 
     def __repr__(self) -> str:
-        return f"<Operation {self.name!r} type={self.type}>"
+        return f"<tf.Operation {self.name!r} type={self.type}>"
 
 
 class Graph:
@@ -212,7 +213,7 @@ class Graph:
     >>> [(op.name, op.type) for op in graph.get_operations()]
     [('layer/x', 'Placeholder'), ('layer/sub/y', 'Const'), ('layer/sub', 'Sub'), ('layer/Relu', 'Relu')]
     >>> y
-    <Tensor 'layer/Relu:0' shape=[?, 4] dtype=float32>
+    <tf.Tensor 'layer/Relu:0' shape=(None, 4) dtype=float32>
     """
 
     def __init__(self) -> None:
@@ -224,7 +225,6 @@ class Graph:
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
-        self._undo: list[tuple[str, int | None]] | None = None
         self.variables: list[Any] = []
         self.version = 0  # counts changes that can affect a run
 
@@ -421,42 +421,14 @@ class Graph:
         if not mark_as_used and count is None:
             return full
         if count is None:
-            self._use(key, 1)
+            self._names_in_use[key] = 1
             return full
         while f"{key}_{count}" in self._names_in_use:
             count += 1
         if mark_as_used:
-            self._use(key, count + 1)
-            self._use(f"{key}_{count}", 1)
+            self._names_in_use[key] = count + 1
+            self._names_in_use[f"{key}_{count}"] = 1
         return f"{full}_{count}"
-
-    def _use(self, key: str, count: int) -> None:
-        if self._undo is not None:
-            self._undo.append((key, self._names_in_use.get(key)))
-        self._names_in_use[key] = count
-
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
-        """If the block raises, remove all names and operations that it added."""
-        outermost = self._undo is None
-        undo = self._undo = [] if self._undo is None else self._undo
-        names, operations, variables = len(undo), len(self._operations), len(self.variables)
-        try:
-            yield
-        except BaseException:
-            for op in self._operations[operations:]:
-                del self._by_name[op.name]
-            del self._operations[operations:], self.variables[variables:]
-            for key, count in reversed(undo[names:]):
-                if count is None:
-                    del self._names_in_use[key]
-                else:
-                    self._names_in_use[key] = count
-            del undo[names:]
-            raise
-        finally:
-            if outermost:
-                self._undo = None
 
     def create_op(
         self,
@@ -465,7 +437,7 @@ class Graph:
         inputs: tuple[Tensor, ...],
         attrs: dict[str, Any],
         dtypes: Sequence[np.dtype[Any]],
-        shape: StaticShape,
+        shapes: Sequence[StaticShape],
     ) -> Operation:
         """Add a node with arguments that are already checked; op_def_library.py calls this.
 
@@ -475,7 +447,7 @@ class Graph:
             inputs: the input tensors, of this graph.
             attrs: all attributes.
             dtypes: the dtype of each output.
-            shape: the static shape of the outputs.
+            shapes: the static shape of each output.
 
         Returns:
             The new operation.
@@ -494,7 +466,9 @@ class Graph:
         op = Operation(self, name, op_def, inputs, attrs, control, self._colocate)
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
-            for index, (arg, dtype) in enumerate(zip(op_def.outputs, dtypes, strict=True))
+            for index, (arg, dtype, shape) in enumerate(
+                zip(op_def.flat(op_def.outputs, attrs), dtypes, shapes, strict=True)
+            )
         )
         self._operations.append(op)
         self._by_name[name] = op
@@ -577,20 +551,6 @@ def control_dependencies(inputs: Sequence[Any] | None) -> Any:
         ValueError: outside a graph.
     """
     return get_default_graph().control_dependencies(inputs)
-
-
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a wrapper that creates several nodes, so that an error leaves none of them in the graph."""
-
-    @wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        graph = current_graph()
-        if graph is None:
-            return function(*args, **kwargs)
-        with graph.atomic():
-            return function(*args, **kwargs)
-
-    return wrapper
 
 
 float16, bfloat16, float32, float64 = FLOATS

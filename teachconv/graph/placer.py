@@ -75,7 +75,8 @@ def _groups(nodes: Nodes) -> list[list[NodeDef]]:
 
     for node in nodes.values():
         partners = [] if node.colocated_with not in nodes else [node.colocated_with]
-        for arg, (name, _) in zip(get_op_def(node.op).inputs, node.inputs, strict=True):
+        op_def = get_op_def(node.op)
+        for arg, (name, _) in zip(op_def.flat(op_def.inputs, node.attrs), node.inputs, strict=True):
             if arg.is_ref:
                 partners.append(name)
         for partner in partners:

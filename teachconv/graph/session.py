@@ -5,7 +5,6 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
@@ -14,12 +13,11 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from . import tensor_shape
 from .config import ConfigProto
 from .context import get_default_graph, set_default_graph
 from .errors import InvalidArgumentError
 from .graph_execution_state import Executable, make_executable
-from .op_kernel import OpKernelContext
+from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
 from .tensor_util import to_array
@@ -59,9 +57,8 @@ class Session:
             raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
-        self._variables: dict[str, np.ndarray] = {}
+        self._variables: dict[str, VariableRef] = {}
         self._executables: dict[Any, Executable] = {}
-        self._lock = threading.Lock()
         self._closed = False
         self._scope: Any = None
 
@@ -72,7 +69,9 @@ class Session:
         *,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run the graph and return the values of ``fetches``. A run that fails changes no variable.
+        """Run the graph and return the values of ``fetches``.
+
+        What a run assigned before it failed stays assigned.
 
         Args:
             fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
@@ -105,9 +104,6 @@ class Session:
             self._executables[key] = executable
         context = OpKernelContext(self._variables, list(feeds.values()))
         values = executable.run(context, run_metadata)
-        if context.changed:
-            with self._lock:  # the whole run has succeeded, so its assignments take effect
-                self._variables = self._variables | context.changed
         return rebuild(iter(fetched(values)))
 
     def close(self) -> None:
@@ -235,10 +231,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             )
     else:
         array = to_array(value, tensor.dtype, what)
-    if not tensor_shape.is_compatible(tensor.shape, array.shape):
-        raise ArgumentError(
-            f"{what} must have shape {tensor_shape.text(tensor.shape)}; got {list(array.shape)}"
-        )
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")
     array = array.view()
     array.flags.writeable = False
     return array

@@ -12,6 +12,7 @@ from dataclasses import replace
 from .errors import InvalidArgumentError
 from .node_def import NodeDef, Nodes, Subgraph, from_operation
 from .ops import Graph, Operation, Tensor
+from .tensor_shape import as_shape
 
 __all__ = ["prune"]
 
@@ -70,6 +71,6 @@ def prune(
 
 
 def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:
-    attrs = {"T": tensor.dtype, "shape": tensor.shape, "index": index}
+    attrs = {"T": tensor.dtype, "shape": as_shape(tensor.shape), "index": index}
     op = tensor.op
     return NodeDef(name, "_Arg", (), (), attrs, "/device:CPU:0", op.number, op.file, op.line)

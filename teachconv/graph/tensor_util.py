@@ -13,6 +13,7 @@ import numpy as np
 from ..arguments import as_array
 from ..dtypes import is_integer
 from ..errors import ArgumentTypeError
+from .eager_tensor import EagerTensor
 
 __all__ = ["frozen", "to_array"]
 
@@ -37,11 +38,16 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     >>> to_array(1, np.dtype("float32"), "x"), to_array(1.5, None, "x").dtype
     (array(1., dtype=float32), dtype('float32'))
     """
+    if isinstance(value, EagerTensor):
+        value = value._numpy()
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if isinstance(first, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_:
+        if dtype is None or dtype == np.bool_:
+            return np.asarray(value)
+        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r}, which is bool")
     python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
-    if isinstance(value, bool):
-        raise ArgumentTypeError(f"{name} must be numbers; got {value!r}")
     if isinstance(value, (int, float)) and python:
         array = as_array([value], name, None).reshape(())
     else:

@@ -16,10 +16,12 @@ from . import gen_nn_ops
 from .array_ops import group
 from .constant_op import constant
 from .context import current_graph, get_default_graph
+from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
+from .op_kernel import VariableRef
 from .operators import Operators
 from .ops import Graph, Operation, Tensor
-from .tensor_shape import StaticShape, is_compatible, text
+from .tensor_shape import TensorShape
 from .tensor_util import frozen, to_array
 
 __all__ = ["Variable", "global_variables_initializer"]
@@ -50,21 +52,23 @@ class Variable(Operators):
     ) -> None:
         self.trainable = trainable
         self._graph = current_graph()
-        self._value: np.ndarray | None = None
+        self._storage: VariableRef | None = None
         if self._graph is None:
-            wanted = None if dtype is None else np.dtype(dtype)
-            self._value = frozen(to_array(initial_value, wanted, "initial_value"))
-            self.dtype = self._value.dtype
-            self._shape: StaticShape = tuple(self._value.shape)
-            self._name = name
+            if callable(initial_value):
+                initial_value = initial_value()
+            value = frozen(
+                to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
+            )
+            self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
+            self._storage = VariableRef(name, value.shape, value.dtype)
+            self._storage.assign(value)
             return
         if getattr(self._graph, "is_function", False):
             raise InvalidArgumentError(
                 f"variable {name!r} would be created again by each trace: create it outside the function"
             )
-        with self._graph.atomic():
-            self._build(self._graph, initial_value, name, dtype)
-            self._graph.variables.append(self)
+        self._build(self._graph, initial_value, name, dtype)
+        self._graph.variables.append(self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
         if callable(initial_value):
@@ -75,9 +79,9 @@ class Variable(Operators):
         with graph.control_dependencies(None), graph.name_scope(name) as scope:
             if isinstance(initial_value, Tensor):
                 initial = initial_value
-                if not isinstance(initial.shape, tuple) or None in initial.shape:
+                if not initial.shape.is_fully_defined():
                     raise ArgumentError(
-                        f"initial_value must have a known shape; {initial.name!r} has {text(initial.shape)}"
+                        f"initial_value must have a known shape; {initial.name!r} has {initial.shape}"
                     )
             else:
                 array = to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
@@ -110,43 +114,48 @@ class Variable(Operators):
         return self._graph
 
     @property
-    def shape(self) -> StaticShape:
+    def shape(self) -> TensorShape:
         """The shape, which assignments do not change."""
         return self._shape
 
     def __repr__(self) -> str:
-        value = "" if self._value is None else f" value={np.array2string(self._value, threshold=8)}"
-        return f"<Variable {self.name!r} shape={text(self._shape)} dtype={self.dtype.name}{value}>"
+        if self._storage is None:
+            return f"<tf.Variable {self.name!r} shape={self._shape} dtype={self.dtype.name}>"
+        array = self._storage.read()
+        value = repr(array) if array.ndim else str(array)
+        return f"<tf.Variable '{self.name}:0' shape={self._shape} dtype={self.dtype.name}, numpy={value}>"
 
     # --- reading ---------------------------------------------------------------------------------
 
     def value(self) -> Any:
-        """Return the value: in a graph the tensor ``name/read``, otherwise an array."""
+        """Return the value: in its graph the tensor ``name/read``, otherwise an eager tensor."""
         if self._graph is None:
-            return self.numpy()
+            return self.read_value()
         return self._read
 
     def read_value(self) -> Any:
         """Return the current value: in a graph a new read node, which obeys the control dependencies."""
         graph = current_graph()
-        if graph is None:
-            return self.value()
-        return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+        if graph is not None:
+            return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+        self.numpy()  # raises for a variable of a graph
+        return gen_nn_ops.identity(self)
 
-    def numpy(self) -> np.ndarray:
-        """Return a copy of the value of a variable created eagerly.
+    def numpy(self) -> Any:
+        """Return the value of a variable created eagerly.
 
         Returns:
-            A NumPy array.
+            A new array, or a NumPy scalar for a variable without axes.
 
         Raises:
             ValueError: if the variable belongs to a graph.
         """
-        if self._value is None:
+        if self._storage is None:
             raise InvalidArgumentError(
                 f"variable {self._name!r} is of a graph: session.run({self.name!r}) gives its value"
             )
-        return self._value.copy()
+        value = self._storage.read()
+        return value.copy() if value.ndim else value[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.numpy(), dtype)
@@ -188,12 +197,9 @@ class Variable(Operators):
                 f"variable {self._name!r} is of a graph: make the assignment inside `with "
                 "graph.as_default():` and run it in a session"
             )
-        array = to_array(value.numpy() if isinstance(value, Variable) else value, self.dtype, "value")
-        if not is_compatible(self._shape, array.shape):
-            raise ArgumentError(
-                f"value must have the variable's shape {text(self._shape)}; got {array.shape}"
-            )
-        self._value = frozen(array)
+        if not isinstance(value, (Variable, EagerTensor)):
+            value = to_array(value, self.dtype, "value")
+        gen_nn_ops.assign(self, value)
         return self
 
     def assign_add(self, delta: Any, name: str | None = None) -> Any:

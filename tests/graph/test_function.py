@@ -19,16 +19,16 @@ def test_python_runs_while_tracing_and_at_no_other_time():
         return x + x
 
     for i in range(3):
-        assert double(np.float32([i])).tolist() == [2 * i]
+        assert double(np.float32([i])).numpy().tolist() == [2 * i]
     assert len(seen) == 1
     assert isinstance(seen[0], tg.Tensor)
-    assert double(np.float32([[1]])).tolist() == [[2]]
+    assert double(np.float32([[1]])).numpy().tolist() == [[2]]
     assert double(np.int32([1])).dtype == "int32"
     assert len(seen) == 3
     assert [record.reason for record in double.trace_log] == [
         "the first call",
-        "x: [1] float32 -> [1, 1] float32",
-        "x: [1] float32 -> [1] int32",
+        "x: (1,) float32 -> (1, 1) float32",
+        "x: (1,) float32 -> (1,) int32",
     ]
     assert repr(double).endswith("double, traced 3 times>")
 
@@ -64,7 +64,10 @@ def test_structures_of_arrays_become_placeholders():
     x = np.float32([[1, 2]])
     got, nothing = dense(layers, x)
     assert nothing is None
-    assert got.tolist() == ((x @ layers[0]["w"] + layers[0]["b"]) @ layers[1]["w"] + layers[1]["b"]).tolist()
+    assert (
+        got.numpy().tolist()
+        == ((x @ layers[0]["w"] + layers[0]["b"]) @ layers[1]["w"] + layers[1]["b"]).tolist()
+    )
     concrete = dense.get_concrete_function(layers, x)
     names = [tensor.op.name for tensor in concrete.inputs]
     assert names == ["layers_0_w", "layers_0_b", "layers_1_w", "layers_1_b", "x"]
@@ -79,10 +82,10 @@ def test_input_signature_allows_one_trace_only():
     def total(x):
         return tg.reduce_sum(x, 0)
 
-    assert total(np.ones((3, 2), "float32")).tolist() == [3, 3]
-    assert total([[1, 2]]).tolist() == [1, 2]
+    assert total(np.ones((3, 2), "float32")).numpy().tolist() == [3, 3]
+    assert total([[1, 2]]).numpy().tolist() == [1, 2]
     assert len(total.trace_log) == 1
-    with pytest.raises(ValueError, match=r"x must have shape \[\?, 2\] \(input_signature\); got \[3\]"):
+    with pytest.raises(ValueError, match=r"x must have shape \(None, 2\) \(input_signature\); got \(3,\)"):
         total(np.ones(3, "float32"))
     with pytest.raises(TypeError, match="x must have dtype float32; got float64"):
         total(np.ones((1, 2)))
@@ -103,8 +106,8 @@ def test_concrete_functions():
 
     concrete = scale.get_concrete_function(tg.TensorSpec([None, 3], "float32"), 2.0)
     for rows in (1, 4):
-        assert (concrete(np.ones((rows, 3), "float32")) == 2).all()
-    with pytest.raises(ValueError, match=r"must have shape \[\?, 3\]"):
+        assert (concrete(np.ones((rows, 3), "float32")).numpy() == 2).all()
+    with pytest.raises(ValueError, match=r"must have shape \(None, 3\)"):
         concrete(np.ones((1, 2)))
     with pytest.raises(ValueError, match="takes 1 arrays"):
         concrete()
@@ -156,19 +159,20 @@ def test_variables_are_captured_and_assigned():
     assert history == ["traced"]
 
 
-def test_a_failed_call_changes_no_variable():
+def test_a_failed_call_leaves_what_it_assigned():
     v = tg.Variable(1.0, name="v")
 
     @tc.function
     def fails(x, y):
-        v.assign(5.0)
-        return tg.matmul(x, y)
+        with tg.control_dependencies([v.assign(5.0)]):
+            return tg.matmul(x, y)
 
     spec = tg.TensorSpec([None, None], "float32")
     concrete = fails.get_concrete_function(spec, spec)
     with pytest.raises(tg.InvalidArgumentError, match=r"node 'MatMul' .*test_function.py:"):
         concrete(np.ones((2, 3)), np.ones((2, 3)))
-    assert v.numpy() == 1
+    assert v.numpy() == 5
+    v.assign(1.0)
     concrete(np.ones((2, 3)), np.ones((3, 2)))
     assert v.numpy() == 5
 

@@ -33,7 +33,7 @@ def both_ways(function, *arrays, **config):
     assert len(output.shape) == eager.ndim
     assert all(size in (None, known) for size, known in zip(output.shape, eager.shape, strict=True))
     assert np.array_equal(eager, got, equal_nan=eager.dtype.kind == "f")
-    return eager
+    return eager.numpy()
 
 
 # --- definitions -------------------------------------------------------------------------------------
@@ -71,7 +71,6 @@ def test_unknown_ops_and_attributes_are_refused():
     with tg.Graph().as_default() as graph:
         x = tg.placeholder("float32", [1, 4, 4, 1])
         w = np.ones((2, 2, 1, 1), "float32")
-        before = graph.get_operations()
         with pytest.raises(ValueError, match="has no attribute 'stride'; it has T, strides"):
             apply_op("Conv2D", None, [x, w], {"stride": [1, 1, 1, 1]})
         with pytest.raises(ValueError, match=r"needs the attribute strides \(list\(int\)\)"):
@@ -92,8 +91,7 @@ def test_unknown_ops_and_attributes_are_refused():
             )
         with pytest.raises(TypeError, match="T of AvgPool must be one of float16"):
             tg.nn.avg_pool(tg.placeholder("int32", [1, 4, 4, 1]), 2, 2, "SAME")
-        assert [op for op in graph.get_operations() if op.type != "Placeholder"] == []
-        assert graph.get_operations()[: len(before)] == before
+        assert {op.type for op in graph.get_operations()} == {"Placeholder", "Const"}
 
 
 def test_definitions_that_make_no_sense_are_refused():
@@ -157,12 +155,10 @@ def test_conv2d_transpose_is_conv2d_backprop_input(rng):
         known = tg.placeholder("float64", [1, 4, 4, 2])
         assert tg.nn.conv2d_transpose(known, w, strides=2).shape == (1, 8, 8, 3)
         unknown = tg.placeholder("float64", [None, 4, 4, 2])
-        count = len(graph.get_operations())
         with pytest.raises(ValueError, match="rows must be 7 or 8 for SAME, stride 2"):
             tg.nn.conv2d_transpose(known, w, (1, 6, 8, 3), 2)
         with pytest.raises(ValueError, match="output_shape must be given"):
             tg.nn.conv2d_transpose(unknown, w, strides=2)
-        assert len(graph.get_operations()) == count
         sizes = tg.placeholder("int32", [4])
         y = tg.nn.conv2d_transpose(unknown, w, sizes, 2)
     with tg.Session(graph) as session:
@@ -188,7 +184,7 @@ def test_every_dtype_goes_through(dtype, rng):
 
     got = both_ways(network, x, w, b)
     wide = [array.astype("float64") for array in (x, w, b)]
-    exact = network(*wide)
+    exact = network(*wide).numpy()
     if got.dtype.kind == "i":
         assert np.array_equal(got, exact)
     else:  # small integers: exact as long as the type holds them
@@ -274,8 +270,8 @@ def test_pooling_in_nchw_and_its_refusals(rng):
     for pool in (tg.nn.max_pool, tg.nn.avg_pool):
         got = both_ways(lambda x: pool(x, [1, 1, 2, 3], [1, 1, 2, 1], "SAME", "NCHW"), x)  # noqa: B023
         nhwc = pool(x.transpose(0, 2, 3, 1), (2, 3), (2, 1), "SAME")
-        assert np.array_equal(got, nhwc.transpose(0, 3, 1, 2))
-    assert tg.nn.max_pool(np.full((1, 1, 1, 1), -5, "int32"), 3, 1, 1).tolist() == [[[[-5]]]]
+        assert np.array_equal(got, nhwc.numpy().transpose(0, 3, 1, 2))
+    assert tg.nn.max_pool(np.full((1, 1, 1, 1), -5, "int32"), 3, 1, 1).numpy().tolist() == [[[[-5]]]]
     with pytest.raises(ValueError, match="padding of avg_pool must be"):
         tg.nn.avg_pool(x, 2, 2, 1)
     with pytest.raises(ValueError, match="ksize must be 1 at N and C"):
@@ -302,7 +298,7 @@ def test_pooling_in_nchw_and_its_refusals(rng):
     ],
 )
 def test_shapes_that_do_not_fit_are_refused_alike(function, message):
-    """Errors are the same eagerly and in a graph, and nothing is left in the graph."""
+    """Errors are the same eagerly and in a graph, and the node is not in the graph."""
     x = np.ones((1, 4, 4, 2), "float32")
     with pytest.raises(ValueError, match=message):
         function(x)
@@ -310,7 +306,7 @@ def test_shapes_that_do_not_fit_are_refused_alike(function, message):
         tensor = tg.placeholder("float32", x.shape, name="x")
         with pytest.raises(ValueError, match=message):
             function(tensor)
-        assert [op.name for op in graph.get_operations()] == ["x"]
+        assert {op.type for op in graph.get_operations()} <= {"Placeholder", "Const"}
         assert tg.nn.relu(tensor).op.name == "Relu"
 
 
@@ -335,13 +331,14 @@ def test_dtypes_follow_tensorflow_s_rules():
     assert tg.constant(np.float64(1)).dtype == "float64"
     assert tg.add(np.ones(2, "float64"), 1).dtype == "float64"
     assert tg.constant([]).dtype == "float32"
-    assert tg.constant(1, "float64", [2, 2]).tolist() == [[1, 1], [1, 1]]
+    assert tg.constant(1, "float64", [2, 2]).numpy().tolist() == [[1, 1], [1, 1]]
     with pytest.raises(TypeError, match="y of Add must have the dtype of x, float32; got float64"):
         tg.add(np.ones(2, "float32"), np.ones(2, "float64"))
     with pytest.raises(TypeError, match="y of Add must have dtype int32; got float64"):
         tg.add(np.ones(2, "int32"), 1.5)
-    with pytest.raises(TypeError, match="must be numbers; got True"):
-        tg.constant(True)
+    assert tg.constant(True).dtype == tg.constant([True, False]).dtype == "bool"
+    with pytest.raises(TypeError, match="y of Add must have dtype float32; got True, which is bool"):
+        tg.add(np.ones(2, "float32"), True)
     with pytest.raises(TypeError, match="complex"):
         tg.constant(1j)
     with pytest.raises(ValueError, match="do not fit"):
@@ -350,11 +347,17 @@ def test_dtypes_follow_tensorflow_s_rules():
         tg.constant([1, 2], shape=[3])
 
 
-def test_eager_results_belong_to_the_caller():
+def test_eager_tensors_share_no_memory_with_the_caller_s_arrays():
     x = np.ones((2, 2), "float32")
-    for result in (tg.identity(x), tg.reshape(x, [4]), tg.transpose(x)):
-        result[...] = 7
-        assert (x == 1).all()
+    results = [tg.identity(x), tg.reshape(x, [4]), tg.transpose(x), tg.constant(x), tg.Variable(x)]
+    results += [tg.Variable(np.zeros((2, 2), "float32")).assign(x)]
+    x[...] = 5
+    for result in results:
+        assert (result.numpy() == 1).all()
+        result.numpy()[...] = 7  # a copy, the caller's own
+        assert (np.asarray(result) == 1).all()
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(results[0])[...] = 7
 
 
 def test_graph_ops_do_not_run_eagerly():

@@ -54,8 +54,8 @@ def test_tensors_have_no_value(graph):
     for use in (bool, list, len, np.asarray):
         with pytest.raises(TypeError, match="'x:0' is a tensor of a graph and has no"):
             use(x)
-    assert repr(x) == "<Tensor 'x:0' shape=[2] dtype=float32>"
-    assert repr(x.op) == "<Operation 'x' type=Placeholder>"
+    assert repr(x) == "<tf.Tensor 'x:0' shape=(2,) dtype=float32>"
+    assert repr(x.op) == "<tf.Operation 'x' type=Placeholder>"
 
 
 def test_operations_know_the_line_that_made_them(graph):
@@ -111,24 +111,21 @@ def test_a_cycle_is_refused_and_changes_nothing(graph):
         sorted_nodes(nodes)
 
 
-def test_a_failed_wrapper_leaves_nothing_behind(graph):
+def test_a_failed_wrapper_adds_no_node_of_its_own(graph):
+    """Its arguments have become nodes by then, and stay, as in TensorFlow."""
     x = tg.placeholder("float32", [1, 4, 4, 1], name="x")
-    before, names = graph.get_operations(), dict(graph._names_in_use)
-    for fails in (
-        lambda: tg.nn.conv2d(x, np.ones((9, 9, 1, 1), "float32")),
-        lambda: tg.reduce_mean(x, name="bad name"),
-        lambda: tg.Variable(np.ones(2), name="v", dtype="float32"),
-        lambda: tg.Variable(x + tg.placeholder("float32"), name="v"),
-        lambda: tg.transpose(x, [0, 0, 1, 2]),
-        lambda: tg.group(x, "not an operation"),
+    for fails, left in (
+        (lambda: tg.nn.conv2d(x, np.ones((9, 9, 1, 1), "float32")), ["Conv2D/filter"]),
+        (lambda: tg.reduce_mean(x, name="bad name"), ["Const"]),
+        (lambda: tg.Variable(np.ones(2), name="v", dtype="float32"), []),
+        (lambda: tg.transpose(x, [0, 0, 1, 2]), ["transpose/perm"]),
+        (lambda: tg.group(x, "not an operation"), []),
     ):
+        before = graph.get_operations()
         with pytest.raises((ValueError, TypeError, AttributeError)):
             fails()
-        leftover = [op.name for op in graph.get_operations() if op not in before]
-        assert leftover in ([], ["Placeholder", "add"])  # the arguments of the fourth are its caller's
+        assert [op.name for op in graph.get_operations() if op not in before] == left
     assert graph.variables == []
-    assert not [name for name in graph._names_in_use if name.startswith(("v", "conv", "mean", "const"))]
-    assert names.items() <= graph._names_in_use.items()
 
 
 # --- fetches -----------------------------------------------------------------------------------------
@@ -206,7 +203,7 @@ def test_missing_feeds_are_all_named_before_anything_runs(graph):
     v = tg.Variable(0.0, name="v")
     with tg.Session() as session:
         session.run(v.initializer)
-        with pytest.raises(tg.InvalidArgumentError, match=r"missing: 'x' \(<Tensor.*, 'y' \(<Tensor"):
+        with pytest.raises(tg.InvalidArgumentError, match=r"missing: 'x' \(<tf.Tensor.*, 'y' \(<tf.Tensor"):
             session.run([x, y, v.assign(1.0)])
         assert session.run(v) == 0
         session.run(v)  # needs neither
@@ -220,9 +217,9 @@ def test_what_cannot_be_fed_is_refused(graph):
     y = tg.identity(x)
     with tg.Session() as session:
         for feed, error, message in (
-            ({x: [1, 2, 3]}, ValueError, r"'x:0' must have shape \[\?, 2\]; got \[3\]"),
-            ({x: [[1, 2, 3]]}, ValueError, r"must have shape \[\?, 2\]; got \[1, 3\]"),
-            ({x: y}, TypeError, "must be numbers; got <Tensor 'Identity:0'"),
+            ({x: [1, 2, 3]}, ValueError, r"'x:0' must have shape \(None, 2\); got \(3,\)"),
+            ({x: [[1, 2, 3]]}, ValueError, r"must have shape \(None, 2\); got \(1, 3\)"),
+            ({x: y}, TypeError, "must be numbers; got <tf.Tensor 'Identity:0'"),
             ({x: "text"}, TypeError, "'x:0'"),
             ({x: [[1], [1, 2]]}, ValueError, "equal lengths"),
             ({n: [1.5, 2]}, TypeError, "must have dtype int32"),
@@ -272,7 +269,7 @@ def test_variables_keep_shape_and_dtype(graph):
         v.assign(np.ones(2))
     with pytest.raises(TypeError, match="'add:0' is a value, which nothing can be assigned to"):
         tg.nn_ops.gen_nn_ops.assign(v + 1.0, [1.0, 2.0])
-    assert len(graph.get_operations()) == count + 2  # v + 1.0 is the caller's own
+    assert [op.type for op in graph.get_operations()[count:]] == ["Const", "Const", "Add"]  # arguments
     x = tg.placeholder("float32", None, name="x")
     late = v.assign(x)
     with tg.Session() as session:
@@ -284,7 +281,7 @@ def test_variables_keep_shape_and_dtype(graph):
         v.numpy()
 
 
-def test_a_failed_run_changes_no_variable(graph):
+def test_a_failed_run_leaves_what_it_assigned(graph):
     v = tg.Variable(1.0, name="v")
     x = tg.placeholder("float32", None, name="x")
     assigned = v.assign(5.0)
@@ -295,8 +292,6 @@ def test_a_failed_run_changes_no_variable(graph):
             session.run(v.initializer)
             with pytest.raises(tg.InvalidArgumentError):
                 session.run(fails, {x: np.ones(2)})
-            assert session.run(v) == 1
-            session.run(fails, {x: np.ones(3)})
             assert session.run(v) == 5
 
 
@@ -363,13 +358,10 @@ def test_variables_do_not_mix_with_other_graphs():
             session.run(v)
     assert eager.assign(3.0).numpy() == 3
     assert tg.assign(eager, 4.0).numpy() == 4
-    assert (eager + 1.0) == 5
+    assert float(eager + 1.0) == 5
     with pytest.raises(ValueError, match="shape"):
         eager.assign([1.0])
-    copy = eager.numpy()
-    copy[...] = 9
-    assert eager.numpy() == 4
-    assert "value=4." in repr(eager)
+    assert repr(eager) == "<tf.Variable 'eager:0' shape=() dtype=float32, numpy=4.0>"
 
 
 def test_many_threads_can_run_one_session(graph):

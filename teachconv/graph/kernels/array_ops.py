@@ -40,7 +40,8 @@ class _Reshaping(OpKernel):
     def checked(self, shape_fn: Any, tensor: Any, argument: Any) -> Any:
         """Return the shape of the output by the shape function, with all values known."""
         shapes = [tensor.shape, argument.shape]
-        return shape_fn(InferenceContext(self.node.op, shapes, [None, argument], self.node.attrs))
+        (shape,) = shape_fn(InferenceContext(self.node.op, shapes, [None, argument], self.node.attrs))
+        return shape
 
 
 @register_kernel("Reshape")
