@@ -26,7 +26,7 @@ from . import nn_ops as nn
 from .array_ops import group, identity, pad, placeholder, reshape, transpose
 from .config import ConfigProto
 from .constant_op import constant
-from .context import executing_eagerly, get_default_graph
+from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .def_function import ConcreteFunction, Function, TensorSpec, function
 from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
@@ -38,6 +38,7 @@ from .math_ops import add, matmul, multiply, reduce_mean, reduce_sum, square, su
 from .op_def import get_op_def
 from .ops import (
     Graph,
+    GraphKeys,
     Operation,
     Tensor,
     bfloat16,
@@ -51,9 +52,16 @@ from .ops import (
     name_scope,
 )
 from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import Session
+from .session import InteractiveSession, Session
 from .tensor_shape import TensorShape
-from .variables import Variable, global_variables_initializer
+from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
+from .variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
 
 __all__ = [
     "ConcreteFunction",
@@ -62,6 +70,8 @@ __all__ = [
     "FailedPreconditionError",
     "Function",
     "Graph",
+    "GraphKeys",
+    "InteractiveSession",
     "InvalidArgumentError",
     "LoadStats",
     "NodeStats",
@@ -80,6 +90,8 @@ __all__ = [
     "constant",
     "control_dependencies",
     "device",
+    "disable_v2_behavior",
+    "enable_v2_behavior",
     "executing_eagerly",
     "find_source",
     "float16",
@@ -87,10 +99,13 @@ __all__ = [
     "float64",
     "function",
     "get_default_graph",
+    "get_default_session",
     "get_op_def",
+    "global_variables",
     "global_variables_initializer",
     "group",
     "identity",
+    "init_scope",
     "int32",
     "int64",
     "matmul",
@@ -102,10 +117,13 @@ __all__ = [
     "placeholder",
     "reduce_mean",
     "reduce_sum",
+    "reset_default_graph",
     "reshape",
     "square",
     "subtract",
+    "trainable_variables",
     "transpose",
+    "variables_initializer",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The graph: tensors, operations, and the scopes in which they are created. Nothing here computes.
+"""The graph: operations, and the scopes in which they are created. Nothing here computes.
 
 TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
 a run.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os.path import abspath, dirname
 from typing import Any
 
@@ -17,90 +17,27 @@ import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from .context import get_default_graph, set_default_graph
+from .context import current_graph, get_default_graph, session_for, set_default_graph
 from .device_spec import DeviceSpec
+from .node_def import GraphDef, from_operation
 from .op_def import OpDef, attr_of, get_op_def
-from .operators import Operators
-from .tensor_shape import StaticShape, TensorShape
+from .tensor import Tensor
+from .tensor_shape import StaticShape
 
-__all__ = ["Graph", "Operation", "Tensor"]
+__all__ = ["Graph", "GraphKeys", "Operation", "Tensor"]
 
-_NAME = re.compile(r"^[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*$")  # TensorFlow's, and a leading "_"
+
+class GraphKeys:
+    """The names of the collections that the runtime fills."""
+
+    GLOBAL_VARIABLES = "variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+
+
+# TensorFlow's: at the top level a name starts with a letter, a digit or a dot, in a scope also with others
+_ROOT_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]+$")
 _HERE = dirname(abspath(__file__))
-
-
-class Tensor(Operators):
-    """One output of an operation: a name, a dtype and a static shape, but no value.
-
-    The static shape is the part of the shape that is known before a run. The operators ``+ - * @`` add nodes.
-
-    Attributes:
-        op: the operation.
-        index: the index of this output among the operation's outputs.
-        dtype: the NumPy dtype.
-        shape: the static shape, a `TensorShape`.
-        is_ref: whether the tensor is a reference to a variable.
-        name: the operation's name, a colon and the index, as in ``conv1/Conv2D:0``.
-    """
-
-    __slots__ = ("dtype", "index", "is_ref", "op", "shape")
-
-    def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
-        self.op, self.index, self.dtype, self.shape, self.is_ref = (
-            op,
-            index,
-            dtype,
-            TensorShape(shape),
-            is_ref,
-        )
-
-    @property
-    def name(self) -> str:
-        """The operation's name, a colon and the output's index."""
-        return f"{self.op.name}:{self.index}"
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that contains the tensor."""
-        return self.op.graph
-
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
-
-        Args:
-            feed_dict: values by tensor, as in `Session.run`.
-            session: the session to run in; required.
-
-        Returns:
-            The value, a NumPy array or scalar.
-
-        Raises:
-            ValueError: if there is no session, and as `Session.run`.
-        """
-        if session is None:
-            raise ArgumentError(f"eval needs a session: {self.name}.eval(feed_dict, session=session)")
-        return session.run(self, feed_dict)
-
-    def _no_value(self, wanted: str) -> ArgumentTypeError:
-        return ArgumentTypeError(
-            f"{self.name!r} is a tensor of a graph and has no {wanted} before the graph is run: "
-            f"session.run({self.name!r}) gives its value"
-        )
-
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise self._no_value("elements")
-
-    def __bool__(self) -> bool:
-        raise self._no_value("truth value")
-
-    def __iter__(self) -> Iterator[Any]:
-        raise self._no_value("elements to iterate over")
-
-    def __len__(self) -> int:
-        raise self._no_value("length")
-
-    def __repr__(self) -> str:
-        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
 
 class Operation:
@@ -174,6 +111,23 @@ class Operation:
         """
         return attr_of(self, name)
 
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+        """Run the operation in a session: ``session.run(self, feed_dict)``.
+
+        Args:
+            feed_dict: values by tensor, as in `Session.run`.
+            session: the session to run in; None uses the default one.
+
+        Raises:
+            ValueError: if there is no session, and as `Session.run`.
+        """
+        session_for(session, "execute operation using `run()`").run(self, feed_dict)
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as plain data, a `NodeDef`."""
+        return from_operation(self)
+
     def add_control_input(self, op: Operation) -> None:
         """Make this operation wait until ``op`` has finished.
 
@@ -190,6 +144,7 @@ class Operation:
         if path:
             names = " -> ".join([*(step.name for step in path), path[0].name])
             raise ArgumentError(f"{op.name!r} needs {self.name!r} itself, which would make a cycle: {names}")
+        self.graph._check_not_finalized()
         if op not in self.control_inputs:
             self.control_inputs = (*self.control_inputs, op)
             self.graph.version += 1
@@ -202,7 +157,9 @@ class Graph:
     """A list of operations in order of creation, and the scopes that apply to the next one.
 
     Attributes:
-        variables: the variables created in the graph.
+        is_function: whether it is the graph of a function that is traced (def_function.py).
+        outer: the graph inside which a function is traced, or None.
+        finalized: whether nothing can be added any more.
         version: a counter of changes that can affect the result of a run.
 
     >>> from teachconv import graph as tg
@@ -216,6 +173,9 @@ class Graph:
     <tf.Tensor 'layer/Relu:0' shape=(None, 4) dtype=float32>
     """
 
+    is_function = False
+    outer: Graph | None = None
+
     def __init__(self) -> None:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
@@ -225,7 +185,9 @@ class Graph:
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
-        self.variables: list[Any] = []
+        self._gradient_names: dict[str, str] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self.finalized = False
         self.version = 0  # counts changes that can affect a run
 
     # --- reading ---------------------------------------------------------------------------------
@@ -269,6 +231,44 @@ class Graph:
         if int(index) >= len(outputs):
             raise ArgumentError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
         return outputs[int(index)]
+
+    def as_graph_def(self) -> GraphDef:
+        """Return the nodes as plain data, which prints in the text form of TensorFlow's GraphDef.
+
+        Returns:
+            The definitions of all operations, in order of creation.
+        """
+        return GraphDef(tuple(map(from_operation, self._operations)))
+
+    def finalize(self) -> None:
+        """Refuse to add anything from now on."""
+        self.finalized = True
+
+    def _check_not_finalized(self) -> None:
+        if self.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    # --- collections -----------------------------------------------------------------------------
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Append a value to a collection of the graph, such as `GraphKeys.TRAINABLE_VARIABLES`."""
+        self._check_not_finalized()
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """Return the values of a collection.
+
+        Args:
+            name: the collection's name.
+            scope: a regular expression; only values whose name begins with a match are returned.
+
+        Returns:
+            A new list; empty if there is no such collection.
+        """
+        values = self._collections.get(name, [])
+        if scope is None:
+            return list(values)
+        return [value for value in values if hasattr(value, "name") and re.match(scope, value.name)]
 
     def _some_names(self) -> str:
         names = [op.name for op in self._operations[:8]]
@@ -383,6 +383,25 @@ class Graph:
         finally:
             self._kernel_labels = before
 
+    @contextmanager
+    def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
+        """Give the ops created in the block another gradient, as in ``{"Relu": "GuidedRelu"}``.
+
+        Args:
+            names: for each op name, the name under which `RegisterGradient` registered the gradient.
+
+        Raises:
+            ValueError: if there is no op of a name.
+        """
+        before = self._gradient_names
+        for op_type in names:
+            get_op_def(op_type)
+        self._gradient_names = before | dict(names)
+        try:
+            yield
+        finally:
+            self._gradient_names = before
+
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
         if not isinstance(found, Operation):
@@ -410,10 +429,10 @@ class Graph:
         >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
         ('Conv2D', 'Conv2D_1', 'conv2d_2')
         """
-        if not isinstance(name, str) or not _NAME.match(name):
+        if not isinstance(name, str) or not (_NAME if self._scope else _ROOT_NAME).match(name):
             raise ArgumentError(
-                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first; "
-                f"got {name!r}"
+                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first outside "
+                f"of a scope; got {name!r}"
             )
         full = self._scope + name
         key = full.lower()
@@ -455,12 +474,16 @@ class Graph:
         Raises:
             ValueError: if an input is of another graph.
         """
+        self._check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
                 raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
         label = self._kernel_labels.get(op_def.name)
         if label is not None:
             attrs = attrs | {"_kernel": label}
+        gradient = self._gradient_names.get(op_def.name)
+        if gradient is not None:
+            attrs = attrs | {"_gradient_op_type": gradient}
         direct = {tensor.op for tensor in inputs}
         control = tuple(op for op in self._control if op not in direct) if self._control else ()
         op = Operation(self, name, op_def, inputs, attrs, control, self._colocate)
@@ -509,7 +532,7 @@ def _path(start: Operation, goal: Operation) -> list[Operation]:
 
 
 def name_scope(name: str | None) -> Any:
-    """Prefix names in the default graph: `Graph.name_scope`.
+    """Prefix names in the default graph: `Graph.name_scope`; without a graph it has no effect.
 
     Args:
         name: the scope, as in `Graph.name_scope`.
@@ -517,10 +540,9 @@ def name_scope(name: str | None) -> Any:
     Returns:
         The context manager.
 
-    Raises:
-        ValueError: outside a graph.
     """
-    return get_default_graph().name_scope(name)
+    graph = current_graph()
+    return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
 
 
 def device(name: str | None) -> Any:
@@ -539,7 +561,7 @@ def device(name: str | None) -> Any:
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:
-    """Order operations in the default graph: `Graph.control_dependencies`.
+    """Order operations in the default graph: `Graph.control_dependencies`; ops that run eagerly are in order.
 
     Args:
         inputs: operations, tensors or variables, or None.
@@ -547,10 +569,9 @@ def control_dependencies(inputs: Sequence[Any] | None) -> Any:
     Returns:
         The context manager.
 
-    Raises:
-        ValueError: outside a graph.
     """
-    return get_default_graph().control_dependencies(inputs)
+    graph = current_graph()
+    return nullcontext() if graph is None else graph.control_dependencies(inputs)
 
 
 float16, bfloat16, float32, float64 = FLOATS

@@ -6,6 +6,7 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from .config import ConfigProto
-from .context import get_default_graph, set_default_graph
+from .context import get_default_graph, set_default_graph, set_default_session
 from .errors import InvalidArgumentError
 from .graph_execution_state import Executable, make_executable
 from .op_kernel import OpKernelContext, VariableRef
@@ -23,7 +24,7 @@ from .run_metadata import RunMetadata
 from .tensor_util import to_array
 from .variables import Variable
 
-__all__ = ["Session"]
+__all__ = ["InteractiveSession", "Session"]
 
 
 class Session:
@@ -106,14 +107,19 @@ class Session:
         values = executable.run(context, run_metadata)
         return rebuild(iter(fetched(values)))
 
+    def as_default(self) -> Any:
+        """Return a context manager that makes this the default session; it does not close the session."""
+        return set_default_session(self)
+
     def close(self) -> None:
         """Release all values; the session can no longer run."""
         self._closed = True
         self._variables, self._executables = {}, {}
 
     def __enter__(self) -> Session:
-        self._scope = set_default_graph(self.graph)
-        self._scope.__enter__()
+        self._scope = ExitStack()
+        self._scope.enter_context(set_default_graph(self.graph))
+        self._scope.enter_context(set_default_session(self))
         return self
 
     def __exit__(
@@ -124,6 +130,32 @@ class Session:
     ) -> None:
         self._scope.__exit__(kind, error, where)
         self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default from its creation until `close`, for a Python prompt or a notebook.
+
+    Args:
+        graph, config: as for `Session`.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     session = tg.InteractiveSession()
+    ...     (tg.constant(1.0) + 2.0).eval()
+    ...     session.close()
+    np.float32(3.0)
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        super().__init__(graph, config)
+        self.__enter__()
+
+    def close(self) -> None:
+        """Release all values, and stop being the default."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.close()
+        super().close()
 
 
 # ---------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ its value. Outside a graph the variable stores its value itself, and functions t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,22 @@ from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops
 from .array_ops import group
 from .constant_op import constant
-from .context import current_graph, get_default_graph
+from .context import current_graph, get_default_graph, session_for
 from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
 from .op_kernel import VariableRef
 from .operators import Operators
-from .ops import Graph, Operation, Tensor
+from .ops import Graph, GraphKeys, Operation, Tensor
 from .tensor_shape import TensorShape
 from .tensor_util import frozen, to_array
 
-__all__ = ["Variable", "global_variables_initializer"]
+__all__ = [
+    "Variable",
+    "global_variables",
+    "global_variables_initializer",
+    "trainable_variables",
+    "variables_initializer",
+]
 
 
 class Variable(Operators):
@@ -33,7 +40,7 @@ class Variable(Operators):
     Args:
         initial_value: an array, nested lists or a number; in a graph also a tensor or a callable that
             returns one. It fixes the variable's dtype and shape.
-        trainable: stored as an attribute; nothing here uses it yet.
+        trainable: whether `trainable_variables` lists it, for optimizers.
         name: the name of the variable.
         dtype: the dtype to convert the initial value to.
 
@@ -68,7 +75,9 @@ class Variable(Operators):
                 f"variable {name!r} would be created again by each trace: create it outside the function"
             )
         self._build(self._graph, initial_value, name, dtype)
-        self._graph.variables.append(self)
+        self._graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
+        if trainable:
+            self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
         if callable(initial_value):
@@ -160,16 +169,16 @@ class Variable(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.numpy(), dtype)
 
-    def eval(self, session: Any) -> Any:
+    def eval(self, session: Any = None) -> Any:
         """Return the value in a session.
 
         Args:
-            session: the session that stores the value.
+            session: the session that stores the value; None uses the default one.
 
         Returns:
             A NumPy array or scalar.
         """
-        return session.run(self)
+        return session_for(session, "evaluate variable using `eval()`").run(self)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -263,4 +272,50 @@ def global_variables_initializer() -> Any:
     ...         print(session.run(v))
     3
     """
-    return group(*(variable.initializer for variable in get_default_graph().variables), name="init")
+    return variables_initializer(global_variables())
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Any:
+    """Return an operation that initialises variables of the default graph.
+
+    Args:
+        var_list: the variables.
+        name: the name of the operation.
+
+    Returns:
+        The operation.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return group(*(variable.initializer for variable in var_list), name=name)
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """Return the variables of the default graph, in order of creation.
+
+    Args:
+        scope: a regular expression that the beginning of the name must match.
+
+    Returns:
+        The variables.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """Return the trainable variables of the default graph: those that an optimizer changes.
+
+    Args:
+        scope: as in `global_variables`.
+
+    Returns:
+        The variables.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)

@@ -44,7 +44,8 @@ def test_names_are_made_unique_as_tensorflow_does(graph):
         assert tg.constant(1.0).op.name == "layer_1/Const"
     with graph.name_scope(scope):
         assert tg.constant(1.0).op.name == "layer/Const_1"
-    for bad in ("", "-x", "a b", "a:0", 3):
+        assert graph.unique_name("_x") == "layer/_x"
+    for bad in ("", "-x", "_x", "a b", "a:0", 3):
         with pytest.raises(ValueError, match="name must be letters"):
             graph.unique_name(bad)
 
@@ -125,7 +126,7 @@ def test_a_failed_wrapper_adds_no_node_of_its_own(graph):
         with pytest.raises((ValueError, TypeError, AttributeError)):
             fails()
         assert [op.name for op in graph.get_operations() if op not in before] == left
-    assert graph.variables == []
+    assert tg.global_variables() == []
 
 
 # --- fetches -----------------------------------------------------------------------------------------
@@ -141,8 +142,9 @@ def test_fetches_keep_their_structure(graph):
         assert isinstance(got["b"], point)
         assert session.run([], {}) == []
         assert x.eval({x: 1}, session) == 1
-        with pytest.raises(ValueError, match="eval needs a session"):
-            x.eval({x: 1})
+        assert x.eval({x: 1}) == 1  # the default session
+    with pytest.raises(ValueError, match="No default session is registered"):
+        x.eval({x: 1})
 
 
 def test_what_cannot_be_fetched_is_refused(graph):
@@ -379,3 +381,110 @@ def test_many_threads_can_run_one_session(graph):
         for thread in threads:
             thread.join()
     assert results == {i: [float(i * i + j * j) for j in range(50)] for i in range(4)}
+
+
+# --- TensorFlow 1: default graph and session, collections, graphs as data ----------------------------
+
+
+def test_a_tensorflow_1_program_needs_no_graph_and_no_session_argument():
+    tg.disable_v2_behavior()
+    try:
+        assert not tg.executing_eagerly()
+        v = tg.Variable([1.0, 2.0], name="v")
+        y = v * 2.0
+        with tg.init_scope():
+            assert tg.constant(1.0).op.graph is tg.get_default_graph()
+        with tg.Session() as session:
+            assert tg.get_default_session() is session
+            tg.global_variables_initializer().run()
+            assert y.eval().tolist() == v.eval().tolist()[:0] + [2, 4]
+            with tg.Graph().as_default():
+                assert tg.global_variables() == []
+                with pytest.raises(ValueError, match="clear nested graphs"):
+                    tg.reset_default_graph()
+        assert tg.get_default_session() is None
+        session = tg.Session()
+        with session.as_default():
+            session.run(v.initializer)
+            assert v.eval().tolist() == [1, 2]
+        session.run(v)  # as_default does not close it
+        session.close()
+        graph = tg.get_default_graph()
+        tg.reset_default_graph()
+        assert tg.get_default_graph() is not graph
+        assert tg.get_default_graph().get_operations() == []
+    finally:
+        tg.enable_v2_behavior()
+    assert tg.executing_eagerly()
+    tg.reset_default_graph()  # without a default graph of the process there is nothing to do
+    with pytest.raises(ValueError, match="there is no graph here"):
+        tg.Session()
+
+
+def test_an_interactive_session_is_the_default_until_it_is_closed():
+    graph = tg.Graph()
+    session = tg.InteractiveSession(graph)
+    y = tg.constant(2.0) + 1.0
+    assert y.eval() == 3
+    assert y.graph is graph
+    session.close()
+    session.close()
+    assert tg.executing_eagerly()
+    assert tg.get_default_session() is None
+
+
+def test_collections_list_the_variables(graph):
+    a = tg.Variable(1.0, name="a")
+    with tg.name_scope("layer"):
+        b = tg.Variable(1.0, name="b", trainable=False)
+        c = tg.Variable(1.0, name="c")
+    assert tg.global_variables() == [a, b, c]
+    assert tg.trainable_variables() == [a, c]
+    assert tg.trainable_variables("layer/") == [c]
+    graph.add_to_collection("losses", 3)
+    assert graph.get_collection("losses") == [3]
+    assert graph.get_collection("nothing") == []
+    with tg.Session() as session:
+        session.run(tg.variables_initializer([b]))
+        assert session.run(b) == 1
+        with pytest.raises(tg.FailedPreconditionError):
+            session.run(a)
+
+
+def test_a_finalized_graph_stays_as_it_is(graph):
+    x = tg.constant(1.0)
+    graph.finalize()
+    for change in (lambda: x + 1.0, lambda: x.op.add_control_input(x.op), lambda: tg.Variable(1.0)):
+        with pytest.raises(RuntimeError, match="Graph is finalized and cannot be modified"):
+            change()
+    with tg.Session() as session:
+        assert session.run(x) == 1
+
+
+def test_a_graph_reads_as_data(graph):
+    x = tg.placeholder("float32", [None, 2], name="x")
+    with tg.control_dependencies([tg.constant([1, 2], name="c")]):
+        y = tg.nn.relu(x, name="y")
+    z = x + y
+    assert x.consumers() == [y.op, z.op]
+    assert y.get_shape() == (None, 2)
+    nodes = {node.name: node for node in graph.as_graph_def().node}
+    assert nodes["y"].input == ["x", "^c"]
+    assert nodes["y"].attr["T"] == y.op.node_def.attr["T"] == "float32"
+    text = str(graph.as_graph_def())
+    for part in (
+        'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "dtype"\n    value {\n      type: DT_FLOAT',
+        'input: "^c"',
+        "dim { size: 2 }",
+    ):
+        assert part in text
+
+
+def test_an_op_may_have_another_gradient_by_name(graph):
+    x = tg.placeholder("float32", [2])
+    with graph.gradient_override_map({"Relu": "GuidedRelu"}):
+        y = tg.nn.relu(x)
+    assert y.op.get_attr("_gradient_op_type") == "GuidedRelu"
+    assert "_gradient_op_type" not in tg.nn.relu(x).op.attrs
+    with pytest.raises(ValueError, match="did you mean Relu"), graph.gradient_override_map({"relu": "x"}):
+        pass
