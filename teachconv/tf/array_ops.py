@@ -1,4 +1,4 @@
-"""tf.reshape, tf.concat and the other functions that make and rearrange tensors, with TensorFlow's signatures.
+"""tf.reshape, tf.concat and what else makes and rearranges tensors, with TensorFlow's signatures.
 
 TensorFlow: python/ops/array_ops.py.
 """

@@ -1,4 +1,7 @@
-"""tf.float32 and the other dtypes: NumPy's, under TensorFlow's names. TensorFlow: python/framework/dtypes.py."""
+"""tf.float32 and the other dtypes: NumPy's, under TensorFlow's names.
+
+TensorFlow: python/framework/dtypes.py.
+"""
 
 from __future__ import annotations
 

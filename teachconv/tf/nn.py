@@ -1,7 +1,7 @@
 """tf.nn: convolution, pooling, activations and losses, with TensorFlow 2's signatures.
 
-TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.nn_ops, which describes them; from there the
-way leads to gen_nn_ops.
+TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.nn_ops, which describes them; from
+there the way leads to gen_nn_ops.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def unsupported(**options: tuple[Any, Any]) -> None:
     """Refuse arguments that TensorFlow has and teachconv has not.
 
     Args:
-        **options: for each name the value that was given, and TensorFlow's default, which is all that is legal.
+        **options: for each name the value given and TensorFlow's default, which alone is legal.
 
     Raises:
         ValueError: if a value is not the default.
@@ -21,14 +21,12 @@ def unsupported(**options: tuple[Any, Any]) -> None:
     >>> unsupported(conjugate=(True, False))
     Traceback (most recent call last):
         ...
-    teachconv.errors.ArgumentError: conjugate is an option of TensorFlow that teachconv does not have: it must be \
-False; got True
+    teachconv.errors.ArgumentError: teachconv has no conjugate: it must be False; got True
     """
     for name, (value, default) in options.items():
         if value is not default and not (isinstance(value, (bool, int, float, str)) and value == default):
             raise ArgumentError(
-                f"{name} is an option of TensorFlow that teachconv does not have: it must be {default!r}; "
-                f"got {value!r}"
+                f"teachconv has no {name}: it must be {default!r}; got {value!r}"
             )
 
 

@@ -1,0 +1,32 @@
+"""The graph to which TensorFlow 1's functions add, whether or not ops run eagerly elsewhere.
+
+TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. So have the
+functions of `teachconv.tf.compat.v1`: a program of TensorFlow 1 runs as it is, and beside one of TensorFlow 2.
+After `disable_v2_behavior` ops are added to that graph everywhere in the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from ....graph import context, v1_behavior
+
+__all__ = ["in_graph"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_graph(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that adds to the default graph where ``function`` would run eagerly."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not context.executing_eagerly():
+            return function(*args, **kwargs)
+        with context.set_default_graph(v1_behavior.version_1_graph()):
+            return function(*args, **kwargs)
+
+    return wrapper

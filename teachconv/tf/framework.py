@@ -1,0 +1,88 @@
+"""tf.constant, tf.Variable, tf.function, tf.device and what else builds and runs, with TensorFlow's signatures.
+
+TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/ops/variables.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import graph as tg
+from ..graph import constant, executing_eagerly, init_scope
+from .options import unsupported
+
+__all__ = [
+    "Variable",
+    "cond",
+    "constant",
+    "control_dependencies",
+    "convert_to_tensor",
+    "device",
+    "executing_eagerly",
+    "function",
+    "gradients",
+    "init_scope",
+    "is_tensor",
+    "name_scope",
+]
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
+    """Return a value as a tensor; a tensor is returned as it is."""
+    unsupported(dtype_hint=(dtype_hint, None))
+    return tg.convert_to_tensor(value, dtype, name)
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether a value is a tensor or a variable."""
+    return tg.is_tensor(x)
+
+
+def control_dependencies(control_inputs: Any) -> Any:
+    """Make the operations created in the block wait until ``control_inputs`` have finished."""
+    return tg.control_dependencies(control_inputs)
+
+
+def device(device_name: Any) -> Any:
+    """Request a device for the operations created in the block."""
+    return tg.device(device_name)
+
+
+def name_scope(name: str) -> Any:
+    """Prefix the names of the nodes created in the block."""
+    return tg.name_scope(name)
+
+
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """Return what one of two functions returns, which one a tensor decides."""
+    return tg.cond(pred, true_fn, false_fn, name)
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: Any = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: Any = None,
+    experimental_compile: Any = None,
+    experimental_follow_type_hints: Any = None,
+) -> Any:
+    """Trace a Python function to a graph once for each signature, and then run the graph.
+
+    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated.
+    """
+    unsupported(
+        reduce_retracing=(reduce_retracing, False),
+        experimental_implements=(experimental_implements, None),
+        experimental_autograph_options=(experimental_autograph_options, None),
+        experimental_attributes=(experimental_attributes, None),
+        experimental_relax_shapes=(experimental_relax_shapes, None),
+        experimental_follow_type_hints=(experimental_follow_type_hints, None),
+    )
+    return tg.function(func, input_signature=input_signature)
