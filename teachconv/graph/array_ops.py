@@ -5,16 +5,51 @@ TensorFlow: python/ops/array_ops.py and control_flow_ops.py (`group`).
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops
-from .context import executing_eagerly, get_default_graph
+from .constant_op import constant, is_tensor
+from .context import executing_eagerly, get_default_graph, maybe_name_scope
 from .errors import InvalidArgumentError
 from .nn_ops import _static_shape
+from .tensor_shape import as_shape, is_fully_defined
 from .tensor_util import to_array
 
-__all__ = ["group", "identity", "pad", "placeholder", "reshape", "transpose"]
+__all__ = [
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "fill",
+    "gather",
+    "group",
+    "identity",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "pad",
+    "placeholder",
+    "rank",
+    "reshape",
+    "shape",
+    "shape_n",
+    "size",
+    "slice",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "tile",
+    "transpose",
+    "unstack",
+    "zeros",
+    "zeros_like",
+]
+
+_LARGE = 1000  # larger constants would make the graph large; TensorFlow fills them during the run
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
@@ -139,6 +174,390 @@ def group(*inputs: Any, name: str | None = None) -> Any:
     graph = get_default_graph()
     with graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
         return gen_nn_ops.no_op(name=name or "group_deps")
+
+
+# --- shapes as values ---------------------------------------------------------------------------------
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+    """Return the shape of a tensor as a vector, as tf.shape: what an unknown batch is in this run.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+        out_type: int32 or int64.
+
+    Returns:
+        A vector with one size for each axis; a constant if the static shape is fully known.
+
+    >>> shape([[1, 2, 3]]).numpy().tolist()
+    [1, 3]
+    """
+    known = _static_shape(input)
+    if is_fully_defined(known):
+        return constant(np.array(known, to_dtype(out_type)), name=name or "Shape")
+    return gen_nn_ops.shape(input, out_type=out_type, name=name)
+
+
+def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+    """Return the shapes of several tensors of one dtype, each as a vector.
+
+    Args:
+        input: a list of tensors.
+        out_type: int32 or int64.
+        name: the name of the node.
+
+    Returns:
+        A list of vectors.
+    """
+    return list(gen_nn_ops.shape_n(input, out_type=out_type, name=name))
+
+
+def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+    """Return the number of elements of a tensor.
+
+    Args:
+        input, name, out_type: as in `shape`.
+
+    Returns:
+        A scalar; a constant if the static shape is fully known.
+    """
+    known = _static_shape(input)
+    if is_fully_defined(known):
+        return constant(np.array(prod(known), to_dtype(out_type)), name=name or "Size")
+    return gen_nn_ops.size(input, out_type=out_type, name=name)
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """Return the number of axes of a tensor.
+
+    Args:
+        input, name: as in `shape`.
+
+    Returns:
+        An int32 scalar; a constant if the rank is known.
+    """
+    known = _static_shape(input)
+    if known is not None:
+        return constant(np.array(len(known), "int32"), name=name or "Rank")
+    return gen_nn_ops.rank(input, name=name)
+
+
+# --- constants by shape -------------------------------------------------------------------------------
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Return a tensor of a shape filled with one value.
+
+    Args:
+        dims: the shape: ints, or a vector.
+        value: a scalar.
+        name: the name of the node.
+
+    Returns:
+        The tensor.
+    """
+    return gen_nn_ops.fill(_int_vector(dims), value, name=name)
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return zeros, as tf.zeros.
+
+    Args:
+        shape: the shape: ints, or a vector.
+        dtype: the dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
+
+    >>> zeros([2, 2]).numpy().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return _filled(shape, 0, dtype, name or "zeros")
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return ones, as tf.ones.
+
+    Args:
+        shape, dtype, name: as in `zeros`.
+
+    Returns:
+        As `zeros`.
+    """
+    return _filled(shape, 1, dtype, name or "ones")
+
+
+def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+    number = np.array(value, to_dtype(dtype))
+    if is_tensor(shape):
+        with maybe_name_scope(name) as scope:
+            return gen_nn_ops.fill(shape, constant(number), name=scope or name)
+    sizes: Any = as_shape(shape)
+    if prod(sizes) < _LARGE:
+        return constant(np.full(sizes, number), name=name)
+    with maybe_name_scope(name) as scope:
+        as_tensor = constant(np.array(sizes, "int32"), name="shape_as_tensor")
+        return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
+
+
+def zeros_like(input: Any, name: str | None = None) -> Any:
+    """Return zeros of the shape and dtype of a tensor.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
+
+
+def ones_like(input: Any, name: str | None = None) -> Any:
+    """Return ones of the shape and dtype of a tensor.
+
+    Args:
+        input, name: as in `zeros_like`.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 1, gen_nn_ops.ones_like, name or "ones_like")
+
+
+def _filled_like(input: Any, value: int, wrapper: Any, name: str) -> Any:
+    known = _static_shape(input)
+    if executing_eagerly() or not hasattr(input, "dtype") or not is_fully_defined(known):
+        return wrapper(input, name=name)
+    return _filled(known, value, input.dtype, name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int = -1,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return on_value at each index along a new axis and off_value elsewhere, as tf.one_hot.
+
+    Args:
+        indices: int32 or int64; one that is negative or too large gives only off_value.
+        depth: the size of the new axis.
+        on_value: 1 by default.
+        off_value: 0 by default.
+        axis: where the new axis comes; -1 is the last.
+        dtype: the dtype of the values; float32 if nothing says otherwise.
+        name: the name of the node.
+
+    Returns:
+        A tensor with one axis more.
+
+    >>> one_hot([0, 2], 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    given = next((value.dtype for value in (on_value, off_value) if hasattr(value, "dtype")), "float32")
+    wanted = to_dtype(given if dtype is None else dtype)
+    on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
+    off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
+    return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
+
+
+# --- the same elements in another shape ---------------------------------------------------------------
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Remove axes of size 1, as tf.squeeze.
+
+    Args:
+        input: a tensor, variable or array.
+        axis: an int or several; None removes all axes of size 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor with fewer axes.
+
+    Raises:
+        ValueError: if an axis has another size.
+
+    >>> squeeze([[[1], [2]]]).numpy().tolist(), squeeze([[[1], [2]]], 0).numpy().tolist()
+    ([1, 2], [[1], [2]])
+    """
+    axes = [] if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    return gen_nn_ops.squeeze(input, squeeze_dims=axes, name=name)
+
+
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
+    """Insert an axis of size 1, as tf.expand_dims.
+
+    Args:
+        input: a tensor, variable or array.
+        axis: where the axis comes; -1 is the last.
+        name: the name of the node.
+
+    Returns:
+        A tensor with one axis more.
+    """
+    return gen_nn_ops.expand_dims(input, axis, name=name)
+
+
+# --- more or fewer elements ---------------------------------------------------------------------------
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+    """Return the part of a tensor that starts at ``begin`` and has a size.
+
+    Args:
+        input_: a tensor, variable or array.
+        begin: the first index along each axis.
+        size: the size along each axis; -1 means to the end.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if the part does not lie inside the tensor.
+
+    >>> slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, -1]).numpy().tolist()
+    [[2, 3], [5, 6]]
+    """
+    return gen_nn_ops.slice(input_, begin, size, name=name)
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """Repeat a tensor along each axis.
+
+    Args:
+        input: a tensor, variable or array.
+        multiples: how often, for each axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+    """
+    return gen_nn_ops.tile(input, _int_vector(multiples), name=name)
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+    """Expand axes of size 1 to a shape.
+
+    Args:
+        input: a tensor, variable or array.
+        shape: the shape, a list or a vector.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape.
+
+    Raises:
+        ValueError: if the tensor does not expand to the shape.
+    """
+    return gen_nn_ops.broadcast_to(input, _int_vector(shape), name=name)
+
+
+def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) -> Any:
+    """Return the slices at the indices along an axis; TensorFlow's ``batch_dims`` is not here.
+
+    Args:
+        params: a tensor, variable or array.
+        indices: int32 or int64, of any shape.
+        axis: the axis.
+        name: the name of the node.
+
+    Returns:
+        ``params`` with the axis replaced by the axes of ``indices``.
+
+    Raises:
+        ValueError: if an index is out of range.
+
+    >>> gather([10, 20, 30], [2, 0]).numpy().tolist()
+    [30, 10]
+    """
+    return gen_nn_ops.gather_v2(params, indices, axis, name=name)
+
+
+# --- several tensors ----------------------------------------------------------------------------------
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Join tensors of one shape along a new axis, as tf.stack.
+
+    Args:
+        values: a list of tensors, variables, arrays or numbers.
+        axis: where the new axis comes.
+        name: the name of the node.
+
+    Returns:
+        A tensor with one axis more.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ.
+
+    >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
+    return gen_nn_ops.pack(list(values), axis=axis, name=name)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+    """Split a tensor into its slices along an axis, as tf.unstack.
+
+    Args:
+        value: a tensor, variable or array.
+        num: the size of the axis; None takes it from the static shape.
+        axis: the axis.
+        name: the name of the node.
+
+    Returns:
+        A list of tensors with one axis less.
+
+    Raises:
+        ValueError: if the size is not known, or is not ``num``.
+    """
+    if num is None:
+        known = _static_shape(value)
+        num = None if known is None or not -len(known) <= axis < len(known) else known[axis]
+        if num is None:
+            raise ArgumentError(f"num must be given where the size of axis {axis} is not known; got None")
+    return list(gen_nn_ops.unpack(value, num, axis=axis, name=name))
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+    """Join tensors along an axis, as tf.concat.
+
+    Args:
+        values: a list of tensors, variables or arrays.
+        axis: the axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError, TypeError: if other sizes or dtypes differ.
+
+    >>> concat([[[1], [2]], [[3], [4]]], 1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
+    return gen_nn_ops.concat_v2(list(values), axis, name=name)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """Return the input, which counts as a constant for gradients, as tf.stop_gradient.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
+    return gen_nn_ops.stop_gradient(input, name=name)
 
 
 def _int_vector(value: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from ..arguments import normalize_padding, normalize_pair, to_nhwc
 from ..errors import ArgumentError
 from ..geometry import conv2d_geometry
+from .shape_refiner import Values
 from .tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
 __all__ = ["InferenceContext", "padding_argument"]
@@ -33,8 +34,8 @@ class InferenceContext:
     Attributes:
         op: the name of the op.
         shapes: the static shapes of the inputs.
-        values: the values of inputs that are constants, None for the others. The shape of Reshape's
-            result, for example, depends on the value of its input ``shape``.
+        values: the values of inputs that are known before the run, None for the others. The shape of
+            Reshape's result, for example, depends on the value of its input ``shape``.
         attrs: the attributes by name.
     """
 
@@ -51,6 +52,37 @@ class InferenceContext:
         if len(shape) != rank:
             raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
         return shape
+
+    def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
+        """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
+
+        Args:
+            index: the number of the input, a vector of int32 or int64.
+            what: its name, for messages.
+            size: how many sizes it must hold; None for any number.
+
+        Returns:
+            The sizes, None for one that is not known before the run; None if nothing is known.
+
+        Raises:
+            ValueError: if the input is no vector, or holds another number of sizes.
+        """
+        given = self.with_rank(index, 1, what)
+        if size is not None and not is_compatible(given, (size,)):
+            raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
+        found: StaticShape
+        if isinstance(self.values, Values):
+            found = self.values.as_shape(index)
+        else:
+            value = self.values[index]
+            found = None if value is None else tuple(int(each) for each in value)
+        length = given[0] if size is None else size
+        return (None,) * length if found is None and length is not None else found
+
+    def int_value(self, index: int) -> int | None:
+        """Return the value of an input that is a single integer, or None if it is not known."""
+        value = self.values[index]
+        return None if value is None else int(np.reshape(value, ()))
 
 
 def padding_argument(attrs: Mapping[str, Any]) -> Any:
@@ -119,31 +151,27 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``input_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
+    """Return the value of ``input_sizes`` as far as it is known; check that it fits ``out_backprop``."""
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
-    sizes = _known_shape(c, 0, "input_sizes", 4)
-    if sizes is None:
-        return [(None, None, None, None)]
-    wanted = _windowed(c, sizes, filters)
+    sizes = c.shape_value(0, "input_sizes", 4)
+    wanted = _windowed(c, sizes, filters)  # type: ignore[arg-type]
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{list(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
+            f"{text(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
         )
     return [sizes]
 
 
 def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``filter_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
+    """Return the value of ``filter_sizes`` as far as it is known; check that it fits ``out_backprop``."""
     shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
-    sizes = _known_shape(c, 1, "filter_sizes", 4)
-    if sizes is None:
-        return [(None, None, None, None)]
-    wanted = _windowed(c, shape, sizes)
+    sizes = c.shape_value(1, "filter_sizes", 4)
+    wanted = _windowed(c, shape, sizes)  # type: ignore[arg-type]
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(shape)} with filters {list(sizes)}; got {text(out_backprop)}"
+            f"{text(shape)} with filters {text(sizes)}; got {text(out_backprop)}"
         )
     return [sizes]
 
@@ -190,15 +218,6 @@ def _windowed(
     return (batch, outs, rows, cols) if data_format == "NCHW" else (batch, rows, cols, outs)
 
 
-def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = None) -> StaticShape:
-    """Return the shape stored in an int32 or int64 vector, or None if it is not known before the run."""
-    given = c.with_rank(index, 1, what)
-    if rank is not None and not is_compatible(given, (rank,)):
-        raise ArgumentError(f"{what} of {c.op} must hold {rank} sizes; got shape {text(given)}")
-    value = c.values[index]
-    return None if value is None else tuple(int(size) for size in value)
-
-
 # ---------------------------------------------------------------------------------------------
 # Element-wise ops, reductions and reshaping
 # ---------------------------------------------------------------------------------------------
@@ -207,6 +226,18 @@ def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = 
 def unchanged_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the first input."""
     return [c.shapes[0]]
+
+
+def merged_shape(c: InferenceContext, first: int = 0) -> list[StaticShape]:
+    """Return what is known about the shape of all inputs (from ``first`` on), which must be the same."""
+    shape: StaticShape = None
+    for other in c.shapes[first:]:
+        if not is_compatible(shape, other):
+            raise ArgumentError(
+                f"the inputs of {c.op} must have one shape; got {', '.join(map(text, c.shapes[first:]))}"
+            )
+        shape = merge(shape, other)
+    return [shape]
 
 
 def no_outputs(c: InferenceContext) -> list[StaticShape]:
@@ -252,10 +283,18 @@ def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands."""
-    x, y = c.shapes
+    """Return the broadcast shape of x and y."""
+    return [broadcast(*c.shapes, op=c.op)]
+
+
+def broadcast(x: StaticShape, y: StaticShape, op: str) -> StaticShape:
+    """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands.
+
+    >>> broadcast((8, 1, None), (5, 3), "Add")
+    (8, 5, 3)
+    """
     if x is None or y is None:
-        return [None]
+        return None
     longest = max(len(x), len(y))
     sizes: list[int | None] = []
     ones: tuple[int, ...] = (1,)
@@ -268,10 +307,10 @@ def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
             sizes.append(b if a is None else a)
         else:
             raise ArgumentError(
-                f"x and y of {c.op} must have shapes that fit each other, from the last axis on, sizes "
+                f"x and y of {op} must have shapes that fit each other, from the last axis on, sizes "
                 f"equal or 1; got {text(x)} and {text(y)}"
             )
-    return [tuple(sizes)]
+    return tuple(sizes)
 
 
 def matmul_shape(c: InferenceContext) -> list[StaticShape]:
@@ -317,20 +356,19 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
 
 def reshape_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes in ``shape``; a size of -1 is derived from the number of elements."""
-    given = c.with_rank(1, 1, "shape")
-    wanted, source = c.values[1], c.shapes[0]
-    if wanted is None:
-        return [None if given[0] is None else (None,) * given[0]]
-    sizes = [int(size) for size in wanted]
-    if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
-        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {sizes}")
-    rest = prod(size for size in sizes if size != -1)
-    if not is_fully_defined(source):
+    sizes, source = c.shape_value(1, "shape"), c.shapes[0]
+    if sizes is None:
+        return [None]
+    if sizes.count(-1) > 1 or any(size is not None and size < -1 for size in sizes):
+        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {list(sizes)}")
+    if not is_fully_defined(source) or None in sizes:
         return [tuple(None if size == -1 else size for size in sizes)]
+    rest = prod(size for size in sizes if size not in (-1, None))  # type: ignore[misc]
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(
-            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {sizes} cannot hold"
+            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {list(sizes)} "
+            "cannot hold"
         )
     return [tuple(count // rest if size == -1 else size for size in sizes)]
 

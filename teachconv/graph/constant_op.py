@@ -14,10 +14,11 @@ from ..errors import ArgumentError
 from . import op_def_library
 from .context import executing_eagerly
 from .eager_tensor import EagerTensor
+from .ops import Tensor
 from .tensor_shape import as_shape
 from .tensor_util import frozen, to_array
 
-__all__ = ["constant"]
+__all__ = ["constant", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
@@ -48,3 +49,12 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if executing_eagerly():
         return EagerTensor(frozen(array))
     return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, of a graph or eager, and no variable, array or number.
+
+    >>> is_tensor(constant(1)), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(value, (EagerTensor, Tensor))

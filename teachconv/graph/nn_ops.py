@@ -13,7 +13,7 @@ from ..arguments import check_data_format, normalize_padding, normalize_pair
 from ..errors import ArgumentError
 from ..geometry import conv2d_transpose_geometry
 from . import gen_nn_ops
-from .tensor_shape import as_shape, is_fully_defined
+from .tensor_shape import as_shape, is_fully_defined, text
 from .tensor_util import to_array
 
 __all__ = [
@@ -24,9 +24,12 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "depthwise_conv2d",
+    "log_softmax",
     "max_pool",
     "relu",
     "softmax",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
 ]
 
 
@@ -367,3 +370,91 @@ def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -
 def _static_shape(value: Any) -> Any:
     """Return the shape of a tensor, a variable, an array or nested lists."""
     return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
+
+
+# ---------------------------------------------------------------------------------------------
+# Losses
+# ---------------------------------------------------------------------------------------------
+
+
+def log_softmax(logits: Any, name: str | None = None) -> Any:
+    """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
+
+    Args:
+        logits: floats with at least one axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+    """
+    return gen_nn_ops.log_softmax(logits, name=name)
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
+
+    Args:
+        labels: [..., classes], probabilities of each class.
+        logits: [..., classes], of the same float dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor without the last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ.
+
+    >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]]))
+    0.6931471824645996
+    """
+    return _of_rows(
+        gen_nn_ops.softmax_cross_entropy_with_logits,
+        logits,
+        labels,
+        _static_shape(labels),
+        name or "softmax_cross_entropy_with_logits",
+    )
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -log_softmax(logits)[label] of each row, for labels that are class numbers.
+
+    Args:
+        labels: [...], int32 or int64 from 0 to classes - 1.
+        logits: [..., classes], floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape of ``labels``.
+
+    Raises:
+        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
+
+    >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]]))
+    0.6931471824645996
+    """
+    return _of_rows(
+        gen_nn_ops.sparse_softmax_cross_entropy_with_logits,
+        logits,
+        labels,
+        None,
+        name or "SparseSoftmaxCrossEntropyWithLogits",
+    )
+
+
+def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str) -> Any:
+    """Apply a loss to the rows of logits with any number of axes; the op itself takes matrices."""
+    shape = _static_shape(logits)
+    if shape is None or len(shape) == 2:
+        return wrapper(logits, labels, name=name)[0]
+    if not shape:
+        raise ArgumentError("logits must have an axis of classes; got a scalar")
+    if shape[-1] is None:
+        raise ArgumentError(f"the number of classes of logits must be known; got shape {text(shape)}")
+    rows = gen_nn_ops.reshape(logits, [-1, shape[-1]])
+    flat = gen_nn_ops.reshape(labels, [-1] if labels_shape is None else [-1, shape[-1]])
+    sizes = gen_nn_ops.slice(gen_nn_ops.shape(logits), [0], [len(shape) - 1])
+    return gen_nn_ops.reshape(wrapper(rows, flat, name=name)[0], sizes)

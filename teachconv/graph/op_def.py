@@ -5,7 +5,7 @@ op_def_builder.cc parses the specification strings. This module parses the same 
 ``"input: T"``, ``"strides: list(int)"``, ``"data_format: {'NHWC', 'NCHW'} = 'NHWC'"``.
 
 An op definition does not say how the op is computed; kernels do (op_kernel.py). The definitions are in
-core_ops.py.
+core_ops/.
 """
 
 from __future__ import annotations
@@ -170,10 +170,13 @@ class OpDef:
 
     @property
     def gradient(self) -> Callable[..., Any] | None:
-        """The op's gradient function, or None if none is registered (gradient_registry.py)."""
+        """The op's gradient function, or None if it has none (gradient_registry.py)."""
         from .gradient_registry import get_gradient_function
 
-        return get_gradient_function(self.name)
+        try:
+            return get_gradient_function(self.name)
+        except LookupError:
+            return None
 
     @property
     def inferred_attrs(self) -> frozenset[str]:
@@ -214,7 +217,7 @@ class OpDef:
         lines += [f"  output  {arg}" for arg in self.outputs]
         lines += [f"  attr    {attr}" for attr in self.attrs]
         lines.append(f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}")
-        lines.append(f"  grad    {self.gradient or 'none registered'}")
+        lines.append(f"  grad    {getattr(self.gradient, '__name__', 'none')}")
         return "\n".join(lines)
 
 
@@ -255,7 +258,7 @@ def register_op(
       output  activations: T
       attr    T: {float16, bfloat16, float32, float64, int32, int64}
       shape   unchanged_shape
-      grad    none registered
+      grad    _relu_grad
     """
     if name in REGISTRY:
         raise ArgumentError(f"op {name!r} is registered already, at {REGISTRY[name].file}")

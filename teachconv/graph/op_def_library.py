@@ -17,6 +17,7 @@ from .common_shape_fns import InferenceContext
 from .context import get_default_graph
 from .op_def import ArgDef, OpDef, get_op_def
 from .ops import Graph, Tensor
+from .shape_refiner import Values
 from .tensor_shape import as_shape
 from .tensor_util import frozen, to_array
 
@@ -58,7 +59,7 @@ def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mappi
         InferenceContext(
             op_type,
             [as_shape(tensor.shape) for tensor in tensors],
-            [constant_value(tensor) for tensor in tensors],
+            Values(tensors),
             checked,
         )
     )
@@ -201,15 +202,4 @@ def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, 
             f"{arg.name} of {op_def.name} must be a variable; {value.name!r} is a value, which nothing can "
             "be assigned to"
         )
-    return value
-
-
-def constant_value(tensor: Tensor) -> np.ndarray | None:
-    """Return the value of a constant tensor, or None for any other tensor.
-
-    TensorFlow: python/framework/tensor_util.py, constant_value.
-    """
-    if tensor.op.op_def.name != "Const":
-        return None
-    value: np.ndarray = tensor.op.attrs["value"]
     return value

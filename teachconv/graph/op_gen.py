@@ -21,7 +21,7 @@ __all__ = ["generate", "lower_case_op_name"]
 TARGET = Path(__file__).with_name("gen_nn_ops.py")
 _8, _12 = " " * 8, " " * 12
 
-_HEADER = '''"""The ops as Python functions. GENERATED from core_ops.py by op_gen.py: do not edit.
+_HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.
 
     python -m teachconv.graph.op_gen
 

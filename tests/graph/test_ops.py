@@ -1,5 +1,7 @@
 """Op definitions, generated wrappers, kernels: each op in a graph and eagerly, compared with NumPy."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,7 +43,7 @@ def both_ways(function, *arrays, **config):
 
 def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
     for name in ISSUE.split():
-        assert REGISTRY[name].file == core_ops.__file__
+        assert Path(REGISTRY[name].file).parent == Path(core_ops.__file__).parent
         assert op_kernel.has_kernel(name, "CPU")
 
 
@@ -49,7 +51,7 @@ def test_generated_wrappers_are_up_to_date(capsys):
     """If this fails, run: python -m teachconv.graph.op_gen"""
     assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
     assert op_gen.main(["--check"]) == 0
-    assert "GENERATED from core_ops.py by op_gen.py" in gen_nn_ops.__doc__
+    assert "GENERATED from core_ops/ by op_gen.py" in gen_nn_ops.__doc__
 
 
 def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
@@ -59,8 +61,7 @@ def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
     assert op_gen.main(["--check"]) == 0
 
 
-def test_the_gradient_registry_is_there_and_empty():
-    assert all(op_def.gradient is None for op_def in REGISTRY.values())
+def test_gradients_are_of_ops_that_exist():
     with pytest.raises(ValueError, match="no op 'Conv3D'"):
         tg.RegisterGradient("Conv3D")
 
