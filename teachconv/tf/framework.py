@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import graph as tg
 from ..graph import constant, executing_eagerly, init_scope
 from .options import unsupported
@@ -26,6 +24,7 @@ __all__ = [
     "init_scope",
     "is_tensor",
     "name_scope",
+    "no_op",
 ]
 
 
@@ -86,3 +85,56 @@ def function(
         experimental_follow_type_hints=(experimental_follow_type_hints, None),
     )
     return tg.function(func, input_signature=input_signature)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = tg.UnconnectedGradients.NONE,
+) -> Any:
+    """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
+    unsupported(gate_gradients=(gate_gradients, False), aggregation_method=(aggregation_method, None))
+    return tg.gradients(ys, xs, grad_ys, name, stop_gradients, unconnected_gradients)
+
+
+def no_op(name: str | None = None) -> Any:
+    """Return an operation that does nothing; with control dependencies it marks that they have finished."""
+    return tg.gen_nn_ops.no_op(name=name)
+
+
+class Variable(tg.Variable):
+    """A value that can be replaced: `teachconv.graph.Variable`."""
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: Any = None,
+        constraint: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
+        unsupported(
+            validate_shape=(validate_shape, True),
+            caching_device=(caching_device, None),
+            variable_def=(variable_def, None),
+            import_scope=(import_scope, None),
+            constraint=(constraint, None),
+            synchronization=(synchronization, None),
+            aggregation=(aggregation, None),
+            shape=(shape, None),
+            experimental_enable_variable_lifting=(experimental_enable_variable_lifting, True),
+        )
+        super().__init__(initial_value, trainable is not False, name or "Variable", dtype)

@@ -25,9 +25,7 @@ def unsupported(**options: tuple[Any, Any]) -> None:
     """
     for name, (value, default) in options.items():
         if value is not default and not (isinstance(value, (bool, int, float, str)) and value == default):
-            raise ArgumentError(
-                f"teachconv has no {name}: it must be {default!r}; got {value!r}"
-            )
+            raise ArgumentError(f"teachconv has no {name}: it must be {default!r}; got {value!r}")
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:

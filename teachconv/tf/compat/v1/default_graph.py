@@ -2,7 +2,7 @@
 
 TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. So have the
 functions of `teachconv.tf.compat.v1`: a program of TensorFlow 1 runs as it is, and beside one of TensorFlow 2.
-After `disable_v2_behavior` ops are added to that graph everywhere in the process.
+After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from ....graph import context, v1_behavior
+from .... import graph as tg
+from ....graph.context import set_default_graph
 
-__all__ = ["in_graph"]
+__all__ = ["in_graph", "reset_default_graph"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_graph = tg.Graph()
 
 
 def in_graph(function: Callable[P, R]) -> Callable[P, R]:
@@ -24,9 +27,20 @@ def in_graph(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not context.executing_eagerly():
+        if not tg.executing_eagerly():
             return function(*args, **kwargs)
-        with context.set_default_graph(v1_behavior.version_1_graph()):
+        with set_default_graph(_graph):
             return function(*args, **kwargs)
 
     return wrapper
+
+
+def reset_default_graph() -> None:
+    """Replace the default graph by an empty one.
+
+    Raises:
+        ValueError: inside ``with graph.as_default():``, where that would have no effect.
+    """
+    global _graph
+    tg.reset_default_graph()
+    _graph = tg.Graph()

@@ -1,0 +1,29 @@
+"""tf.Session of TensorFlow 1, with TensorFlow's signature. TensorFlow: python/client/session.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import graph as tg
+from ...options import unsupported
+from .default_graph import in_graph
+
+__all__ = ["InteractiveSession", "Session"]
+
+
+class Session(tg.Session):
+    """Runs a graph, the default one if none is given: `teachconv.graph.Session`."""
+
+    @in_graph
+    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
+        unsupported(target=(target, ""))
+        super().__init__(graph, config)
+
+
+class InteractiveSession(tg.InteractiveSession):
+    """A session that is the default from its creation until `close`: `teachconv.graph.InteractiveSession`."""
+
+    @in_graph
+    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
+        unsupported(target=(target, ""))
+        super().__init__(graph, config)

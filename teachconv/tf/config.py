@@ -1,0 +1,1 @@
+"""tf.config: the devices of this machine. TensorFlow: python/framework/config.py."""

@@ -1,0 +1,1 @@
+"""tf.debugging: checks of values. TensorFlow: python/ops/check_ops.py."""

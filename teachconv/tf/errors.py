@@ -1,0 +1,5 @@
+"""tf.errors: the classes of the errors that a run raises. TensorFlow: python/framework/errors_impl.py."""
+
+from ..graph.errors import FailedPreconditionError, InvalidArgumentError
+
+__all__ = ["FailedPreconditionError", "InvalidArgumentError"]
