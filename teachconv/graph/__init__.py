@@ -56,6 +56,7 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
+from .backprop import GradientTape
 from .config import ConfigProto
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
@@ -94,6 +95,7 @@ from .eager_tensor import EagerTensor
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import gradients
 from .graph_execution_state import SoftPlacementWarning
 from .graph_pictures import picture_graph
 from .math_ops import (
@@ -126,6 +128,7 @@ from .ops import (
     int64,
     name_scope,
 )
+from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
 from .tensor_shape import TensorShape
@@ -144,6 +147,7 @@ __all__ = [
     "EagerTensor",
     "FailedPreconditionError",
     "Function",
+    "GradientTape",
     "Graph",
     "GraphKeys",
     "InteractiveSession",
@@ -192,6 +196,7 @@ __all__ = [
     "get_op_def",
     "global_variables",
     "global_variables_initializer",
+    "gradients",
     "greater",
     "greater_equal",
     "group",
@@ -220,6 +225,8 @@ __all__ = [
     "picture_graph",
     "placeholder",
     "pow",
+    "random_normal",
+    "random_uniform",
     "range",
     "rank",
     "reduce_max",
@@ -231,6 +238,7 @@ __all__ = [
     "reset_default_graph",
     "reshape",
     "rsqrt",
+    "set_random_seed",
     "shape",
     "shape_n",
     "sigmoid",
@@ -248,6 +256,7 @@ __all__ = [
     "trainable_variables",
     "transpose",
     "truediv",
+    "truncated_normal",
     "unstack",
     "variables_initializer",
     "where",

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 for _name in (
     *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
-    *("OneHot", "InvertPermutation", "ConcatOffset"),
+    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub"),
 ):
     NotDifferentiable(_name)
 
@@ -119,7 +119,9 @@ def _pack_grad(op: Any, grad: Any) -> Any:
 
 @RegisterGradient("Unpack")
 def _unpack_grad(op: Any, *grads: Any) -> Any:
-    return array_ops.stack(grads, axis=op.get_attr("axis"))
+    pairs = zip(grads, op.outputs, strict=True)
+    slices = [array_ops.zeros_like(output) if grad is None else grad for grad, output in pairs]
+    return array_ops.stack(slices, axis=op.get_attr("axis"))
 
 
 @RegisterGradient("ConcatV2")
