@@ -35,6 +35,7 @@ ROOMS = """
     verification
     translation
     graph
+    keras
     explorer
     cli
     __init__ __main__

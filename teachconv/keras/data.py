@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import integer
-from ..dtypes import is_float
 from ..errors import ArgumentError, ArgumentTypeError
 from .layers.layer import shape_text
 
@@ -64,7 +63,7 @@ def _finite(values: Any, name: str) -> np.ndarray:
     if values is None:
         raise ArgumentTypeError(f"{name} must be an array; got None")
     array = np.asarray(values)
-    if array.dtype.kind not in "fiub" and not is_float(array.dtype):
+    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
     if not array.ndim or not len(array):
         raise ArgumentError(f"{name} must have at least one sample; got shape {array.shape}")

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import cast, convert_to_tensor, log, maximum, minimum, nn, reduce_mean, reduce_sum, reshape, square
-from .layers.layer import Shape, shape_text
+from ..graph import cast, log, maximum, minimum, nn, reduce_mean, reduce_sum, reshape, square
+from .layers.layer import Shape, as_tensor, shape_text
 from .naming import look_up, snake_case
 
 __all__ = [
@@ -54,7 +54,7 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
     >>> sparse_categorical_crossentropy([1, 0], [[0.2, 0.8], [0.5, 0.5]]).numpy().round(3).tolist()
     [0.223, 0.693]
     """
-    y_pred = convert_to_tensor(y_pred)
+    y_pred = as_tensor(y_pred)
     logits = find_logits(y_pred, from_logits)
     if logits is None:
         logits = log(_clip(y_pred))
@@ -81,7 +81,7 @@ def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False
     >>> categorical_crossentropy([[0.0, 1.0]], [[0.2, 0.8]]).numpy().round(3).tolist()
     [0.223]
     """
-    y_pred = convert_to_tensor(y_pred)
+    y_pred = as_tensor(y_pred)
     y_true = cast(y_true, y_pred.dtype)
     logits = find_logits(y_pred, from_logits)
     if logits is not None:
@@ -106,7 +106,7 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     >>> mean_squared_error([[0.0, 0.0]], [[1.0, 3.0]]).numpy().tolist()
     [5.0]
     """
-    y_pred = convert_to_tensor(y_pred)
+    y_pred = as_tensor(y_pred)
     return reduce_mean(square(y_pred - cast(y_true, y_pred.dtype)), -1)
 
 

@@ -179,7 +179,7 @@ class Model(Trainer, Layer):
         """
         saving.load_weights(self, filepath)
 
-    def summary(self, print_fn: Any = None, *, show_trainable: bool = False, geometry: bool = False) -> None:
+    def summary(self, *, print_fn: Any = None, show_trainable: bool = False, geometry: bool = False) -> None:
         """Print the layers, the shapes of their outputs and the numbers of their weights.
 
         Args:

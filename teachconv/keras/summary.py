@@ -67,11 +67,15 @@ class Summary(tables.Report):
                 "input_shape=, or call build((None, ...))"
             )
         rows: list[Row] = []
-        stack: list[Any] = []
+        stack: list[Any] | None = []  # the windows so far; None after a layer that gives up rows and columns
         for layer in model.layers:
-            found = layer.geometries(layer.input_shape or ())
-            stack += found
-            sees = receptive_field(stack).size if found else None
+            before, after = layer.input_shape or (), layer.output_shape or ()
+            found = layer.geometries(before)
+            if found and stack is not None:
+                stack += found
+            elif len(before) != len(after) or before[1:-1] != after[1:-1]:
+                stack = None
+            sees = receptive_field(stack).size if found and stack else None
             rows.append(_row(layer, found[0] if len(found) == 1 else None, sees))
         optimizer = getattr(model, "optimizer", None)
         groups = (model.trainable_weights, model.non_trainable_weights, optimizer.variables if optimizer else [])

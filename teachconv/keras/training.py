@@ -13,7 +13,12 @@ import numpy as np
 
 from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import ConfigProto, GradientTape, InvalidArgumentError, check_numerics, control_dependencies, function
+from ..graph import ConfigProto, InvalidArgumentError, control_dependencies, function
+
+try:
+    from ..graph import GradientTape, check_numerics
+except ImportError:
+    GradientTape = check_numerics = None
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger

@@ -8,6 +8,7 @@ It writes keras_training.npz beside it: ``meta``, a JSON string with the version
 numbers, and arrays by name. The images are the 100 digits that teachconv ships (`teachconv.data.digits`).
 """
 
+import inspect
 import io
 import json
 import os
@@ -247,6 +248,7 @@ def batch_normalization():
     x = rng.normal(1, 2, (6, 3, 3, 4))
     for dtype in ("float64", "float32"):
         keras.config.set_floatx(dtype)
+        keras.utils.clear_session()  # else the layer has the dtype of the first one
         layer = layers.BatchNormalization(momentum=0.9, epsilon=1e-2)
         layer.build(x.shape)
         weights = [rng.uniform(0.5, 1.5, 4) for _ in range(4)] if dtype == "float64" else weights
@@ -330,8 +332,35 @@ def dropout():
     facts["dropout"] = {"values": sorted(set(trained.ravel().tolist())), "kept": float((trained > 0).mean())}
 
 
+def signatures():
+    """The parameters of what teachconv.keras has, too, with their defaults."""
+    found = {}
+    for module, names in {
+        "layers": """Activation AveragePooling2D BatchNormalization Conv2D Conv2DTranspose Dense DepthwiseConv2D Dropout
+            Flatten Input MaxPooling2D ReLU Reshape Softmax UpSampling2D""",
+        "optimizers": "SGD Adam",
+        "losses": "SparseCategoricalCrossentropy CategoricalCrossentropy MeanSquaredError",
+        "metrics": "SparseCategoricalAccuracy CategoricalAccuracy MeanSquaredError",
+        "initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform LecunNormal RandomNormal RandomUniform
+            VarianceScaling""",
+        "callbacks": "EarlyStopping",
+    }.items():
+        for name in names.split():
+            found[f"{module}.{name}"] = getattr(getattr(keras, module), name)
+    for name in ("fit", "evaluate", "predict", "train_on_batch", "compile", "get_layer", "summary"):
+        found[f"Sequential.{name}"] = getattr(keras.Sequential, name)
+    facts["signatures"] = {
+        name: [
+            [parameter.name, None if parameter.default is parameter.empty else repr(parameter.default)]
+            for parameter in inspect.signature(thing).parameters.values()
+            if parameter.name != "self" and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        ]
+        for name, thing in found.items()
+    }
+
+
 if __name__ == "__main__":
-    for part in (networks, summaries, batch_normalization, losses, optimizers, initializers, dropout):
+    for part in (networks, summaries, batch_normalization, losses, optimizers, initializers, dropout, signatures):
         part()
     versions = {"keras": keras.__version__, "torch": torch.__version__, "numpy": np.__version__}
     import tensorflow

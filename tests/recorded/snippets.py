@@ -14,7 +14,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "tensorflow_words"
 _TITLE = re.compile(r"^# %% (.*)\n", re.MULTILINE)
-_IMPORT = re.compile(r"^(import|from) tensorflow\b", re.MULTILINE)
+_IMPORT = re.compile(r"^(import|from) tensorflow\b(?!_)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

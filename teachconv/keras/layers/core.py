@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
+import numpy as np
+
 from ...errors import ArgumentError, ArgumentTypeError
-from ...graph import cast, matmul, nn, random_uniform, reshape, shape
+from ...graph import cast, matmul, nn, reshape, shape
+from ...graph.random_ops import random_uniform
 from .. import activations
-from ..config import check_seed, next_seed
+from ..config import next_seed
 from .convolutional import positive
 from .layer import KerasTensor, Layer, Shape
 
@@ -211,16 +213,18 @@ class Dropout(Layer):
     (np.float32(1.0), [0.0, 2.0])
     """
 
-    def __init__(self, rate: float, seed: int | None = None, **more: Any):
+    def __init__(self, rate: float, *, seed: int | None = None, **more: Any):
         if not 0 <= rate <= 1:
             raise ArgumentError(f"rate must be from 0 to 1; got {rate}")
         self.rate = float(rate)
-        self.seed = next_seed() if seed is None else check_seed(seed)
+        self.seed = next_seed(seed)
+        self._seeds = np.random.default_rng(self.seed)  # one for each call, or for each trace of a call
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input, or a part of it while training."""
         if not training or not self.rate:
             return inputs
-        kept = cast(random_uniform(shape(inputs), dtype=inputs.dtype, seed=self.seed) >= self.rate, inputs.dtype)
-        return inputs * (kept * (1 / (1 - self.rate) if self.rate < 1 else 0.0))
+        seed = int(self._seeds.integers(2**31))
+        kept = random_uniform(shape(inputs), dtype=inputs.dtype, seed=seed) >= self.rate
+        return inputs * cast(kept, inputs.dtype) * (1 / (1 - self.rate) if self.rate < 1 else 0.0)

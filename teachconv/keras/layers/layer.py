@@ -15,12 +15,13 @@ import numpy as np
 
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, suggestion
-from ...graph import Variable, cast, convert_to_tensor, init_scope, name_scope
+from ...graph import Variable, cast, constant, init_scope, name_scope
+from ...graph.constant_op import is_tensor
 from .. import initializers
 from ..config import floatx
 from ..naming import unique_name
 
-__all__ = ["KerasTensor", "Layer", "Shape", "set_all"]
+__all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text"]
 
 Shape = tuple[int | None, ...]
 
@@ -208,13 +209,10 @@ class Layer:
 
     def _as_tensor(self, inputs: Any) -> Any:
         """Return the input as a tensor; as in Keras, floats take the layer's dtype and integers keep theirs."""
-        if not hasattr(inputs, "dtype") or isinstance(inputs, np.ndarray):
-            array = np.asarray(inputs)
-            wanted = array.dtype if is_integer(array.dtype) or array.dtype == bool else self.dtype
-            return convert_to_tensor(array.astype(wanted, copy=False))
-        if inputs.dtype.name != self.dtype and not is_integer(inputs.dtype):
-            return cast(inputs, self.dtype)
-        return convert_to_tensor(inputs)
+        inputs = as_tensor(inputs)
+        if inputs.dtype.name == self.dtype or is_integer(inputs.dtype) or inputs.dtype == bool:
+            return inputs
+        return cast(inputs, self.dtype)
 
     # --- weights ---------------------------------------------------------------------------------
 
@@ -294,6 +292,13 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def as_tensor(value: Any) -> Any:
+    """Return a tensor as it is, the value of a variable, and anything else as a constant."""
+    if is_tensor(value):
+        return value
+    return value.read_value() if isinstance(value, Variable) else constant(np.asarray(value))
 
 
 def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) -> None:

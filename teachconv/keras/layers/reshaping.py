@@ -8,7 +8,8 @@ from typing import Any
 
 from ...arguments import integer, normalize_pair
 from ...errors import ArgumentError, suggestion
-from ...graph import reshape, resize_nearest_neighbor, transpose
+from ...geometry import conv2d_transpose_geometry
+from ...graph import gen_nn_ops, reshape, transpose
 from .layer import Layer, Shape, shape_text
 from .windows import check_data_format
 
@@ -117,12 +118,20 @@ class UpSampling2D(Layer):
             sizes[axis] = None if sizes[axis] is None else sizes[axis] * times  # type: ignore[operator]
         return tuple(sizes)
 
+    def geometries(self, input_shape: Shape) -> list[Any]:
+        """Return the geometry of a transposed convolution that does the same: a filter as large as its strides."""
+        last = self.data_format == "channels_last"
+        rows, cols = input_shape[1:3] if last else input_shape[2:4]
+        if rows is None or cols is None:
+            return []
+        return [conv2d_transpose_geometry((1, rows, cols, 1), (*self.size, 1, 1), None, self.size, "VALID")]
+
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the ResizeNearestNeighbor node, between two Transpose nodes for channels_first."""
         first = self.data_format == "channels_first"
         images = transpose(inputs, [0, 2, 3, 1]) if first else inputs
         rows, cols = (size * times for size, times in zip(images.shape[1:3], self.size, strict=True))
-        images = resize_nearest_neighbor(images, [rows, cols])
+        images = gen_nn_ops.resize_nearest_neighbor(images, [rows, cols])
         return transpose(images, [0, 3, 1, 2]) if first else images
 
 
