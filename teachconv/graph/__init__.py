@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (fill the registry of gradients)
     math_grad,
     nn_grad,
 )
+from . import image_ops as image
 from . import nn_ops as nn
 from .array_ops import (
     broadcast_to,
@@ -57,7 +58,7 @@ from .array_ops import (
     zeros_like,
 )
 from .backprop import GradientTape
-from .config import ConfigProto
+from .config import ConfigProto, RunOptions
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
@@ -158,6 +159,7 @@ __all__ = [
     "Operation",
     "RegisterGradient",
     "RunMetadata",
+    "RunOptions",
     "Session",
     "SoftPlacementWarning",
     "Tensor",
@@ -201,6 +203,7 @@ __all__ = [
     "greater_equal",
     "group",
     "identity",
+    "image",
     "init_scope",
     "int32",
     "int64",

@@ -14,9 +14,10 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops
 from .constant_op import constant, is_tensor
-from .context import executing_eagerly, get_default_graph, maybe_name_scope
+from .context import executing_eagerly, get_default_graph
 from .errors import InvalidArgumentError
 from .nn_ops import _static_shape
+from .ops import name_scope
 from .tensor_shape import as_shape, is_fully_defined
 from .tensor_util import to_array
 
@@ -292,12 +293,12 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
 def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
     number = np.array(value, to_dtype(dtype))
     if is_tensor(shape):
-        with maybe_name_scope(name) as scope:
+        with name_scope(name) as scope:
             return gen_nn_ops.fill(shape, constant(number), name=scope or name)
     sizes: Any = as_shape(shape)
     if prod(sizes) < _LARGE:
         return constant(np.full(sizes, number), name=name)
-    with maybe_name_scope(name) as scope:
+    with name_scope(name) as scope:
         as_tensor = constant(np.array(sizes, "int32"), name="shape_as_tensor")
         return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
 
@@ -501,6 +502,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
+    if axis == 0 and not any(hasattr(value, "dtype") for value in values):
+        return constant(list(values), name=name)
     return gen_nn_ops.pack(list(values), axis=axis, name=name)
 
 
@@ -562,6 +565,8 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
 
 def _int_vector(value: Any) -> Any:
     """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
-    if hasattr(value, "op") or hasattr(value, "dtype"):
+    if hasattr(value, "dtype"):
         return value
+    if isinstance(value, int):
+        return [value]
     return list(value) or to_array([], None, "shape").astype("int32")

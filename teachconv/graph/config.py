@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import ClassVar
 
 from .. import backends
 from ..arguments import integer
@@ -16,7 +17,50 @@ from ..errors import ArgumentError
 from ..settings import get_num_threads
 from .device_spec import DeviceSpec
 
-__all__ = ["ConfigProto"]
+__all__ = ["ConfigProto", "RunOptions"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of one `Session.run`.
+
+    Attributes:
+        trace_level: `RunOptions.FULL_TRACE` or `NO_TRACE`, as TensorFlow's programs give it; the log of a run
+            is complete whenever a `RunMetadata` is given.
+        shuffle_seed: takes the nodes that are ready in a random order. Nodes that do not depend on each other
+            have no order; with another seed a program that relies on one may give another result.
+
+    Raises:
+        ValueError, TypeError: if a value is out of range.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default(), tg.Session() as session:
+    ...     v = tg.Variable(1.0)
+    ...     v.initializer.run()
+    ...     race = [v.read_value(), v.assign(2.0)]          # nothing says which comes first
+    ...     answers = set()
+    ...     for seed in range(20):
+    ...         session.run(v.initializer)
+    ...         answers.add(float(session.run(race, options=tg.RunOptions(shuffle_seed=seed))[0]))
+    >>> sorted(answers)
+    [1.0, 2.0]
+    """
+
+    NO_TRACE: ClassVar[int] = 0
+    SOFTWARE_TRACE: ClassVar[int] = 1
+    HARDWARE_TRACE: ClassVar[int] = 2
+    FULL_TRACE: ClassVar[int] = 3
+
+    trace_level: int = 0
+    shuffle_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= integer(self.trace_level, "trace_level") <= 3:
+            raise ArgumentError(
+                f"trace_level must be from 0 (NO_TRACE) to 3 (FULL_TRACE); got {self.trace_level}"
+            )
+        if self.shuffle_seed is not None:
+            integer(self.shuffle_seed, "shuffle_seed")
 
 
 @dataclass(frozen=True)

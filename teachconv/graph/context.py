@@ -9,7 +9,7 @@ process.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -63,12 +63,6 @@ def get_default_graph() -> Graph:
             "function decorated with teachconv.function"
         )
     return graph
-
-
-def maybe_name_scope(name: str | None) -> AbstractContextManager[Any]:
-    """Return the name scope of the default graph; eagerly, a context without effect that yields None."""
-    graph = current_graph()
-    return nullcontext() if graph is None else graph.name_scope(name)
 
 
 @contextmanager

@@ -22,11 +22,12 @@ from .. import tables
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops
+from .auto_control_deps import add_control_dependencies
 from .config import ConfigProto
 from .context import executing_eagerly, set_default_graph
 from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
-from .graph_execution_state import make_executable
+from .graph_execution_state import GraphExecutionState
 from .op_kernel import OpKernelContext
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
@@ -311,9 +312,9 @@ class ConcreteFunction:
         self._outputs: list[Tensor] = []
         targets: list[Operation] = []
         self._rebuild = _flatten_result(result, graph, self._outputs, targets)
-        # assignments always happen, whether or not the result depends on them
-        targets += [op for op in graph.get_operations() if op.type == "Assign" and op not in targets]
-        self._executable = make_executable(graph, self._outputs, targets, self.inputs, config)
+        writes = add_control_dependencies(graph)  # assignments always happen, in the program's order
+        targets += [op for op in writes if op not in targets]
+        self._executable = GraphExecutionState(graph, config).executable(self._outputs, targets, self.inputs)
         self._variables = {
             ref.op.name: variable._storage
             for variable, ref in graph.captures.items()
@@ -338,9 +339,11 @@ class ConcreteFunction:
             The result in the structure that the Python function returned.
         """
         feeds = [feed_value(tensor, array) for tensor, array in zip(self.inputs, arrays, strict=True)]
-        context = OpKernelContext(self._variables, feeds)
-        results = self._executable.run(context, run_metadata)
+        results = self._executable.run(self._context(feeds), run_metadata)
         return self._rebuild(map(EagerTensor, map(np.asarray, fetched(results))))
+
+    def _context(self, feeds: list[np.ndarray]) -> OpKernelContext:
+        return OpKernelContext(self._variables, feeds)
 
 
 # ---------------------------------------------------------------------------------------------

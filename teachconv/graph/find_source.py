@@ -19,13 +19,13 @@ from ..errors import ArgumentError
 from ..inspection.marks import place
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, backend_steps, step_at
 from ..kinds import kind_of
-from . import array_ops, cwise_ops, gen_nn_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from . import array_ops, cwise_ops, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
 from .op_def import REGISTRY
 from .op_kernel import KERNELS
 
 __all__ = ["find_source"]
 
-_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, random_ops)
+_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
 def find_source(name: str) -> SourceChain:

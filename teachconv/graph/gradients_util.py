@@ -145,7 +145,7 @@ def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
             starts.append(array_ops.ones(array_ops.shape(target), target.dtype, name))
             continue
         if not is_tensor(grad):
-            grad = constant(grad, target.dtype)
+            grad = constant(grad, target.dtype, name=f"grad_y_{index}")
         if grad.dtype != target.dtype or not TensorShape(target.shape).is_compatible_with(grad.shape):
             raise ArgumentError(
                 f"grad_ys must have the shape and dtype of its y, {target.shape} and {target.dtype.name}; got "

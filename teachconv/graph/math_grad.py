@@ -10,11 +10,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from . import array_ops, cwise_ops, gen_nn_ops, math_ops
 from .constant_op import constant
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .shape_refiner import known_value
-from .tensor_shape import StaticShape, as_shape
+from .tensor_shape import StaticShape, as_shape, is_fully_defined
 
 __all__: list[str] = []
 
@@ -93,14 +95,21 @@ def _sub_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 @RegisterGradient("Mul")
 def _mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     x, y = op.inputs
-    return reduce_gradients(x, y, gen_nn_ops.mul(grad, y), gen_nn_ops.mul(x, grad))
+    same = (
+        as_shape(x.shape) == as_shape(y.shape)
+        and x.dtype == "float32"
+        and is_fully_defined(as_shape(x.shape))
+    )
+    to_x = gen_nn_ops.mul(grad, y)
+    # TensorFlow has a shorter way for float32 of one shape, and the factors change places there
+    return reduce_gradients(x, y, to_x, gen_nn_ops.mul(grad, x) if same else gen_nn_ops.mul(x, grad))
 
 
 @RegisterGradient("RealDiv")
 def _real_div_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     x, y = op.inputs
-    to_y = grad * gen_nn_ops.real_div(gen_nn_ops.real_div(-x, y), y)
-    return reduce_gradients(x, y, gen_nn_ops.real_div(grad, y), to_y)
+    to_x = gen_nn_ops.real_div(grad, y)
+    return reduce_gradients(x, y, to_x, grad * gen_nn_ops.real_div(gen_nn_ops.real_div(-x, y), y))
 
 
 @RegisterGradient("FloorMod")
@@ -181,7 +190,8 @@ def _sign_grad(op: Any, grad: Any) -> Any:
 @RegisterGradient("Square")
 def _square_grad(op: Any, grad: Any) -> Any:
     x = op.inputs[0]
-    return grad * (constant(2, dtype=x.dtype) * x)
+    two = constant(2, dtype=x.dtype)
+    return gen_nn_ops.mul(grad, gen_nn_ops.mul(x, two))
 
 
 @RegisterGradient("Sqrt")
@@ -283,8 +293,9 @@ def _sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
         gone = {int(axis) % len(shape) for axis in known.ravel()}
         kept = [1 if axis in gone else size for axis, size in enumerate(shape)]
         if len(gone) == len(shape):  # all axes: repeat a scalar
-            sizes = array_ops.shape(x) if None in shape else constant(list(shape) or _NO_AXES, "int32")
-            return array_ops.tile(array_ops.reshape(grad, kept), sizes), None
+            grad = array_ops.reshape(grad, kept)
+            sizes = array_ops.shape(x) if None in shape else constant(np.array(shape, "int32"))
+            return array_ops.tile(grad, sizes), None
         if None not in shape:
             multiples = [size if axis in gone else 1 for axis, size in enumerate(shape)]
             return array_ops.tile(array_ops.reshape(grad, kept), multiples), None
@@ -292,9 +303,6 @@ def _sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     if not op.get_attr("keep_dims"):
         grad = array_ops.reshape(grad, math_ops.reduced_shape(input_shape, axes))
     return array_ops.broadcast_to(grad, input_shape), None
-
-
-_NO_AXES: list[int] = []
 
 
 @RegisterGradient("Mean")
@@ -308,7 +316,7 @@ def _mean_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     else:
         sizes = array_ops.shape(op.inputs[0])
         rank = array_ops.size(sizes)
-        axes = gen_nn_ops.floor_mod(cwise_ops.cast(op.inputs[1], "int32") + rank, rank)
+        axes = gen_nn_ops.floor_mod(cwise_ops.cast(op.inputs[1], "int32") + rank, rank, name="mod")
         factor = cwise_ops.cast(math_ops.reduce_prod(array_ops.gather(sizes, axes)), to_sum.dtype)
     return cwise_ops.truediv(to_sum, factor), None
 

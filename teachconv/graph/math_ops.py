@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from . import gen_nn_ops
+from . import array_ops, gen_nn_ops
 from .constant_op import constant
 from .cwise_ops import cast
 from .nn_ops import _static_shape
@@ -253,16 +253,16 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
     >>> reduced_shape([2, 3, 4], [-1]).numpy().tolist()
     [2, 3, 1]
     """
-    rank = gen_nn_ops.size(input_shape)
-    axes = gen_nn_ops.floor_mod(cast(axes, "int32") + rank, rank)
-    ones = gen_nn_ops.ones_like(axes)
-    return gen_nn_ops.dynamic_stitch([range(rank), axes], [input_shape, ones])
+    rank = array_ops.size(input_shape)
+    axes = gen_nn_ops.floor_mod(cast(axes, "int32") + rank, rank, name="mod")
+    sizes = array_ops.shape(axes)
+    return gen_nn_ops.dynamic_stitch([range(rank), axes], [input_shape, array_ops.ones(sizes, "int32")])
 
 
 def _reduction_axes(input_tensor: Any, axis: Any) -> Any:
     """Return the axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
     if axis is not None:
-        return axis if hasattr(axis, "op") else ([axis] if isinstance(axis, int) else list(axis))
+        return axis if hasattr(axis, "dtype") or isinstance(axis, int) else list(axis)
     shape = _static_shape(input_tensor)
     if shape is None:
         raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from textwrap import indent
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -191,9 +192,20 @@ def from_operation(op: Operation) -> NodeDef:
     )
 
 
-def before(node: NodeDef) -> list[str]:
-    """Return the names of the nodes that a node waits for, without duplicates."""
-    return list(dict.fromkeys([*(name for name, _ in node.inputs), *node.control_inputs]))
+def before(node: NodeDef, sends: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the names of the nodes that a node waits for, without duplicates.
+
+    Args:
+        node: the node.
+        sends: for each _Recv node the _Send node whose value it receives.
+
+    Returns:
+        The names.
+    """
+    names = [*(name for name, _ in node.inputs), *node.control_inputs]
+    if node.name in sends:
+        names.append(sends[node.name])
+    return list(dict.fromkeys(names))
 
 
 def reachable(subgraph: Subgraph) -> Subgraph:
@@ -208,7 +220,7 @@ def reachable(subgraph: Subgraph) -> Subgraph:
     return Subgraph(nodes, subgraph.fetches, subgraph.targets)
 
 
-def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
+def sorted_nodes(nodes: Nodes, sends: Mapping[str, str] = MappingProxyType({})) -> list[NodeDef]:
     """Return the nodes in topological order; among nodes that are ready, the oldest comes first.
 
     The time is proportional to the number of edges, times a logarithm. There is no recursion, so the graph
@@ -216,6 +228,7 @@ def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
 
     Args:
         nodes: the nodes by name.
+        sends: as for `before`.
 
     Returns:
         The nodes in an order in which they can run.
@@ -226,7 +239,7 @@ def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
     waiting = dict.fromkeys(nodes, 0)
     after: dict[str, list[str]] = {name: [] for name in nodes}
     for node in nodes.values():
-        for name in before(node):
+        for name in before(node, sends):
             if name in nodes:
                 waiting[node.name] += 1
                 after[name].append(node.name)

@@ -53,7 +53,8 @@ def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mappi
     args, values, checked = check_attrs(op_def, inputs, attrs)
     with graph.name_scope(name or op_type.lstrip("_")) as scope:
         tensors = tuple(
-            _as_tensor(value, arg, checked, op_def, graph) for value, arg in zip(values, args, strict=True)
+            _as_tensor(value, arg, checked, op_def, graph, name)
+            for value, arg, name in zip(values, args, _names(args), strict=True)
         )
     shapes = op_def.shape_fn(
         InferenceContext(
@@ -178,17 +179,59 @@ def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef
     return to_dtype(arg.type)
 
 
-def _as_tensor(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph) -> Tensor:
+def _names(args: Sequence[ArgDef]) -> list[str]:
+    """Return what constants for the arguments are called: by the argument, in a list with a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for arg in args:
+        seen[arg.name] = seen.get(arg.name, -1) + 1
+        names.append(f"{arg.name}_{seen[arg.name]}" if arg.number else arg.name)
+    return names
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Return whether a value is a tensor of a graph, or a list that holds one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_symbolic, value))
+    return isinstance(value, Tensor)
+
+
+def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> Tensor:
+    """Return a Pack node for a list such as [tf.shape(x)[0], 8, 8, 3], which holds tensors and numbers.
+
+    TensorFlow: python/ops/array_ops.py, _autopacking_conversion_function.
+    """
+    dtype = dtype or next((item.dtype for item in items if isinstance(item, Tensor)), None)
+    parts: list[Any] = []
+    with graph.name_scope(name) as scope:
+        for index, item in enumerate(items):
+            if isinstance(item, (list, tuple)):
+                parts.append(_packed_list(item, dtype, str(index), graph))
+            elif isinstance(item, Tensor):
+                parts.append(item)
+            else:
+                array = to_array(item, dtype, f"{name}[{index}]")
+                value = {"value": frozen(array), "dtype": array.dtype}
+                parts.append(apply_op("Const", str(index), [], value))
+    packed_parts: Tensor = apply_op("Pack", scope, [parts], {})
+    return packed_parts
+
+
+def _as_tensor(
+    value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph, name: str
+) -> Tensor:
     dtype = element_type(value, arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
+    if isinstance(value, (list, tuple)) and any(_is_symbolic(item) for item in value):
+        value = _packed_list(value, dtype, name, graph)
     if not isinstance(value, Tensor):
         if arg.is_ref:
             raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {value!r}")
         array = to_array(value, dtype, f"{arg.name} of {op_def.name}")
         if dtype is None:
             checked[arg.type] = op_def.attr_by_name[arg.type].check(array.dtype, op_def.name)
-        value = apply_op("Const", arg.name, [], {"value": frozen(array), "dtype": array.dtype})
+        value = apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
     if value.op.graph is not graph:
         raise ArgumentError(
             f"{arg.name} of {op_def.name}: {value.name!r} belongs to a graph other than the default one"

@@ -69,12 +69,19 @@ class VariableRef:
 
 
 class OpKernelContext:
-    """The state of a run that kernels can access besides their inputs: the feeds and the variables."""
+    """The state of a run that kernels can access besides their inputs.
 
-    __slots__ = ("feeds", "variables")
+    Attributes:
+        variables: the variables by the name of their node.
+        feeds: the values that were fed.
+        rendezvous: the values on their way from one device to another, by key.
+    """
+
+    __slots__ = ("feeds", "rendezvous", "variables")
 
     def __init__(self, variables: dict[str, VariableRef], feeds: Sequence[np.ndarray] = ()):
         self.variables, self.feeds = variables, feeds
+        self.rendezvous: dict[str, Any] = {}
 
 
 class OpKernel:
@@ -171,12 +178,14 @@ def register_kernel(
             definition = KernelDef(op, device, label, tuple(dtypes), kernel, file, line)
             KERNELS[op, device, label, tuple(dtypes)] = definition
             _BY_LABEL.setdefault((op, device, label), []).append(definition)
+            _CONSTRAINTS.setdefault((op, device), set()).add(tuple(dtypes))
         return kernel
 
     return register
 
 
 _BY_LABEL: dict[tuple[str, str, str], list[KernelDef]] = {}
+_CONSTRAINTS: dict[tuple[str, str], set[tuple[str, ...]]] = {}
 
 
 def _candidates(op: str, device: str, label: str) -> list[KernelDef]:
@@ -225,6 +234,7 @@ def constrained_dtype(node: NodeDef) -> str:
     return ""
 
 
-def has_kernel(op: str, device: str) -> bool:
-    """Return whether an op has a kernel for a kind of device."""
-    return any(key[0] == op and key[1] == device for key in KERNELS)
+def has_kernel(node: NodeDef, device: str) -> bool:
+    """Return whether there is a kernel, with any label, for a node on a kind of device."""
+    dtype = constrained_dtype(node)
+    return any(not dtypes or dtype in dtypes for dtypes in _CONSTRAINTS.get((node.op, device), ()))

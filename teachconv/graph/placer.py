@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from .device_spec import DeviceSpec
 from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes, Subgraph
+from .node_def import NodeDef, Nodes
 from .op_def import get_op_def
 from .op_kernel import has_kernel
 
-__all__ = ["Placement", "insert_copies", "place"]
+__all__ = ["Placement", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +35,23 @@ class Placement:
 
 
 def place(
-    subgraph: Subgraph, devices: Sequence[DeviceSpec], allow_soft_placement: bool
-) -> tuple[Subgraph, dict[str, Placement]]:
-    """Choose a device for every node of a subgraph.
+    nodes: Nodes, devices: Sequence[DeviceSpec], allow_soft_placement: bool
+) -> tuple[Nodes, dict[str, Placement]]:
+    """Choose a device for every node of a graph, whether or not a run needs it.
 
     Args:
-        subgraph: the subgraph.
+        nodes: the nodes by name.
         devices: the devices that exist.
         allow_soft_placement: whether a node may run on another device than it requests.
 
     Returns:
-        The subgraph with devices, and the placement by node name.
+        The nodes with devices, and the placement by node name.
 
     Raises:
         ValueError: if a device does not exist, or colocated nodes request different devices.
     """
     placements: dict[str, Placement] = {}
-    for members in _groups(subgraph.nodes):
+    for members in _groups(nodes):
         wanted, asker = _merged(members)
         placement = _choose(members, wanted, asker, devices, allow_soft_placement)
         for node in members:
@@ -59,8 +59,8 @@ def place(
             if node is not asker and len(members) > 1 and asker is not None:
                 reason = f"together with {asker.name!r}: {reason}"
             placements[node.name] = replace(placement, reason=reason)
-    nodes = {name: replace(node, device=placements[name].device) for name, node in subgraph.nodes.items()}
-    return replace(subgraph, nodes=nodes), placements
+    placed = {name: replace(node, device=placements[name].device) for name, node in nodes.items()}
+    return placed, placements
 
 
 def _groups(nodes: Nodes) -> list[list[NodeDef]]:
@@ -111,7 +111,7 @@ def _choose(
     allow_soft_placement: bool,
 ) -> Placement:
     usable = [
-        device for device in devices if all(has_kernel(node.op, device.device_type or "") for node in members)
+        device for device in devices if all(has_kernel(node, device.device_type or "") for node in members)
     ]
     if not usable:
         names = ", ".join(f"{node.name} ({node.op})" for node in members[:4])
@@ -133,43 +133,3 @@ def _choose(
 
 def _names(devices: Sequence[DeviceSpec]) -> str:
     return ", ".join(map(str, devices))
-
-
-def insert_copies(subgraph: Subgraph) -> tuple[Subgraph, list[NodeDef]]:
-    """Insert a _Copy node on every edge between devices, one per value and device.
-
-    TensorFlow: core/graph/graph_partition.cc, which replaces the edge by _Send and _Recv.
-
-    Args:
-        subgraph: a subgraph with devices.
-
-    Returns:
-        The new subgraph and the inserted nodes.
-    """
-    nodes: Nodes = {}
-    copies: dict[tuple[str, int, str], NodeDef] = {}
-    for node in subgraph.nodes.values():
-        inputs = []
-        for name, index in node.inputs:
-            source = subgraph.nodes[name]
-            if source.device == node.device:
-                inputs.append((name, index))
-                continue
-            key = (name, index, node.device)
-            if key not in copies:
-                short = node.device.removeprefix("/device:").lower().replace(":", "_")
-                copies[key] = NodeDef(
-                    f"{name}/_copy{index}_to_{short}",
-                    "_Copy",
-                    ((name, index),),
-                    (),
-                    {},
-                    node.device,
-                    source.number,
-                    source.file,
-                    source.line,
-                )
-            inputs.append((copies[key].name, 0))
-        nodes[node.name] = replace(node, inputs=tuple(inputs))
-    nodes |= {copy.name: copy for copy in copies.values()}
-    return replace(subgraph, nodes=nodes), list(copies.values())

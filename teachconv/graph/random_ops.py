@@ -15,7 +15,8 @@ from ..dtypes import to_dtype
 from . import gen_nn_ops
 from .array_ops import _int_vector
 from .constant_op import constant
-from .context import current_graph, maybe_name_scope
+from .context import current_graph
+from .ops import name_scope
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
@@ -89,7 +90,7 @@ def random_normal(
     >>> random_normal([2, 3], seed=1).shape == (2, 3)
     True
     """
-    with maybe_name_scope(name or "random_normal") as scope:
+    with name_scope(name or "random_normal") as scope:
         sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
         seeds = get_seed(seed)
         numbers = gen_nn_ops.random_standard_normal(sizes, to_dtype(dtype), *seeds)
@@ -112,7 +113,7 @@ def truncated_normal(
     Returns:
         A tensor.
     """
-    with maybe_name_scope(name or "truncated_normal") as scope:
+    with name_scope(name or "truncated_normal") as scope:
         sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
         seeds = get_seed(seed)
         numbers = gen_nn_ops.truncated_normal(sizes, to_dtype(dtype), *seeds)
@@ -137,7 +138,7 @@ def random_uniform(
     Returns:
         A tensor.
     """
-    with maybe_name_scope(name or "random_uniform") as scope:
+    with name_scope(name or "random_uniform") as scope:
         sizes, low, high = _arguments(shape, dtype, min=minval, max=maxval)
         seeds = get_seed(seed)
         numbers = gen_nn_ops.random_uniform(sizes, to_dtype(dtype), *seeds)

@@ -25,6 +25,7 @@ from .op_kernel import OpKernelContext
 if TYPE_CHECKING:
     from .executor import Item
     from .graph_execution_state import Executable
+    from .graph_partition import Transfer
     from .node_def import NodeDef, Rewrite
     from .placer import Placement
 
@@ -192,7 +193,8 @@ class RunMetadata(tables.Report):
         pruned: the nodes that the run did not need.
         rewrites: the changes made by the optimisers.
         placements: device and reason by node name.
-        copies: the nodes that copy between devices.
+        partitions: the names of the nodes of each device.
+        transfers: the pairs of _Send and _Recv that bring values from one device to another.
         nodes: the statistics of the nodes that ran, in order of completion.
         loads: what was used for the first time in the process, such as a backend's module.
         peak_bytes: the largest number of bytes stored at one time for later nodes.
@@ -215,7 +217,8 @@ class RunMetadata(tables.Report):
     pruned: tuple[NodeDef, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     placements: dict[str, Placement] = field(default_factory=dict)
-    copies: tuple[NodeDef, ...] = ()
+    partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
     loads: tuple[LoadStats, ...] = ()
     peak_bytes: int = 0
@@ -225,7 +228,8 @@ class RunMetadata(tables.Report):
     def fill(self, executable: Executable, recorder: Recorder) -> None:
         """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
-        self.placements, self.copies = executable.placements, executable.copies
+        self.placements, self.transfers = executable.placements, executable.transfers
+        self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
         self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
         self.peak_bytes = recorder.peak_bytes
         self.before = picture_before(executable)
@@ -259,7 +263,12 @@ class RunMetadata(tables.Report):
                 f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
                 f"{tables.duration(load.seconds)}, in no node's time"
             )
-        lines += [f"copied: {copy.inputs[0][0]} to {copy.device} by {copy.name}" for copy in self.copies]
+        if len(self.partitions) > 1:
+            sizes = [
+                f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()
+            ]
+            lines.append(f"partitioned: {', '.join(sizes)}")
+        lines += [f"sent: {transfer}" for transfer in self.transfers]
         return lines
 
     def _headline(self) -> str:

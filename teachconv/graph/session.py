@@ -14,10 +14,10 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from .config import ConfigProto
+from .config import ConfigProto, RunOptions
 from .context import get_default_graph, set_default_graph, set_default_session
 from .errors import InvalidArgumentError
-from .graph_execution_state import Executable, make_executable
+from .graph_execution_state import GraphExecutionState
 from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
@@ -59,7 +59,7 @@ class Session:
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
         self._variables: dict[str, VariableRef] = {}
-        self._executables: dict[Any, Executable] = {}
+        self._state = GraphExecutionState(self.graph, self.config)
         self._closed = False
         self._scope: Any = None
 
@@ -67,7 +67,7 @@ class Session:
         self,
         fetches: Any,
         feed_dict: Mapping[Any, Any] | None = None,
-        *,
+        options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
         """Run the graph and return the values of ``fetches``.
@@ -79,6 +79,7 @@ class Session:
                 (a tensor) or "init" (an operation), or lists, tuples and dicts of those.
             feed_dict: values by tensor or tensor name; any tensor may be fed, not only placeholders.
                 Arrays are converted to the tensor's dtype within the same kind of number.
+            options: how to run; None for the defaults.
             run_metadata: an empty `RunMetadata` to fill with a log of the run; logging takes time.
 
         Returns:
@@ -92,19 +93,17 @@ class Session:
         """
         if self._closed:
             raise InvalidArgumentError("this session is closed; create another one")
+        if options is not None and not isinstance(options, RunOptions):
+            raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
             raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
         tensors: list[Tensor] = []
         targets: list[Operation] = []
         rebuild = _flatten(fetches, self.graph, tensors, targets)
         feeds = _feeds(self.graph, feed_dict or {})
-        key = (tuple(tensors), tuple(targets), tuple(feeds), self.graph.version)
-        executable = self._executables.get(key)
-        if executable is None:
-            executable = make_executable(self.graph, tensors, targets, list(feeds), self.config)
-            self._executables[key] = executable
+        executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()))
-        values = executable.run(context, run_metadata)
+        values = executable.run(context, run_metadata, None if options is None else options.shuffle_seed)
         return rebuild(iter(fetched(values)))
 
     def as_default(self) -> Any:
@@ -114,7 +113,7 @@ class Session:
     def close(self) -> None:
         """Release all values; the session can no longer run."""
         self._closed = True
-        self._variables, self._executables = {}, {}
+        self._variables, self._state = {}, GraphExecutionState(Graph(), self.config)
 
     def __enter__(self) -> Session:
         self._scope = ExitStack()

@@ -42,7 +42,9 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
         value = value._numpy()
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
-    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    first = value
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
     if isinstance(first, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_:
         if dtype is None or dtype == np.bool_:
             return np.asarray(value)

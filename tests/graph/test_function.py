@@ -159,6 +159,31 @@ def test_variables_are_captured_and_assigned():
     assert history == ["traced"]
 
 
+def test_accesses_to_a_variable_keep_the_program_s_order():
+    """Control dependencies are added while a function is traced, as TensorFlow 2 does."""
+    v = tg.Variable(0.0, name="v")
+
+    @tc.function
+    def program():
+        reads = []
+        for i in range(10):
+            v.assign(float(i))
+            reads.append(v.read_value())
+        return reads
+
+    concrete = program.get_concrete_function()
+    assert [float(value) for value in program()] == list(range(10))
+    assign, read = (
+        [op for op in concrete.graph.get_operations() if op.type == kind][1]
+        for kind in ("Assign", "Identity")
+    )
+    assert assign in read.control_inputs or assign in {tensor.op for tensor in read.inputs}
+    for seed in range(5):
+        executable = concrete._executable
+        values = executable.run(concrete._context([]), None, seed)
+        assert values == list(range(10))
+
+
 def test_a_failed_call_leaves_what_it_assigned():
     v = tg.Variable(1.0, name="v")
 

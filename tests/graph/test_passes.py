@@ -120,9 +120,10 @@ def test_equal_nodes_are_merged(graph):
 
 def test_reads_of_a_variable_are_not_merged(graph):
     v = tg.Variable(1.0, name="v")
-    with graph.control_dependencies(None):
-        first = v.read_value()
+    first = v.read_value()
+    with graph.control_dependencies([first]):
         assigned = v.assign(2.0)
+    with graph.control_dependencies([assigned]):
         second = v.read_value()
     values, _ = run([first, assigned, second], init=v.initializer)
     assert values == [1, 2, 2]
@@ -253,7 +254,7 @@ def test_no_pass_changes_a_result(data):
 TWO = tg.ConfigProto(device_count={"CPU": 2})
 
 
-def test_devices_hold_and_copies_are_nodes(graph):
+def test_each_device_has_a_partition_joined_by_send_and_recv(graph):
     x = tg.placeholder("float32", [2], name="x")
     with graph.device("/cpu:1"):
         y = tg.add(x, 1.0, name="y")
@@ -264,13 +265,49 @@ def test_devices_hold_and_copies_are_nodes(graph):
     device = {node.name: node.device for node in metadata.nodes}
     assert device["y"] == device["z"] == "/device:CPU:1"
     assert device["w"] == "/device:CPU:0"
-    assert [copy.name for copy in metadata.copies] == [
-        "_arg_x_0_0/_copy0_to_cpu_1",  # one, though y and z both read x
-        "z/_copy0_to_cpu_0",
-        "y/_copy0_to_cpu_0",
+    assert [transfer.value for transfer in metadata.transfers] == [
+        ("_arg_x_0_0", 0),  # one, though y and z both read x
+        ("z", 0),
+        ("y", 0),
     ]
+    assert {name: set(nodes) for name, nodes in metadata.partitions.items()} == {
+        "/device:CPU:0": {"_arg_x_0_0", "_arg_x_0_0/_1", "z/_4", "y/_6", "w"},
+        "/device:CPU:1": {"_arg_x_0_0/_2", "z/_3", "z", "y/_5", "y", "y/y"},
+    }
+    assert {node.op for node in metadata.nodes} >= {"_Send", "_Recv"}
+    assert device["z/_3"] == "/device:CPU:1"
+    assert device["z/_4"] == "/device:CPU:0"
     assert metadata.placements["y"].reason == "asked for /device:CPU:1"
-    assert "copied: z to /device:CPU:0" in str(metadata)
+    assert "sent: z from /device:CPU:1 to /device:CPU:0 (z/_3 -> z/_4)" in str(metadata)
+    assert "partitioned: /device:CPU:0 5 nodes, /device:CPU:1 6 nodes" in str(metadata)
+
+
+def test_a_control_dependency_crosses_devices_too(graph):
+    v = tg.Variable(1.0, name="v")
+    assigned = v.assign(2.0)
+    with graph.device("/cpu:1"), graph.control_dependencies([assigned]):
+        after = tg.constant(5.0, name="after")
+        two = tg.constant(6.0, name="two")
+    for seed in range(5):
+        metadata = tg.RunMetadata()
+        with tg.Session(config=TWO) as session:
+            options = tg.RunOptions(shuffle_seed=seed)
+            assert session.run([after, two], None, options, metadata) == [5, 6]
+            assert session.run(v) == 2
+        order = ran(metadata)
+        assert order.index("Assign") < min(order.index("after"), order.index("two"))
+    assert len(metadata.transfers) == 1
+    assert "sent: ^Assign from /device:CPU:0 to /device:CPU:1" in str(metadata)
+
+
+def test_what_cannot_be_placed_is_an_error_though_nobody_fetches_it(graph):
+    x = tg.constant(1.0, name="x")
+    with tg.Session() as session:
+        assert session.run(x) == 1
+        with graph.device("/gpu:7"):
+            tg.constant(2.0, name="nowhere")
+        with pytest.raises(tg.InvalidArgumentError, match=r"'nowhere' .*asks for /device:GPU:7"):
+            session.run(x)
 
 
 @pytest.mark.parametrize(
@@ -321,16 +358,16 @@ def test_what_touches_a_variable_is_placed_with_it(graph):
     assert metadata.placements["Assign"].reason == "together with 'v': asked for /device:CPU:1"
     with graph.device("/cpu:0"):
         assert v.assign(3.0).op.device == ""  # goes with the variable, whatever surrounds it
-    with graph.colocate_with(v.op), graph.device("/cpu:0"):
-        clash = tg.constant(3.0, name="clash")
-    with tg.Session(config=TWO) as session:
-        with pytest.raises(tg.InvalidArgumentError, match="'clash' asks for /device:CPU:0 and 'v'"):
-            session.run([clash, v])
     with graph.colocate_with(v.op):
         y = tg.constant(1.0, name="y")
     for fetches in ([y, v], [y]):  # also where the run does without the variable
         _, metadata = run(fetches, config=TWO, init=v.initializer)
         assert metadata.placements["y"].device == "/device:CPU:1"
+    with graph.colocate_with(v.op), graph.device("/cpu:0"):
+        tg.constant(3.0, name="clash")
+    with tg.Session(config=TWO) as session:
+        with pytest.raises(tg.InvalidArgumentError, match="'clash' asks for /device:CPU:0 and 'v'"):
+            session.run(v)
     with pytest.raises(ValueError, match="op must be an operation"), graph.colocate_with(3):
         pass
 
@@ -343,7 +380,7 @@ def test_nodes_on_different_devices_are_not_fused(graph):
     value, metadata = run(y, {images: np.ones((1, 4, 4, 1))}, TWO)
     assert (value == 10).all()
     assert metadata.rewrites == ()
-    assert len(metadata.copies) == 1
+    assert len(metadata.transfers) == 1
 
 
 # --- kernels -----------------------------------------------------------------------------------------
@@ -565,7 +602,7 @@ def test_the_log_as_html_and_as_a_chrome_trace(graph, tmp_path):
     _, metadata = run(y, {x: [1, 2]}, TWO)
     page, trace = tmp_path / "log.html", tmp_path / "trace.json"
     metadata.save_html(page)
-    assert "_copy0_to_cpu_1" in page.read_text(encoding="utf-8")
+    assert "sent: _arg_x_0_0 from /device:CPU:0 to /device:CPU:1" in page.read_text(encoding="utf-8")
     metadata.save_chrome_trace(trace)
     events = json.loads(trace.read_text())["traceEvents"]
     bars = [event for event in events if event["ph"] == "X"]

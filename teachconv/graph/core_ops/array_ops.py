@@ -24,14 +24,6 @@ register_op(
     shape_fn=shape_fns.unchanged_shape,
     summary="Returns its input, which counts as a constant for gradients.",
 )
-register_op(
-    "_Copy",  # only the placer creates it
-    inputs=["input: T"],
-    outputs=["output: T"],
-    attrs=["T: type"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Copies a value to another device; TensorFlow uses a pair of ops, _Send and _Recv.",
-)
 
 # --- shapes as values ---------------------------------------------------------------------------------
 

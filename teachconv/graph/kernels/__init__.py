@@ -5,6 +5,7 @@ the others, which use NumPy. Every kernel here runs on "CPU". To add a kernel fo
 write a class with `compute` and one line that registers it.
 """
 
+from .. import runtime_ops  # noqa: F401  (registers the ops)
 from ..op_kernel import KERNELS
 from . import (
     array_ops,
@@ -15,6 +16,7 @@ from . import (
     nn_ops,
     pooling_ops,
     random_ops,
+    sendrecv_ops,
     state_ops,
     training_ops,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "nn_ops",
     "pooling_ops",
     "random_ops",
+    "sendrecv_ops",
     "state_ops",
     "training_ops",
 ]

@@ -1,8 +1,8 @@
 """Kernels that build, move, split and join values without computing.
 
 TensorFlow: core/kernels/identity_op.cc, shape_ops.cc, constant_op.cc, reshape_op.h, transpose_op.cc,
-pad_op.cc, slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar files. Reshape, Transpose and
-others return views, which is safe because values are never modified.
+pad_op.cc, slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar files. Reshape,
+Transpose and others return views, which is safe because values are never modified.
 """
 
 from __future__ import annotations
@@ -28,15 +28,6 @@ class IdentityOp(OpKernel):
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the input; the executor has replaced a reference to a variable by its value."""
         return inputs[0]
-
-
-@register_kernel("_Copy")
-class CopyOp(OpKernel):
-    """Copies the input to the memory of this node's device."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return a copy of the input."""
-        return np.array(inputs[0])
 
 
 # --- shapes as values ---------------------------------------------------------------------------------
