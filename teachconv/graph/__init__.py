@@ -59,7 +59,7 @@ from .array_ops import (
 )
 from .backprop import GradientTape
 from .config import ConfigProto, RunOptions
-from .constant_op import constant
+from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
     abs,
@@ -132,6 +132,7 @@ from .ops import (
 from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
+from .tensor_conversion import convert_to_tensor
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
 from .variables import (
@@ -177,6 +178,7 @@ __all__ = [
     "concat",
     "constant",
     "control_dependencies",
+    "convert_to_tensor",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
@@ -207,6 +209,7 @@ __all__ = [
     "init_scope",
     "int32",
     "int64",
+    "is_tensor",
     "less",
     "less_equal",
     "log",

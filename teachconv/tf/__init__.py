@@ -1,9 +1,10 @@
 """teachconv.tf: TensorFlow's names for what teachconv has, so that TensorFlow's programs run here.
 
-`import teachconv.tf as tf` has the words of TensorFlow 2 (eager tensors, `tf.function`, `tf.GradientTape`, `tf.nn`,
-`tf.keras`), `import teachconv.tf.compat.v1 as tf` those of TensorFlow 1 (a default graph, `placeholder`, `Session`).
-Nothing here computes: the functions have TensorFlow's signatures and forward to teachconv.graph and teachconv.keras,
-where every line can be read and stepped into. `tf.VERSION` is the version of TensorFlow whose words these are.
+`import teachconv.tf as tf` has the words of TensorFlow 2 (eager tensors, `tf.function`, `tf.GradientTape`,
+`tf.nn`, `tf.keras`), `import teachconv.tf.compat.v1 as tf` those of TensorFlow 1 (a default graph,
+`placeholder`, `Session`). Nothing here computes: the functions have TensorFlow's signatures and forward to
+teachconv.graph and teachconv.keras, where every line can be read and stepped into. `tf.VERSION` is the version
+of TensorFlow whose words these are.
 
 >>> import teachconv.tf as tf
 >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
@@ -12,7 +13,7 @@ where every line can be read and stepped into. `tf.VERSION` is the version of Te
 >>> tf.signal
 Traceback (most recent call last):
     ...
-AttributeError: teachconv.tf has no 'signal': it has only what convolutional networks need (did you mean "sign"?)
+AttributeError: teachconv.tf has no 'signal', only what convolutional networks need (did you mean "sign"?)
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,9 @@ from ..graph import (
     Tensor,
     TensorShape,
     TensorSpec,
-    UnconnectedGradients,
+    cast,
 )
-from . import config, debugging, dtypes, errors, math, missing, nn, random
+from . import config, dtypes, errors, math, missing, nn, random
 from .array_ops import (
     concat,
     expand_dims,
@@ -69,6 +70,7 @@ from .dtypes import (
     int64,
 )
 from .framework import (
+    UnconnectedGradients,
     Variable,
     cond,
     constant,
@@ -88,7 +90,6 @@ from .math import (
     add,
     add_n,
     argmax,
-    cast,
     divide,
     equal,
     exp,
@@ -156,7 +157,6 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
-    "debugging",
     "device",
     "divide",
     "double",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import to_dtype
-from ..graph import bfloat16, float16, float32, float64, int32, int64
+from ..graph import bfloat16
 
 __all__ = [
     "DType",
@@ -26,9 +26,14 @@ __all__ = [
     "int64",
 ]
 
+
 DType = np.dtype
 bool = np.dtype("bool")
-double, half = float64, float16
+half = float16 = np.dtype("float16")
+float32 = np.dtype("float32")
+double = float64 = np.dtype("float64")
+int32 = np.dtype("int32")
+int64 = np.dtype("int64")
 
 
 def as_dtype(type_value: Any) -> np.dtype[Any]:

@@ -1,10 +1,11 @@
-"""tf.constant, tf.Variable, tf.function, tf.device and what else builds and runs, with TensorFlow's signatures.
+"""tf.constant, tf.Variable, tf.function, tf.device and the like, with TensorFlow's signatures.
 
 TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/ops/variables.py.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from .. import graph as tg
@@ -12,6 +13,7 @@ from ..graph import constant, executing_eagerly, init_scope
 from .options import unsupported
 
 __all__ = [
+    "UnconnectedGradients",
     "Variable",
     "cond",
     "constant",
@@ -28,6 +30,13 @@ __all__ = [
 ]
 
 
+class UnconnectedGradients(StrEnum):
+    """What a gradient with respect to a tensor is on which nothing depends: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
     """Return a value as a tensor; a tensor is returned as it is."""
     unsupported(dtype_hint=(dtype_hint, None))
@@ -36,7 +45,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
 def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor or a variable."""
-    return tg.is_tensor(x)
+    return tg.is_tensor(x) or isinstance(x, tg.Variable)
 
 
 def control_dependencies(control_inputs: Any) -> Any:
@@ -95,11 +104,19 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
     stop_gradients: Any = None,
-    unconnected_gradients: Any = tg.UnconnectedGradients.NONE,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> Any:
     """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    unsupported(gate_gradients=(gate_gradients, False), aggregation_method=(aggregation_method, None))
-    return tg.gradients(ys, xs, grad_ys, name, stop_gradients, unconnected_gradients)
+    unsupported(aggregation_method=(aggregation_method, None))
+    return tg.gradients(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        gate_gradients=gate_gradients,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )
 
 
 def no_op(name: str | None = None) -> Any:

@@ -28,6 +28,7 @@ def attribute(module: str, name: str, known: Iterable[str], later: Mapping[str, 
     """
     if name in later:
         return import_module(later[name])
-    what = "it has only what convolutional networks need"
     near = "" if name.startswith("__") else suggestion(name, known)
-    raise AttributeError(f"{module} has no {name!r}: {what}{near}", name=name, obj=None)
+    raise AttributeError(
+        f"{module} has no {name!r}, only what convolutional networks need{near}", name=name, obj=None
+    )

@@ -14,9 +14,9 @@ from pathlib import Path
 FUNCTIONS = """
     abs add add_n argmax argmin as_dtype cast clip_by_value concat cond constant control_dependencies convert_to_tensor
     custom_gradient device divide equal executing_eagerly exp expand_dims eye fill function gather gradients greater
-    greater_equal group identity is_tensor less less_equal linspace logical_and logical_not logical_or matmul maximum
+    greater_equal group identity init_scope is_tensor less less_equal linspace logical_and logical_not logical_or matmul maximum
     minimum multiply negative no_op norm not_equal one_hot ones ones_like pad pow print range rank reduce_all reduce_any
-    reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reverse round shape sigmoid sign size slice split
+    reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reverse round rsqrt shape sigmoid sign size slice split
     sqrt square squeeze stack stop_gradient subtract tanh tile transpose truediv unstack where zeros zeros_like
     DType GradientTape Graph Module Operation RegisterGradient Tensor TensorShape TensorSpec Variable name_scope
 """
@@ -50,16 +50,16 @@ MODULES = {
     "keras": "Input Model Sequential",
     "keras.models": "Model Sequential",
     "keras.layers": LAYERS,
-    "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss
+    "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss get mse
         categorical_crossentropy mean_squared_error sparse_categorical_crossentropy""",
-    "keras.optimizers": "Adam Optimizer SGD",
-    "keras.metrics": """Accuracy CategoricalAccuracy Mean SparseCategoricalAccuracy categorical_accuracy
-        sparse_categorical_accuracy""",
+    "keras.optimizers": "Adam Optimizer SGD get",
+    "keras.metrics": """Accuracy CategoricalAccuracy Mean MeanSquaredError Metric SparseCategoricalAccuracy get categorical_accuracy
+        sparse_categorical_accuracy mean_squared_error""",
     "keras.initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform Initializer Ones RandomNormal
-        RandomUniform TruncatedNormal Zeros""",
-    "keras.activations": "elu linear log_softmax relu sigmoid softmax softplus tanh",
-    "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback",
-    "keras.utils": "set_random_seed to_categorical",
+        RandomUniform TruncatedNormal Zeros LecunNormal LecunUniform VarianceScaling get""",
+    "keras.activations": "elu get linear log_softmax relu sigmoid softmax softplus tanh",
+    "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback ProgbarLogger",
+    "keras.utils": "clear_session set_random_seed to_categorical",
     "keras.backend": "clear_session",
     "compat.v1": FUNCTIONS + VERSION_1,
     "compat.v1.nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
@@ -90,14 +90,13 @@ def parameters(function):
 
 def default(value):
     """A default as JSON; what JSON does not have is a text in angle brackets."""
-    if isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum):  # before str: an enumeration may be both
         return f"<{value.name}>"
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
         return [default(item) for item in value]
-    name = getattr(value, "as_numpy_dtype", None)
-    return f"<dtype {value.name}>" if name else "<object>"
+    return f"<dtype {value.name}>" if type(value).__name__.endswith("DType") else "<object>"  # NumPy's, too
 
 
 def public_methods(kind):

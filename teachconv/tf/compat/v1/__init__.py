@@ -24,7 +24,6 @@ from ....graph import (
     Tensor,
     TensorShape,
     TensorSpec,
-    UnconnectedGradients,
     disable_v2_behavior,
     enable_v2_behavior,
     executing_eagerly,
@@ -44,7 +43,7 @@ from ...dtypes import (
     int32,
     int64,
 )
-from ...framework import function, is_tensor
+from ...framework import UnconnectedGradients, function, is_tensor
 from . import math, nn, random, train
 from .array_ops import (
     concat,
@@ -73,7 +72,7 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
-from .default_graph import reset_default_graph
+from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import (
     cond,
     constant,
@@ -149,7 +148,6 @@ from .variables import (
 )
 
 disable_eager_execution = disable_v2_behavior
-enable_eager_execution = enable_v2_behavior
 
 if TYPE_CHECKING:
     from ... import keras

@@ -1,20 +1,21 @@
 """The graph to which TensorFlow 1's functions add, whether or not ops run eagerly elsewhere.
 
-TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. So have the
-functions of `teachconv.tf.compat.v1`: a program of TensorFlow 1 runs as it is, and beside one of TensorFlow 2.
-After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
+TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. The
+functions of `teachconv.tf.compat.v1` have one, too: a program of TensorFlow 1 runs as it is, and beside one of
+TensorFlow 2. After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
 from ....graph.context import set_default_graph
+from ...options import unsupported
 
-__all__ = ["in_graph", "reset_default_graph"]
+__all__ = ["enable_eager_execution", "in_graph", "reset_default_graph"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,3 +45,11 @@ def reset_default_graph() -> None:
     global _graph
     tg.reset_default_graph()
     _graph = tg.Graph()
+
+
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Run ops immediately again, after `disable_eager_execution`; the functions of this module add to graphs."""
+    unsupported(
+        config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
+    )
+    tg.enable_v2_behavior()

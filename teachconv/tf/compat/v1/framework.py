@@ -90,10 +90,17 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
     stop_gradients: Any = None,
-    unconnected_gradients: Any = tg.UnconnectedGradients.NONE,
+    unconnected_gradients: Any = framework.UnconnectedGradients.NONE,
 ) -> Any:
     """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    unsupported(colocate_gradients_with_ops=(colocate_gradients_with_ops, False))
-    return framework.gradients(
-        ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients
+    unsupported(aggregation_method=(aggregation_method, None))
+    return tg.gradients(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        colocate_gradients_with_ops,
+        gate_gradients,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .... import graph as tg
 from ... import math
 from ...dtypes import float32, int32, int64
 from ...options import either
@@ -15,7 +16,6 @@ __all__ = [
     "add",
     "add_n",
     "argmax",
-    "cast",
     "divide",
     "equal",
     "exp",
@@ -28,14 +28,12 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
-    "matmul",
     "maximum",
     "minimum",
     "multiply",
     "negative",
     "not_equal",
     "pow",
-    "range",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
@@ -49,15 +47,13 @@ __all__ = [
     "square",
     "subtract",
     "tanh",
-    "to_float",
-    "to_int32",
     "truediv",
 ]
 
 abs = in_graph(math.abs)
 add = in_graph(math.add)
 add_n = in_graph(math.add_n)
-cast = in_graph(math.cast)
+cast = in_graph(tg.cast)
 divide = in_graph(math.divide)
 equal = in_graph(math.equal)
 exp = in_graph(math.exp)
@@ -173,10 +169,10 @@ def reduce_sum(
 @in_graph
 def to_float(x: Any, name: str = "ToFloat") -> Any:
     """Return the values as float32."""
-    return math.cast(x, float32, name)
+    return tg.cast(x, float32, name)
 
 
 @in_graph
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
     """Return the values as int32."""
-    return math.cast(x, int32, name)
+    return tg.cast(x, int32, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import random
 from .default_graph import in_graph
 
-__all__ = ["normal", "random_normal", "random_uniform", "set_random_seed", "truncated_normal", "uniform"]
+__all__ = ["normal", "set_random_seed", "truncated_normal", "uniform"]
 
 normal = random_normal = in_graph(random.normal)
 uniform = random_uniform = in_graph(random.uniform)

@@ -1,1 +1,3 @@
 """tf.train of TensorFlow 1: optimizers. TensorFlow: python/training/."""
+
+__all__: list[str] = []

@@ -1,4 +1,4 @@
-"""tensorflow.python.ops: the generated wrappers of ops, which are in no repository of TensorFlow but are here.
+"""tensorflow.python.ops: the generated wrappers of ops, which are in no repository of TensorFlow.
 
 >>> from teachconv.tf.python.ops import gen_nn_ops
 >>> gen_nn_ops.conv2d.__module__

@@ -1,1 +1,0 @@
-"""tf.debugging: checks of values. TensorFlow: python/ops/check_ops.py."""
