@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (fill the registry of gradients)
 )
 from . import image_ops as image
 from . import nn_ops as nn
+from . import training as train
 from .array_ops import (
     broadcast_to,
     concat,
@@ -260,6 +261,7 @@ __all__ = [
     "tanh",
     "tile",
     "trainable_variables",
+    "train",
     "transpose",
     "truediv",
     "truncated_normal",

@@ -1,7 +1,7 @@
 """`GradientTape`: records the ops that run and differentiates them with the engine of `gradients`.
 
-TensorFlow: python/eager/backprop.py. Eagerly, `execute` hands every op to the tape as a record that reads like
-a node. In a graph, or in a function that is traced, the records are the nodes themselves.
+TensorFlow: python/eager/backprop.py. Eagerly, `execute` hands every op to the tape as a record that reads
+like a node. In a graph, or in a function that is traced, the records are the nodes themselves.
 """
 
 from __future__ import annotations
@@ -191,7 +191,8 @@ class GradientTape:
         """
         if self._used:
             raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or "
+                "jacobians)"
             )
         check_unconnected(unconnected_gradients)
         self._read_graph()

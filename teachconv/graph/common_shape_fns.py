@@ -284,7 +284,8 @@ def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
 
 def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the broadcast shape of x and y."""
-    return [broadcast(*c.shapes, op=c.op)]
+    x, y = c.shapes
+    return [broadcast(x, y, c.op)]
 
 
 def broadcast(x: StaticShape, y: StaticShape, op: str) -> StaticShape:
@@ -363,7 +364,7 @@ def reshape_shape(c: InferenceContext) -> list[StaticShape]:
         raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {list(sizes)}")
     if not is_fully_defined(source) or None in sizes:
         return [tuple(None if size == -1 else size for size in sizes)]
-    rest = prod(size for size in sizes if size not in (-1, None))  # type: ignore[misc]
+    rest = prod(size for size in sizes if size not in (-1, None))
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(

@@ -142,11 +142,11 @@ def abs(
 
     Op Abs; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Abs", inputs, attrs)
-    return op_def_library.apply_op("Abs", name, inputs, attrs)
+        return execute("Abs", _inputs, _attrs)
+    return op_def_library.apply_op("Abs", name, _inputs, _attrs)
 
 
 def add(
@@ -168,11 +168,11 @@ def add(
 
     Op Add; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Add", inputs, attrs)
-    return op_def_library.apply_op("Add", name, inputs, attrs)
+        return execute("Add", _inputs, _attrs)
+    return op_def_library.apply_op("Add", name, _inputs, _attrs)
 
 
 def add_n(
@@ -192,11 +192,11 @@ def add_n(
 
     Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [inputs]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [inputs]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("AddN", inputs, attrs)
-    return op_def_library.apply_op("AddN", name, inputs, attrs)
+        return execute("AddN", _inputs, _attrs)
+    return op_def_library.apply_op("AddN", name, _inputs, _attrs)
 
 
 def apply_adam(
@@ -236,11 +236,11 @@ def apply_adam(
 
     Op ApplyAdam; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad]
-    attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
+    _inputs: list[Any] = [var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad]
+    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("ApplyAdam", inputs, attrs)
-    return op_def_library.apply_op("ApplyAdam", name, inputs, attrs)
+        return execute("ApplyAdam", _inputs, _attrs)
+    return op_def_library.apply_op("ApplyAdam", name, _inputs, _attrs)
 
 
 def apply_gradient_descent(
@@ -264,11 +264,11 @@ def apply_gradient_descent(
 
     Op ApplyGradientDescent; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [var, alpha, delta]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [var, alpha, delta]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ApplyGradientDescent", inputs, attrs)
-    return op_def_library.apply_op("ApplyGradientDescent", name, inputs, attrs)
+        return execute("ApplyGradientDescent", _inputs, _attrs)
+    return op_def_library.apply_op("ApplyGradientDescent", name, _inputs, _attrs)
 
 
 def apply_momentum(
@@ -298,11 +298,11 @@ def apply_momentum(
 
     Op ApplyMomentum; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [var, accum, lr, grad, momentum]
-    attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
+    _inputs: list[Any] = [var, accum, lr, grad, momentum]
+    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("ApplyMomentum", inputs, attrs)
-    return op_def_library.apply_op("ApplyMomentum", name, inputs, attrs)
+        return execute("ApplyMomentum", _inputs, _attrs)
+    return op_def_library.apply_op("ApplyMomentum", name, _inputs, _attrs)
 
 
 def arg_max(
@@ -326,11 +326,11 @@ def arg_max(
 
     Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, dimension]
-    attrs: dict[str, Any] = {"output_type": output_type, "_kernel": _kernel}
+    _inputs: list[Any] = [input, dimension]
+    _attrs: dict[str, Any] = {"output_type": output_type, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("ArgMax", inputs, attrs)
-    return op_def_library.apply_op("ArgMax", name, inputs, attrs)
+        return execute("ArgMax", _inputs, _attrs)
+    return op_def_library.apply_op("ArgMax", name, _inputs, _attrs)
 
 
 def assign(
@@ -352,11 +352,11 @@ def assign(
 
     Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [ref, value]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [ref, value]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Assign", inputs, attrs)
-    return op_def_library.apply_op("Assign", name, inputs, attrs)
+        return execute("Assign", _inputs, _attrs)
+    return op_def_library.apply_op("Assign", name, _inputs, _attrs)
 
 
 def assign_add(
@@ -378,11 +378,11 @@ def assign_add(
 
     Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [ref, value]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [ref, value]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("AssignAdd", inputs, attrs)
-    return op_def_library.apply_op("AssignAdd", name, inputs, attrs)
+        return execute("AssignAdd", _inputs, _attrs)
+    return op_def_library.apply_op("AssignAdd", name, _inputs, _attrs)
 
 
 def assign_sub(
@@ -404,11 +404,11 @@ def assign_sub(
 
     Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [ref, value]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [ref, value]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("AssignSub", inputs, attrs)
-    return op_def_library.apply_op("AssignSub", name, inputs, attrs)
+        return execute("AssignSub", _inputs, _attrs)
+    return op_def_library.apply_op("AssignSub", name, _inputs, _attrs)
 
 
 def avg_pool(
@@ -436,8 +436,8 @@ def avg_pool(
 
     Op AvgPool; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [value]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [value]
+    _attrs: dict[str, Any] = {
         "ksize": ksize,
         "strides": strides,
         "padding": padding,
@@ -445,8 +445,8 @@ def avg_pool(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("AvgPool", inputs, attrs)
-    return op_def_library.apply_op("AvgPool", name, inputs, attrs)
+        return execute("AvgPool", _inputs, _attrs)
+    return op_def_library.apply_op("AvgPool", name, _inputs, _attrs)
 
 
 def avg_pool_grad(
@@ -476,8 +476,8 @@ def avg_pool_grad(
 
     Op AvgPoolGrad; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [orig_input_shape, grad]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [orig_input_shape, grad]
+    _attrs: dict[str, Any] = {
         "ksize": ksize,
         "strides": strides,
         "padding": padding,
@@ -485,8 +485,8 @@ def avg_pool_grad(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("AvgPoolGrad", inputs, attrs)
-    return op_def_library.apply_op("AvgPoolGrad", name, inputs, attrs)
+        return execute("AvgPoolGrad", _inputs, _attrs)
+    return op_def_library.apply_op("AvgPoolGrad", name, _inputs, _attrs)
 
 
 def bias_add(
@@ -510,11 +510,11 @@ def bias_add(
 
     Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [value, bias]
-    attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
+    _inputs: list[Any] = [value, bias]
+    _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("BiasAdd", inputs, attrs)
-    return op_def_library.apply_op("BiasAdd", name, inputs, attrs)
+        return execute("BiasAdd", _inputs, _attrs)
+    return op_def_library.apply_op("BiasAdd", name, _inputs, _attrs)
 
 
 def bias_add_grad(
@@ -536,11 +536,11 @@ def bias_add_grad(
 
     Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [out_backprop]
-    attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
+    _inputs: list[Any] = [out_backprop]
+    _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("BiasAddGrad", inputs, attrs)
-    return op_def_library.apply_op("BiasAddGrad", name, inputs, attrs)
+        return execute("BiasAddGrad", _inputs, _attrs)
+    return op_def_library.apply_op("BiasAddGrad", name, _inputs, _attrs)
 
 
 def broadcast_gradient_args(
@@ -563,11 +563,11 @@ def broadcast_gradient_args(
 
     Op BroadcastGradientArgs; T: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [s0, s1]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [s0, s1]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("BroadcastGradientArgs", inputs, attrs)
-    return op_def_library.apply_op("BroadcastGradientArgs", name, inputs, attrs)
+        return execute("BroadcastGradientArgs", _inputs, _attrs)
+    return op_def_library.apply_op("BroadcastGradientArgs", name, _inputs, _attrs)
 
 
 def broadcast_to(
@@ -590,11 +590,11 @@ def broadcast_to(
     Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [input, shape]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input, shape]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("BroadcastTo", inputs, attrs)
-    return op_def_library.apply_op("BroadcastTo", name, inputs, attrs)
+        return execute("BroadcastTo", _inputs, _attrs)
+    return op_def_library.apply_op("BroadcastTo", name, _inputs, _attrs)
 
 
 def cast(
@@ -616,11 +616,11 @@ def cast(
 
     Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"DstT": DstT, "_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"DstT": DstT, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Cast", inputs, attrs)
-    return op_def_library.apply_op("Cast", name, inputs, attrs)
+        return execute("Cast", _inputs, _attrs)
+    return op_def_library.apply_op("Cast", name, _inputs, _attrs)
 
 
 def concat_offset(
@@ -642,11 +642,11 @@ def concat_offset(
 
     Op ConcatOffset; N: int.
     """
-    inputs: list[Any] = [concat_dim, shape]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [concat_dim, shape]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ConcatOffset", inputs, attrs)
-    return op_def_library.apply_op("ConcatOffset", name, inputs, attrs)
+        return execute("ConcatOffset", _inputs, _attrs)
+    return op_def_library.apply_op("ConcatOffset", name, _inputs, _attrs)
 
 
 def concat_v2(
@@ -669,11 +669,11 @@ def concat_v2(
     Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32,
     int64} = 'int32'.
     """
-    inputs: list[Any] = [values, axis]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [values, axis]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ConcatV2", inputs, attrs)
-    return op_def_library.apply_op("ConcatV2", name, inputs, attrs)
+        return execute("ConcatV2", _inputs, _attrs)
+    return op_def_library.apply_op("ConcatV2", name, _inputs, _attrs)
 
 
 def const(
@@ -693,11 +693,11 @@ def const(
 
     Op Const.
     """
-    inputs: list[Any] = []
-    attrs: dict[str, Any] = {"value": value, "dtype": dtype}
+    _inputs: list[Any] = []
+    _attrs: dict[str, Any] = {"value": value, "dtype": dtype}
     if executing_eagerly():
-        return execute("Const", inputs, attrs)
-    return op_def_library.apply_op("Const", name, inputs, attrs)
+        return execute("Const", _inputs, _attrs)
+    return op_def_library.apply_op("Const", name, _inputs, _attrs)
 
 
 def conv2d(
@@ -729,8 +729,8 @@ def conv2d(
 
     Op Conv2D; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input, filter]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input, filter]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -739,8 +739,8 @@ def conv2d(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("Conv2D", inputs, attrs)
-    return op_def_library.apply_op("Conv2D", name, inputs, attrs)
+        return execute("Conv2D", _inputs, _attrs)
+    return op_def_library.apply_op("Conv2D", name, _inputs, _attrs)
 
 
 def conv2d_backprop_filter(
@@ -774,8 +774,8 @@ def conv2d_backprop_filter(
 
     Op Conv2DBackpropFilter; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input, filter_sizes, out_backprop]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input, filter_sizes, out_backprop]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -784,8 +784,8 @@ def conv2d_backprop_filter(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("Conv2DBackpropFilter", inputs, attrs)
-    return op_def_library.apply_op("Conv2DBackpropFilter", name, inputs, attrs)
+        return execute("Conv2DBackpropFilter", _inputs, _attrs)
+    return op_def_library.apply_op("Conv2DBackpropFilter", name, _inputs, _attrs)
 
 
 def conv2d_backprop_input(
@@ -819,8 +819,8 @@ def conv2d_backprop_input(
 
     Op Conv2DBackpropInput; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input_sizes, filter, out_backprop]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input_sizes, filter, out_backprop]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -829,8 +829,8 @@ def conv2d_backprop_input(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("Conv2DBackpropInput", inputs, attrs)
-    return op_def_library.apply_op("Conv2DBackpropInput", name, inputs, attrs)
+        return execute("Conv2DBackpropInput", _inputs, _attrs)
+    return op_def_library.apply_op("Conv2DBackpropInput", name, _inputs, _attrs)
 
 
 def depthwise_conv2d_native(
@@ -862,8 +862,8 @@ def depthwise_conv2d_native(
 
     Op DepthwiseConv2dNative; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input, filter]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input, filter]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -872,8 +872,8 @@ def depthwise_conv2d_native(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("DepthwiseConv2dNative", inputs, attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNative", name, inputs, attrs)
+        return execute("DepthwiseConv2dNative", _inputs, _attrs)
+    return op_def_library.apply_op("DepthwiseConv2dNative", name, _inputs, _attrs)
 
 
 def depthwise_conv2d_native_backprop_filter(
@@ -907,8 +907,8 @@ def depthwise_conv2d_native_backprop_filter(
 
     Op DepthwiseConv2dNativeBackpropFilter; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input, filter_sizes, out_backprop]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input, filter_sizes, out_backprop]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -917,8 +917,8 @@ def depthwise_conv2d_native_backprop_filter(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("DepthwiseConv2dNativeBackpropFilter", inputs, attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropFilter", name, inputs, attrs)
+        return execute("DepthwiseConv2dNativeBackpropFilter", _inputs, _attrs)
+    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropFilter", name, _inputs, _attrs)
 
 
 def depthwise_conv2d_native_backprop_input(
@@ -952,8 +952,8 @@ def depthwise_conv2d_native_backprop_input(
 
     Op DepthwiseConv2dNativeBackpropInput; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input_sizes, filter, out_backprop]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input_sizes, filter, out_backprop]
+    _attrs: dict[str, Any] = {
         "strides": strides,
         "padding": padding,
         "explicit_paddings": explicit_paddings,
@@ -962,8 +962,8 @@ def depthwise_conv2d_native_backprop_input(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("DepthwiseConv2dNativeBackpropInput", inputs, attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropInput", name, inputs, attrs)
+        return execute("DepthwiseConv2dNativeBackpropInput", _inputs, _attrs)
+    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropInput", name, _inputs, _attrs)
 
 
 def dynamic_stitch(
@@ -985,11 +985,11 @@ def dynamic_stitch(
 
     Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [indices, data]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [indices, data]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("DynamicStitch", inputs, attrs)
-    return op_def_library.apply_op("DynamicStitch", name, inputs, attrs)
+        return execute("DynamicStitch", _inputs, _attrs)
+    return op_def_library.apply_op("DynamicStitch", name, _inputs, _attrs)
 
 
 def equal(
@@ -1011,11 +1011,11 @@ def equal(
 
     Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Equal", inputs, attrs)
-    return op_def_library.apply_op("Equal", name, inputs, attrs)
+        return execute("Equal", _inputs, _attrs)
+    return op_def_library.apply_op("Equal", name, _inputs, _attrs)
 
 
 def exp(
@@ -1035,11 +1035,11 @@ def exp(
 
     Op Exp; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Exp", inputs, attrs)
-    return op_def_library.apply_op("Exp", name, inputs, attrs)
+        return execute("Exp", _inputs, _attrs)
+    return op_def_library.apply_op("Exp", name, _inputs, _attrs)
 
 
 def expand_dims(
@@ -1062,11 +1062,11 @@ def expand_dims(
     Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tdim: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [input, dim]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input, dim]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ExpandDims", inputs, attrs)
-    return op_def_library.apply_op("ExpandDims", name, inputs, attrs)
+        return execute("ExpandDims", _inputs, _attrs)
+    return op_def_library.apply_op("ExpandDims", name, _inputs, _attrs)
 
 
 def fill(
@@ -1089,11 +1089,11 @@ def fill(
     Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, bool}; index_type: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [dims, value]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [dims, value]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Fill", inputs, attrs)
-    return op_def_library.apply_op("Fill", name, inputs, attrs)
+        return execute("Fill", _inputs, _attrs)
+    return op_def_library.apply_op("Fill", name, _inputs, _attrs)
 
 
 def floor_div(
@@ -1115,11 +1115,11 @@ def floor_div(
 
     Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("FloorDiv", inputs, attrs)
-    return op_def_library.apply_op("FloorDiv", name, inputs, attrs)
+        return execute("FloorDiv", _inputs, _attrs)
+    return op_def_library.apply_op("FloorDiv", name, _inputs, _attrs)
 
 
 def floor_mod(
@@ -1141,11 +1141,11 @@ def floor_mod(
 
     Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("FloorMod", inputs, attrs)
-    return op_def_library.apply_op("FloorMod", name, inputs, attrs)
+        return execute("FloorMod", _inputs, _attrs)
+    return op_def_library.apply_op("FloorMod", name, _inputs, _attrs)
 
 
 def gather_v2(
@@ -1170,11 +1170,11 @@ def gather_v2(
     Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, bool}; Tindices: {int32,
     int64}; Taxis: {int32, int64}.
     """
-    inputs: list[Any] = [params, indices, axis]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [params, indices, axis]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("GatherV2", inputs, attrs)
-    return op_def_library.apply_op("GatherV2", name, inputs, attrs)
+        return execute("GatherV2", _inputs, _attrs)
+    return op_def_library.apply_op("GatherV2", name, _inputs, _attrs)
 
 
 def greater(
@@ -1196,11 +1196,11 @@ def greater(
 
     Op Greater; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Greater", inputs, attrs)
-    return op_def_library.apply_op("Greater", name, inputs, attrs)
+        return execute("Greater", _inputs, _attrs)
+    return op_def_library.apply_op("Greater", name, _inputs, _attrs)
 
 
 def greater_equal(
@@ -1222,11 +1222,11 @@ def greater_equal(
 
     Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("GreaterEqual", inputs, attrs)
-    return op_def_library.apply_op("GreaterEqual", name, inputs, attrs)
+        return execute("GreaterEqual", _inputs, _attrs)
+    return op_def_library.apply_op("GreaterEqual", name, _inputs, _attrs)
 
 
 def identity(
@@ -1246,11 +1246,11 @@ def identity(
 
     Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Identity", inputs, attrs)
-    return op_def_library.apply_op("Identity", name, inputs, attrs)
+        return execute("Identity", _inputs, _attrs)
+    return op_def_library.apply_op("Identity", name, _inputs, _attrs)
 
 
 def invert_permutation(
@@ -1270,11 +1270,11 @@ def invert_permutation(
 
     Op InvertPermutation; T: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("InvertPermutation", inputs, attrs)
-    return op_def_library.apply_op("InvertPermutation", name, inputs, attrs)
+        return execute("InvertPermutation", _inputs, _attrs)
+    return op_def_library.apply_op("InvertPermutation", name, _inputs, _attrs)
 
 
 def less(
@@ -1296,11 +1296,11 @@ def less(
 
     Op Less; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Less", inputs, attrs)
-    return op_def_library.apply_op("Less", name, inputs, attrs)
+        return execute("Less", _inputs, _attrs)
+    return op_def_library.apply_op("Less", name, _inputs, _attrs)
 
 
 def less_equal(
@@ -1322,11 +1322,11 @@ def less_equal(
 
     Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("LessEqual", inputs, attrs)
-    return op_def_library.apply_op("LessEqual", name, inputs, attrs)
+        return execute("LessEqual", _inputs, _attrs)
+    return op_def_library.apply_op("LessEqual", name, _inputs, _attrs)
 
 
 def log(
@@ -1346,11 +1346,11 @@ def log(
 
     Op Log; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Log", inputs, attrs)
-    return op_def_library.apply_op("Log", name, inputs, attrs)
+        return execute("Log", _inputs, _attrs)
+    return op_def_library.apply_op("Log", name, _inputs, _attrs)
 
 
 def log_softmax(
@@ -1370,11 +1370,11 @@ def log_softmax(
 
     Op LogSoftmax; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [logits]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [logits]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("LogSoftmax", inputs, attrs)
-    return op_def_library.apply_op("LogSoftmax", name, inputs, attrs)
+        return execute("LogSoftmax", _inputs, _attrs)
+    return op_def_library.apply_op("LogSoftmax", name, _inputs, _attrs)
 
 
 def logical_and(
@@ -1396,11 +1396,11 @@ def logical_and(
 
     Op LogicalAnd.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("LogicalAnd", inputs, attrs)
-    return op_def_library.apply_op("LogicalAnd", name, inputs, attrs)
+        return execute("LogicalAnd", _inputs, _attrs)
+    return op_def_library.apply_op("LogicalAnd", name, _inputs, _attrs)
 
 
 def logical_not(
@@ -1420,11 +1420,11 @@ def logical_not(
 
     Op LogicalNot.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("LogicalNot", inputs, attrs)
-    return op_def_library.apply_op("LogicalNot", name, inputs, attrs)
+        return execute("LogicalNot", _inputs, _attrs)
+    return op_def_library.apply_op("LogicalNot", name, _inputs, _attrs)
 
 
 def logical_or(
@@ -1446,11 +1446,11 @@ def logical_or(
 
     Op LogicalOr.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("LogicalOr", inputs, attrs)
-    return op_def_library.apply_op("LogicalOr", name, inputs, attrs)
+        return execute("LogicalOr", _inputs, _attrs)
+    return op_def_library.apply_op("LogicalOr", name, _inputs, _attrs)
 
 
 def mat_mul(
@@ -1476,11 +1476,11 @@ def mat_mul(
 
     Op MatMul; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [a, b]
-    attrs: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "_kernel": _kernel}
+    _inputs: list[Any] = [a, b]
+    _attrs: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("MatMul", inputs, attrs)
-    return op_def_library.apply_op("MatMul", name, inputs, attrs)
+        return execute("MatMul", _inputs, _attrs)
+    return op_def_library.apply_op("MatMul", name, _inputs, _attrs)
 
 
 def max(
@@ -1504,11 +1504,11 @@ def max(
 
     Op Max; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, reduction_indices]
-    attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Max", inputs, attrs)
-    return op_def_library.apply_op("Max", name, inputs, attrs)
+        return execute("Max", _inputs, _attrs)
+    return op_def_library.apply_op("Max", name, _inputs, _attrs)
 
 
 def max_pool(
@@ -1538,8 +1538,8 @@ def max_pool(
 
     Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {
         "ksize": ksize,
         "strides": strides,
         "padding": padding,
@@ -1548,8 +1548,8 @@ def max_pool(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("MaxPool", inputs, attrs)
-    return op_def_library.apply_op("MaxPool", name, inputs, attrs)
+        return execute("MaxPool", _inputs, _attrs)
+    return op_def_library.apply_op("MaxPool", name, _inputs, _attrs)
 
 
 def max_pool_grad(
@@ -1583,8 +1583,8 @@ def max_pool_grad(
 
     Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [orig_input, orig_output, grad]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [orig_input, orig_output, grad]
+    _attrs: dict[str, Any] = {
         "ksize": ksize,
         "strides": strides,
         "padding": padding,
@@ -1593,8 +1593,8 @@ def max_pool_grad(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("MaxPoolGrad", inputs, attrs)
-    return op_def_library.apply_op("MaxPoolGrad", name, inputs, attrs)
+        return execute("MaxPoolGrad", _inputs, _attrs)
+    return op_def_library.apply_op("MaxPoolGrad", name, _inputs, _attrs)
 
 
 def max_pool_grad_grad(
@@ -1628,8 +1628,8 @@ def max_pool_grad_grad(
 
     Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [orig_input, orig_output, grad]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [orig_input, orig_output, grad]
+    _attrs: dict[str, Any] = {
         "ksize": ksize,
         "strides": strides,
         "padding": padding,
@@ -1638,8 +1638,8 @@ def max_pool_grad_grad(
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("MaxPoolGradGrad", inputs, attrs)
-    return op_def_library.apply_op("MaxPoolGradGrad", name, inputs, attrs)
+        return execute("MaxPoolGradGrad", _inputs, _attrs)
+    return op_def_library.apply_op("MaxPoolGradGrad", name, _inputs, _attrs)
 
 
 def maximum(
@@ -1661,11 +1661,11 @@ def maximum(
 
     Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Maximum", inputs, attrs)
-    return op_def_library.apply_op("Maximum", name, inputs, attrs)
+        return execute("Maximum", _inputs, _attrs)
+    return op_def_library.apply_op("Maximum", name, _inputs, _attrs)
 
 
 def mean(
@@ -1689,11 +1689,11 @@ def mean(
 
     Op Mean; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, reduction_indices]
-    attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Mean", inputs, attrs)
-    return op_def_library.apply_op("Mean", name, inputs, attrs)
+        return execute("Mean", _inputs, _attrs)
+    return op_def_library.apply_op("Mean", name, _inputs, _attrs)
 
 
 def min(
@@ -1717,11 +1717,11 @@ def min(
 
     Op Min; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, reduction_indices]
-    attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Min", inputs, attrs)
-    return op_def_library.apply_op("Min", name, inputs, attrs)
+        return execute("Min", _inputs, _attrs)
+    return op_def_library.apply_op("Min", name, _inputs, _attrs)
 
 
 def minimum(
@@ -1743,11 +1743,11 @@ def minimum(
 
     Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Minimum", inputs, attrs)
-    return op_def_library.apply_op("Minimum", name, inputs, attrs)
+        return execute("Minimum", _inputs, _attrs)
+    return op_def_library.apply_op("Minimum", name, _inputs, _attrs)
 
 
 def mul(
@@ -1769,11 +1769,11 @@ def mul(
 
     Op Mul; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Mul", inputs, attrs)
-    return op_def_library.apply_op("Mul", name, inputs, attrs)
+        return execute("Mul", _inputs, _attrs)
+    return op_def_library.apply_op("Mul", name, _inputs, _attrs)
 
 
 def neg(
@@ -1793,11 +1793,11 @@ def neg(
 
     Op Neg; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Neg", inputs, attrs)
-    return op_def_library.apply_op("Neg", name, inputs, attrs)
+        return execute("Neg", _inputs, _attrs)
+    return op_def_library.apply_op("Neg", name, _inputs, _attrs)
 
 
 def no_op(
@@ -1813,11 +1813,11 @@ def no_op(
 
     Op NoOp.
     """
-    inputs: list[Any] = []
-    attrs: dict[str, Any] = {}
+    _inputs: list[Any] = []
+    _attrs: dict[str, Any] = {}
     if executing_eagerly():
-        return execute("NoOp", inputs, attrs)
-    return op_def_library.apply_op("NoOp", name, inputs, attrs)
+        return execute("NoOp", _inputs, _attrs)
+    return op_def_library.apply_op("NoOp", name, _inputs, _attrs)
 
 
 def not_equal(
@@ -1839,11 +1839,11 @@ def not_equal(
 
     Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("NotEqual", inputs, attrs)
-    return op_def_library.apply_op("NotEqual", name, inputs, attrs)
+        return execute("NotEqual", _inputs, _attrs)
+    return op_def_library.apply_op("NotEqual", name, _inputs, _attrs)
 
 
 def one_hot(
@@ -1871,11 +1871,11 @@ def one_hot(
 
     Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, bool}; TI: {int32, int64}.
     """
-    inputs: list[Any] = [indices, depth, on_value, off_value]
-    attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
+    _inputs: list[Any] = [indices, depth, on_value, off_value]
+    _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("OneHot", inputs, attrs)
-    return op_def_library.apply_op("OneHot", name, inputs, attrs)
+        return execute("OneHot", _inputs, _attrs)
+    return op_def_library.apply_op("OneHot", name, _inputs, _attrs)
 
 
 def ones_like(
@@ -1895,11 +1895,11 @@ def ones_like(
 
     Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("OnesLike", inputs, attrs)
-    return op_def_library.apply_op("OnesLike", name, inputs, attrs)
+        return execute("OnesLike", _inputs, _attrs)
+    return op_def_library.apply_op("OnesLike", name, _inputs, _attrs)
 
 
 def pack(
@@ -1921,11 +1921,11 @@ def pack(
 
     Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [values]
-    attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
+    _inputs: list[Any] = [values]
+    _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Pack", inputs, attrs)
-    return op_def_library.apply_op("Pack", name, inputs, attrs)
+        return execute("Pack", _inputs, _attrs)
+    return op_def_library.apply_op("Pack", name, _inputs, _attrs)
 
 
 def pad(
@@ -1948,11 +1948,11 @@ def pad(
     Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tpaddings: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [input, paddings]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input, paddings]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Pad", inputs, attrs)
-    return op_def_library.apply_op("Pad", name, inputs, attrs)
+        return execute("Pad", _inputs, _attrs)
+    return op_def_library.apply_op("Pad", name, _inputs, _attrs)
 
 
 def placeholder(
@@ -1972,11 +1972,11 @@ def placeholder(
 
     Op Placeholder.
     """
-    inputs: list[Any] = []
-    attrs: dict[str, Any] = {"dtype": dtype, "shape": shape}
+    _inputs: list[Any] = []
+    _attrs: dict[str, Any] = {"dtype": dtype, "shape": shape}
     if executing_eagerly():
-        return execute("Placeholder", inputs, attrs)
-    return op_def_library.apply_op("Placeholder", name, inputs, attrs)
+        return execute("Placeholder", _inputs, _attrs)
+    return op_def_library.apply_op("Placeholder", name, _inputs, _attrs)
 
 
 def pow(
@@ -1998,11 +1998,11 @@ def pow(
 
     Op Pow; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Pow", inputs, attrs)
-    return op_def_library.apply_op("Pow", name, inputs, attrs)
+        return execute("Pow", _inputs, _attrs)
+    return op_def_library.apply_op("Pow", name, _inputs, _attrs)
 
 
 def prod(
@@ -2026,11 +2026,11 @@ def prod(
 
     Op Prod; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, reduction_indices]
-    attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Prod", inputs, attrs)
-    return op_def_library.apply_op("Prod", name, inputs, attrs)
+        return execute("Prod", _inputs, _attrs)
+    return op_def_library.apply_op("Prod", name, _inputs, _attrs)
 
 
 def random_standard_normal(
@@ -2056,11 +2056,11 @@ def random_standard_normal(
 
     Op RandomStandardNormal; T: {int32, int64}.
     """
-    inputs: list[Any] = [shape]
-    attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
+    _inputs: list[Any] = [shape]
+    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("RandomStandardNormal", inputs, attrs)
-    return op_def_library.apply_op("RandomStandardNormal", name, inputs, attrs)
+        return execute("RandomStandardNormal", _inputs, _attrs)
+    return op_def_library.apply_op("RandomStandardNormal", name, _inputs, _attrs)
 
 
 def random_uniform(
@@ -2086,11 +2086,11 @@ def random_uniform(
 
     Op RandomUniform; T: {int32, int64}.
     """
-    inputs: list[Any] = [shape]
-    attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
+    _inputs: list[Any] = [shape]
+    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("RandomUniform", inputs, attrs)
-    return op_def_library.apply_op("RandomUniform", name, inputs, attrs)
+        return execute("RandomUniform", _inputs, _attrs)
+    return op_def_library.apply_op("RandomUniform", name, _inputs, _attrs)
 
 
 def range(
@@ -2114,11 +2114,11 @@ def range(
 
     Op Range; Tidx: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [start, limit, delta]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [start, limit, delta]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Range", inputs, attrs)
-    return op_def_library.apply_op("Range", name, inputs, attrs)
+        return execute("Range", _inputs, _attrs)
+    return op_def_library.apply_op("Range", name, _inputs, _attrs)
 
 
 def rank(
@@ -2138,11 +2138,11 @@ def rank(
 
     Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Rank", inputs, attrs)
-    return op_def_library.apply_op("Rank", name, inputs, attrs)
+        return execute("Rank", _inputs, _attrs)
+    return op_def_library.apply_op("Rank", name, _inputs, _attrs)
 
 
 def real_div(
@@ -2164,11 +2164,11 @@ def real_div(
 
     Op RealDiv; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("RealDiv", inputs, attrs)
-    return op_def_library.apply_op("RealDiv", name, inputs, attrs)
+        return execute("RealDiv", _inputs, _attrs)
+    return op_def_library.apply_op("RealDiv", name, _inputs, _attrs)
 
 
 def relu(
@@ -2188,11 +2188,11 @@ def relu(
 
     Op Relu; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [features]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [features]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Relu", inputs, attrs)
-    return op_def_library.apply_op("Relu", name, inputs, attrs)
+        return execute("Relu", _inputs, _attrs)
+    return op_def_library.apply_op("Relu", name, _inputs, _attrs)
 
 
 def relu_grad(
@@ -2214,11 +2214,11 @@ def relu_grad(
 
     Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [gradients, features]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [gradients, features]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ReluGrad", inputs, attrs)
-    return op_def_library.apply_op("ReluGrad", name, inputs, attrs)
+        return execute("ReluGrad", _inputs, _attrs)
+    return op_def_library.apply_op("ReluGrad", name, _inputs, _attrs)
 
 
 def reshape(
@@ -2241,11 +2241,11 @@ def reshape(
     Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tshape: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [tensor, shape]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [tensor, shape]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Reshape", inputs, attrs)
-    return op_def_library.apply_op("Reshape", name, inputs, attrs)
+        return execute("Reshape", _inputs, _attrs)
+    return op_def_library.apply_op("Reshape", name, _inputs, _attrs)
 
 
 def resize_nearest_neighbor(
@@ -2271,15 +2271,15 @@ def resize_nearest_neighbor(
 
     Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [images, size]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [images, size]
+    _attrs: dict[str, Any] = {
         "align_corners": align_corners,
         "half_pixel_centers": half_pixel_centers,
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("ResizeNearestNeighbor", inputs, attrs)
-    return op_def_library.apply_op("ResizeNearestNeighbor", name, inputs, attrs)
+        return execute("ResizeNearestNeighbor", _inputs, _attrs)
+    return op_def_library.apply_op("ResizeNearestNeighbor", name, _inputs, _attrs)
 
 
 def resize_nearest_neighbor_grad(
@@ -2305,15 +2305,15 @@ def resize_nearest_neighbor_grad(
 
     Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [grads, size]
-    attrs: dict[str, Any] = {
+    _inputs: list[Any] = [grads, size]
+    _attrs: dict[str, Any] = {
         "align_corners": align_corners,
         "half_pixel_centers": half_pixel_centers,
         "_kernel": _kernel,
     }
     if executing_eagerly():
-        return execute("ResizeNearestNeighborGrad", inputs, attrs)
-    return op_def_library.apply_op("ResizeNearestNeighborGrad", name, inputs, attrs)
+        return execute("ResizeNearestNeighborGrad", _inputs, _attrs)
+    return op_def_library.apply_op("ResizeNearestNeighborGrad", name, _inputs, _attrs)
 
 
 def resource_apply_keras_momentum(
@@ -2343,11 +2343,11 @@ def resource_apply_keras_momentum(
 
     Op ResourceApplyKerasMomentum; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [var, accum, lr, grad, momentum]
-    attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
+    _inputs: list[Any] = [var, accum, lr, grad, momentum]
+    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("ResourceApplyKerasMomentum", inputs, attrs)
-    return op_def_library.apply_op("ResourceApplyKerasMomentum", name, inputs, attrs)
+        return execute("ResourceApplyKerasMomentum", _inputs, _attrs)
+    return op_def_library.apply_op("ResourceApplyKerasMomentum", name, _inputs, _attrs)
 
 
 def rsqrt(
@@ -2367,11 +2367,11 @@ def rsqrt(
 
     Op Rsqrt; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Rsqrt", inputs, attrs)
-    return op_def_library.apply_op("Rsqrt", name, inputs, attrs)
+        return execute("Rsqrt", _inputs, _attrs)
+    return op_def_library.apply_op("Rsqrt", name, _inputs, _attrs)
 
 
 def rsqrt_grad(
@@ -2393,11 +2393,11 @@ def rsqrt_grad(
 
     Op RsqrtGrad; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [y, dy]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [y, dy]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("RsqrtGrad", inputs, attrs)
-    return op_def_library.apply_op("RsqrtGrad", name, inputs, attrs)
+        return execute("RsqrtGrad", _inputs, _attrs)
+    return op_def_library.apply_op("RsqrtGrad", name, _inputs, _attrs)
 
 
 def select(
@@ -2421,11 +2421,11 @@ def select(
 
     Op Select; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [condition, t, e]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [condition, t, e]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Select", inputs, attrs)
-    return op_def_library.apply_op("Select", name, inputs, attrs)
+        return execute("Select", _inputs, _attrs)
+    return op_def_library.apply_op("Select", name, _inputs, _attrs)
 
 
 def select_v2(
@@ -2449,11 +2449,11 @@ def select_v2(
 
     Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [condition, t, e]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [condition, t, e]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("SelectV2", inputs, attrs)
-    return op_def_library.apply_op("SelectV2", name, inputs, attrs)
+        return execute("SelectV2", _inputs, _attrs)
+    return op_def_library.apply_op("SelectV2", name, _inputs, _attrs)
 
 
 def shape(
@@ -2475,11 +2475,11 @@ def shape(
 
     Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Shape", inputs, attrs)
-    return op_def_library.apply_op("Shape", name, inputs, attrs)
+        return execute("Shape", _inputs, _attrs)
+    return op_def_library.apply_op("Shape", name, _inputs, _attrs)
 
 
 def shape_n(
@@ -2501,11 +2501,11 @@ def shape_n(
 
     Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("ShapeN", inputs, attrs)
-    return op_def_library.apply_op("ShapeN", name, inputs, attrs)
+        return execute("ShapeN", _inputs, _attrs)
+    return op_def_library.apply_op("ShapeN", name, _inputs, _attrs)
 
 
 def sigmoid(
@@ -2525,11 +2525,11 @@ def sigmoid(
 
     Op Sigmoid; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Sigmoid", inputs, attrs)
-    return op_def_library.apply_op("Sigmoid", name, inputs, attrs)
+        return execute("Sigmoid", _inputs, _attrs)
+    return op_def_library.apply_op("Sigmoid", name, _inputs, _attrs)
 
 
 def sigmoid_grad(
@@ -2551,11 +2551,11 @@ def sigmoid_grad(
 
     Op SigmoidGrad; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [y, dy]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [y, dy]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("SigmoidGrad", inputs, attrs)
-    return op_def_library.apply_op("SigmoidGrad", name, inputs, attrs)
+        return execute("SigmoidGrad", _inputs, _attrs)
+    return op_def_library.apply_op("SigmoidGrad", name, _inputs, _attrs)
 
 
 def sign(
@@ -2575,11 +2575,11 @@ def sign(
 
     Op Sign; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Sign", inputs, attrs)
-    return op_def_library.apply_op("Sign", name, inputs, attrs)
+        return execute("Sign", _inputs, _attrs)
+    return op_def_library.apply_op("Sign", name, _inputs, _attrs)
 
 
 def size(
@@ -2601,11 +2601,11 @@ def size(
 
     Op Size; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Size", inputs, attrs)
-    return op_def_library.apply_op("Size", name, inputs, attrs)
+        return execute("Size", _inputs, _attrs)
+    return op_def_library.apply_op("Size", name, _inputs, _attrs)
 
 
 def slice(
@@ -2629,11 +2629,11 @@ def slice(
 
     Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
     """
-    inputs: list[Any] = [input, begin, size]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input, begin, size]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Slice", inputs, attrs)
-    return op_def_library.apply_op("Slice", name, inputs, attrs)
+        return execute("Slice", _inputs, _attrs)
+    return op_def_library.apply_op("Slice", name, _inputs, _attrs)
 
 
 def softmax(
@@ -2653,11 +2653,11 @@ def softmax(
 
     Op Softmax; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [logits]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [logits]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Softmax", inputs, attrs)
-    return op_def_library.apply_op("Softmax", name, inputs, attrs)
+        return execute("Softmax", _inputs, _attrs)
+    return op_def_library.apply_op("Softmax", name, _inputs, _attrs)
 
 
 def softmax_cross_entropy_with_logits(
@@ -2680,11 +2680,11 @@ def softmax_cross_entropy_with_logits(
 
     Op SoftmaxCrossEntropyWithLogits; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [features, labels]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [features, labels]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("SoftmaxCrossEntropyWithLogits", inputs, attrs)
-    return op_def_library.apply_op("SoftmaxCrossEntropyWithLogits", name, inputs, attrs)
+        return execute("SoftmaxCrossEntropyWithLogits", _inputs, _attrs)
+    return op_def_library.apply_op("SoftmaxCrossEntropyWithLogits", name, _inputs, _attrs)
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -2708,11 +2708,11 @@ def sparse_softmax_cross_entropy_with_logits(
     Op SparseSoftmaxCrossEntropyWithLogits; T: {float16, bfloat16, float32, float64}; Tlabels: {int32,
     int64} = 'int64'.
     """
-    inputs: list[Any] = [features, labels]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [features, labels]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("SparseSoftmaxCrossEntropyWithLogits", inputs, attrs)
-    return op_def_library.apply_op("SparseSoftmaxCrossEntropyWithLogits", name, inputs, attrs)
+        return execute("SparseSoftmaxCrossEntropyWithLogits", _inputs, _attrs)
+    return op_def_library.apply_op("SparseSoftmaxCrossEntropyWithLogits", name, _inputs, _attrs)
 
 
 def sqrt(
@@ -2732,11 +2732,11 @@ def sqrt(
 
     Op Sqrt; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Sqrt", inputs, attrs)
-    return op_def_library.apply_op("Sqrt", name, inputs, attrs)
+        return execute("Sqrt", _inputs, _attrs)
+    return op_def_library.apply_op("Sqrt", name, _inputs, _attrs)
 
 
 def sqrt_grad(
@@ -2758,11 +2758,11 @@ def sqrt_grad(
 
     Op SqrtGrad; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [y, dy]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [y, dy]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("SqrtGrad", inputs, attrs)
-    return op_def_library.apply_op("SqrtGrad", name, inputs, attrs)
+        return execute("SqrtGrad", _inputs, _attrs)
+    return op_def_library.apply_op("SqrtGrad", name, _inputs, _attrs)
 
 
 def square(
@@ -2782,11 +2782,11 @@ def square(
 
     Op Square; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Square", inputs, attrs)
-    return op_def_library.apply_op("Square", name, inputs, attrs)
+        return execute("Square", _inputs, _attrs)
+    return op_def_library.apply_op("Square", name, _inputs, _attrs)
 
 
 def squeeze(
@@ -2808,11 +2808,11 @@ def squeeze(
 
     Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"squeeze_dims": squeeze_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"squeeze_dims": squeeze_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Squeeze", inputs, attrs)
-    return op_def_library.apply_op("Squeeze", name, inputs, attrs)
+        return execute("Squeeze", _inputs, _attrs)
+    return op_def_library.apply_op("Squeeze", name, _inputs, _attrs)
 
 
 def stop_gradient(
@@ -2832,11 +2832,11 @@ def stop_gradient(
 
     Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [input]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("StopGradient", inputs, attrs)
-    return op_def_library.apply_op("StopGradient", name, inputs, attrs)
+        return execute("StopGradient", _inputs, _attrs)
+    return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
 
 
 def sub(
@@ -2858,11 +2858,11 @@ def sub(
 
     Op Sub; T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    inputs: list[Any] = [x, y]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, y]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Sub", inputs, attrs)
-    return op_def_library.apply_op("Sub", name, inputs, attrs)
+        return execute("Sub", _inputs, _attrs)
+    return op_def_library.apply_op("Sub", name, _inputs, _attrs)
 
 
 def sum(
@@ -2886,11 +2886,11 @@ def sum(
 
     Op Sum; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [input, reduction_indices]
-    attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Sum", inputs, attrs)
-    return op_def_library.apply_op("Sum", name, inputs, attrs)
+        return execute("Sum", _inputs, _attrs)
+    return op_def_library.apply_op("Sum", name, _inputs, _attrs)
 
 
 def tanh(
@@ -2910,11 +2910,11 @@ def tanh(
 
     Op Tanh; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Tanh", inputs, attrs)
-    return op_def_library.apply_op("Tanh", name, inputs, attrs)
+        return execute("Tanh", _inputs, _attrs)
+    return op_def_library.apply_op("Tanh", name, _inputs, _attrs)
 
 
 def tanh_grad(
@@ -2936,11 +2936,11 @@ def tanh_grad(
 
     Op TanhGrad; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [y, dy]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [y, dy]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("TanhGrad", inputs, attrs)
-    return op_def_library.apply_op("TanhGrad", name, inputs, attrs)
+        return execute("TanhGrad", _inputs, _attrs)
+    return op_def_library.apply_op("TanhGrad", name, _inputs, _attrs)
 
 
 def tile(
@@ -2963,11 +2963,11 @@ def tile(
     Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tmultiples: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [input, multiples]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [input, multiples]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Tile", inputs, attrs)
-    return op_def_library.apply_op("Tile", name, inputs, attrs)
+        return execute("Tile", _inputs, _attrs)
+    return op_def_library.apply_op("Tile", name, _inputs, _attrs)
 
 
 def transpose(
@@ -2990,11 +2990,11 @@ def transpose(
     Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tperm: {int32, int64} =
     'int32'.
     """
-    inputs: list[Any] = [x, perm]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x, perm]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("Transpose", inputs, attrs)
-    return op_def_library.apply_op("Transpose", name, inputs, attrs)
+        return execute("Transpose", _inputs, _attrs)
+    return op_def_library.apply_op("Transpose", name, _inputs, _attrs)
 
 
 def truncated_normal(
@@ -3020,11 +3020,11 @@ def truncated_normal(
 
     Op TruncatedNormal; T: {int32, int64}.
     """
-    inputs: list[Any] = [shape]
-    attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
+    _inputs: list[Any] = [shape]
+    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("TruncatedNormal", inputs, attrs)
-    return op_def_library.apply_op("TruncatedNormal", name, inputs, attrs)
+        return execute("TruncatedNormal", _inputs, _attrs)
+    return op_def_library.apply_op("TruncatedNormal", name, _inputs, _attrs)
 
 
 def unpack(
@@ -3048,11 +3048,11 @@ def unpack(
 
     Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [value]
-    attrs: dict[str, Any] = {"num": num, "axis": axis, "_kernel": _kernel}
+    _inputs: list[Any] = [value]
+    _attrs: dict[str, Any] = {"num": num, "axis": axis, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("Unpack", inputs, attrs)
-    return op_def_library.apply_op("Unpack", name, inputs, attrs)
+        return execute("Unpack", _inputs, _attrs)
+    return op_def_library.apply_op("Unpack", name, _inputs, _attrs)
 
 
 def unsorted_segment_sum(
@@ -3077,11 +3077,11 @@ def unsorted_segment_sum(
     Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64}; Tindices: {int32,
     int64}; Tnumsegments: {int32, int64} = 'int32'.
     """
-    inputs: list[Any] = [data, segment_ids, num_segments]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [data, segment_ids, num_segments]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("UnsortedSegmentSum", inputs, attrs)
-    return op_def_library.apply_op("UnsortedSegmentSum", name, inputs, attrs)
+        return execute("UnsortedSegmentSum", _inputs, _attrs)
+    return op_def_library.apply_op("UnsortedSegmentSum", name, _inputs, _attrs)
 
 
 def variable(
@@ -3101,11 +3101,11 @@ def variable(
 
     Op Variable.
     """
-    inputs: list[Any] = []
-    attrs: dict[str, Any] = {"shape": shape, "dtype": dtype}
+    _inputs: list[Any] = []
+    _attrs: dict[str, Any] = {"shape": shape, "dtype": dtype}
     if executing_eagerly():
-        return execute("Variable", inputs, attrs)
-    return op_def_library.apply_op("Variable", name, inputs, attrs)
+        return execute("Variable", _inputs, _attrs)
+    return op_def_library.apply_op("Variable", name, _inputs, _attrs)
 
 
 def zeros_like(
@@ -3125,8 +3125,8 @@ def zeros_like(
 
     Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
     """
-    inputs: list[Any] = [x]
-    attrs: dict[str, Any] = {"_kernel": _kernel}
+    _inputs: list[Any] = [x]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
     if executing_eagerly():
-        return execute("ZerosLike", inputs, attrs)
-    return op_def_library.apply_op("ZerosLike", name, inputs, attrs)
+        return execute("ZerosLike", _inputs, _attrs)
+    return op_def_library.apply_op("ZerosLike", name, _inputs, _attrs)

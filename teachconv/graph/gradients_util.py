@@ -45,7 +45,7 @@ def gradients(
         grad_ys: what the gradients start from, one tensor of the shape of each y or None for ones.
         name: the name scope; each op of the walk adds its nodes in ``name/<op>_grad``.
         colocate_gradients_with_ops: whether to place the nodes on the device of the op.
-        gate_gradients: accepted for compatibility; the values are the same.
+        gate_gradients: whether the gradients of an op's inputs wait for each other; the values are the same.
         aggregation_method: accepted for compatibility; gradients of one tensor are added by AddN.
         stop_gradients: tensors that count as constants.
         unconnected_gradients: "none" or "zero": what an x gets on which no y depends.
@@ -97,6 +97,7 @@ def gradients(
             lambda tensor: None if id(tensor) in stops else tensor.op,
             scope=scope,
             around=colocated,
+            gate=array_ops.tuple if gate_gradients else None,
         )
         return fill_unconnected(found, sources, unconnected_gradients)
 
@@ -148,8 +149,8 @@ def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
             grad = constant(grad, target.dtype, name=f"grad_y_{index}")
         if grad.dtype != target.dtype or not TensorShape(target.shape).is_compatible_with(grad.shape):
             raise ArgumentError(
-                f"grad_ys must have the shape and dtype of its y, {target.shape} and {target.dtype.name}; got "
-                f"{grad.shape} and {grad.dtype.name}"
+                f"grad_ys must have the shape and dtype of its y, {target.shape} and {target.dtype.name}; "
+                f"got {grad.shape} and {grad.dtype.name}"
             )
         starts.append(gen_nn_ops.identity(grad, name=name))
     return starts
@@ -177,6 +178,7 @@ def backpropagate(
     producer: Producer,
     scope: Scope = lambda op: nullcontext(),
     around: Scope = lambda op: nullcontext(),
+    gate: Callable[[Sequence[Any]], list[Any]] | None = None,
 ) -> list[Any]:
     """Return the gradients of ``sources``: the chain rule, from the targets backwards.
 
@@ -190,6 +192,7 @@ def backpropagate(
         producer: returns the operation that made a tensor, or None where the walk ends.
         scope: the name scope of the nodes of an operation's gradient.
         around: a context for everything that is added for an operation.
+        gate: a function that makes the gradients of an operation's inputs wait for each other, or None.
 
     Returns:
         One gradient for each source, or None where there is no way to it.
@@ -208,7 +211,7 @@ def backpropagate(
         op = ready.popleft()
         with around(op):
             grads = [_sum_up(received, output) for output in op.outputs]
-            in_grads = _input_gradients(op, grads, scope)
+            in_grads = _input_gradients(op, grads, scope, gate)
         for tensor, grad in zip(op.inputs, in_grads, strict=True):
             if grad is not None:
                 received.setdefault(id(tensor), []).append(grad)
@@ -281,7 +284,7 @@ def _sum_up(received: dict[int, list[Any]], tensor: Any) -> Any:
     return grads[0]
 
 
-def _input_gradients(op: Any, grads: list[Any], scope: Scope) -> Sequence[Any]:
+def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequence[Any]:
     """Return the gradients of an operation's inputs, by its registered function."""
     nothing = (None,) * len(op.inputs)
     if all(grad is None for grad in grads):
@@ -291,8 +294,9 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope) -> Sequence[Any]:
         return nothing
     with scope(op):
         in_grads = function(op, *grads)
-    if not isinstance(in_grads, (list, tuple)):
-        in_grads = (in_grads,)
+        in_grads = list(in_grads) if isinstance(in_grads, (list, tuple)) else [in_grads]
+        if gate is not None and sum(grad is not None for grad in in_grads) > 1:
+            in_grads = gate(in_grads)
     if len(in_grads) != len(op.inputs):
         raise ArgumentError(
             f"the gradient function of {op.type} must return one gradient for each of the "

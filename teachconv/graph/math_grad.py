@@ -84,22 +84,21 @@ def _repeated_axes(x: StaticShape, y: StaticShape) -> Any:
 
 @RegisterGradient("Add")
 def _add_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return reduce_gradients(*op.inputs, grad, grad)
+    x, y = op.inputs
+    return reduce_gradients(x, y, grad, grad)
 
 
 @RegisterGradient("Sub")
 def _sub_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return reduce_gradients(*op.inputs, grad, -grad)
+    x, y = op.inputs
+    return reduce_gradients(x, y, grad, -grad)
 
 
 @RegisterGradient("Mul")
 def _mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     x, y = op.inputs
-    same = (
-        as_shape(x.shape) == as_shape(y.shape)
-        and x.dtype == "float32"
-        and is_fully_defined(as_shape(x.shape))
-    )
+    shape = as_shape(x.shape)
+    same = is_fully_defined(shape) and shape == as_shape(y.shape) and x.dtype == "float32"
     to_x = gen_nn_ops.mul(grad, y)
     # TensorFlow has a shorter way for float32 of one shape, and the factors change places there
     return reduce_gradients(x, y, to_x, gen_nn_ops.mul(grad, x) if same else gen_nn_ops.mul(x, grad))

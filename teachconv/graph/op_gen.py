@@ -106,16 +106,16 @@ def _function(op_def: OpDef) -> str:
     inferred = [attr for attr in op_def.attrs if attr.name in op_def.inferred_attrs]
     facts = f"Op {op_def.name}" + "".join(f"; {attr}" for attr in inferred) + "."
     lines.append(fill(facts, 105, initial_indent="    ", subsequent_indent="    "))
-    lines += ['    """', f"    inputs: list[Any] = [{', '.join(inputs)}]"]
-    one_line = f"    attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
+    lines += ['    """', f"    _inputs: list[Any] = [{', '.join(inputs)}]"]
+    one_line = f"    _attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
     if len(one_line) <= 110:
         lines.append(one_line)
     else:
-        lines += ["    attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
+        lines += ["    _attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
     lines += [
         "    if executing_eagerly():",
-        f'        return execute("{op_def.name}", inputs, attrs)',
-        f'    return op_def_library.apply_op("{op_def.name}", name, inputs, attrs)',
+        f'        return execute("{op_def.name}", _inputs, _attrs)',
+        f'    return op_def_library.apply_op("{op_def.name}", name, _inputs, _attrs)',
     ]
     return "\n\n" + "\n".join(lines) + "\n"
 

@@ -205,10 +205,41 @@ def transpose_and_average(tf):
     tf.gradients(tf.nn.softmax(tf.reshape(mean, [2, 80])), [w], grad_ys=[np.ones((2, 80), "float32")])
 
 
+def optimizers(tf):
+    w = tf.Variable([1.0, 2.0], name="w")
+    b = tf.Variable(3.0, name="b")
+    count = tf.Variable(0, trainable=False, name="count")
+    loss = tf.reduce_sum(tf.square(w) * b, name="loss")
+    tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True).minimize(loss, var_list=[w])
+    tf.train.AdamOptimizer(0.01).minimize(loss, global_step=count)
+
+
 GRAPHS = {
     function.__name__: function
-    for function in (network, arithmetic, unknown_sizes, second_order, transpose_and_average)
+    for function in (network, arithmetic, unknown_sizes, second_order, transpose_and_average, optimizers)
 }
+
+STEPS = {  # a few steps of each optimizer: name, arguments
+    "descent": ("GradientDescentOptimizer", {"learning_rate": 0.25}),
+    "momentum": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75}),
+    "nesterov": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75, "use_nesterov": True}),
+    "adam": ("AdamOptimizer", {"learning_rate": 0.125, "beta1": 0.75, "beta2": 0.875, "epsilon": 0.0625}),
+}
+
+
+def steps_of(tf, name, count=5):
+    """A variable after each of a few steps, in float64."""
+    optimizer, arguments = STEPS[name]
+    w = tf.Variable(np.array([1.0, -2.0, 0.5]), name="w")
+    step = getattr(tf.train, optimizer)(**arguments).minimize(tf.reduce_sum(w * w * w * w) / 4.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = []
+        for _ in range(count):
+            session.run(step)
+            values.append(session.run(w))
+    return np.array(values)
 
 if __name__ == "__main__":
     os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
@@ -227,7 +258,6 @@ if __name__ == "__main__":
         grad = weights_of(result.shape, "float32")
         arrays[f"ties {case}"] = tape.gradient(result, images, grad).numpy()
     here = Path(__file__).parent
-    np.savez_compressed(here / "tensorflow_gradients.npz", meta=json.dumps(versions), **arrays)
     tf.compat.v1.disable_resource_variables()  # a variable of TensorFlow 1 is a reference, as ours
     graphs = {}
     for title, build in GRAPHS.items():
@@ -237,5 +267,9 @@ if __name__ == "__main__":
             [op.name, op.type, [tensor.name for tensor in op.inputs], [str(out.shape) for out in op.outputs]]
             for op in graph.get_operations()
         ]
+    for title in STEPS:
+        with tf.Graph().as_default():
+            arrays[f"steps {title}"] = steps_of(tf.compat.v1, title)
+    np.savez_compressed(here / "tensorflow_gradients.npz", meta=json.dumps(versions), **arrays)
     text = json.dumps({"versions": versions, "script": Path(__file__).name, "graphs": graphs}, indent=1)
     (here / "tensorflow_gradients.json").write_text(text + "\n", encoding="utf-8")

@@ -53,7 +53,6 @@ class ResizeNearestNeighborOpGrad(_Resize):
             summed = np.zeros(
                 (*gradient.shape[:axis], shape[axis], *gradient.shape[axis + 1 :]), gradient.dtype
             )
-            place = (slice(None),) * axis
-            np.add.at(summed, (*place, sources), gradient)
+            np.add.at(np.moveaxis(summed, axis, 0), sources, np.moveaxis(gradient, axis, 0))
             gradient = summed
         return gradient.astype(inputs[0].dtype, copy=False)

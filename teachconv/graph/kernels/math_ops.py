@@ -6,7 +6,6 @@ around on overflow. Sums of float16 and bfloat16 are accumulated in float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -114,7 +113,7 @@ class _Fold(_Reduction):
         ufunc: the function of two values.
     """
 
-    ufunc: Callable[..., Any]
+    ufunc: np.ufunc
 
     @staticmethod
     def initial(dtype: np.dtype[Any]) -> Any:
@@ -126,7 +125,7 @@ class _Fold(_Reduction):
         x, indices = inputs
         axes = normalize_axes(indices, x.ndim, "reduction_indices")
         initial = self.initial(x.dtype)
-        return type(self).ufunc.reduce(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype, initial=initial)
+        return self.ufunc.reduce(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype, initial=initial)
 
 
 @register_kernel("Prod")

@@ -4,8 +4,8 @@ TensorFlow: core/kernels/maxpooling_op.cc and avgpooling_op.cc. Windows follow t
 so the kernels use the same geometry and the same tables of taps, and work on views of the images.
 
 Where several cells of a window are equally large, the gradient belongs to the first of them in row-major
-order, as in TensorFlow on a CPU (SpatialMaxPoolWithArgMaxHelper in maxpooling_op.cc replaces the largest value
-only by a larger one).
+order, as in TensorFlow on a CPU (SpatialMaxPoolWithArgMaxHelper in maxpooling_op.cc replaces the largest
+value only by a larger one).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class RandomUniformOp(_Random):
 
     def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Return uniform random numbers."""
-        return self.generator.random(shape, dtype)  # type: ignore[arg-type]
+        return self.generator.random(shape, dtype)
 
 
 @register_kernel("RandomStandardNormal")
@@ -52,7 +52,7 @@ class RandomStandardNormalOp(_Random):
 
     def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Return normal random numbers."""
-        return self.generator.standard_normal(shape, dtype)  # type: ignore[arg-type]
+        return self.generator.standard_normal(shape, dtype)
 
 
 @register_kernel("TruncatedNormal")
@@ -61,7 +61,7 @@ class TruncatedNormalOp(_Random):
 
     def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Return normal random numbers; those beyond 2 are drawn again until none is left."""
-        numbers = self.generator.standard_normal(shape, dtype)  # type: ignore[arg-type]
+        numbers = self.generator.standard_normal(shape, dtype)
         while (far := np.abs(numbers) > 2).any():
-            numbers[far] = self.generator.standard_normal(int(far.sum()), dtype)  # type: ignore[arg-type]
+            numbers[far] = self.generator.standard_normal(int(far.sum()), dtype)
         return numbers
