@@ -32,6 +32,7 @@ from . import nn_ops as nn
 from . import training as train
 from .array_ops import (
     broadcast_to,
+    check_numerics,
     concat,
     expand_dims,
     fill,
@@ -175,6 +176,7 @@ __all__ = [
     "assign",
     "bfloat16",
     "broadcast_to",
+    "check_numerics",
     "cast",
     "concat",
     "constant",

@@ -247,7 +247,7 @@ class GradientTape:
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
-    variables = [*graph.variables, *getattr(graph, "captures", ())]
+    variables = [*graph.get_collection("variables"), *getattr(graph, "captures", ())]
     return {
         id(variable._graph_tensor(graph, True)): variable
         for variable in variables

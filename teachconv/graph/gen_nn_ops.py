@@ -33,6 +33,7 @@ __all__ = [
     "broadcast_gradient_args",
     "broadcast_to",
     "cast",
+    "check_numerics",
     "concat_offset",
     "concat_v2",
     "const",
@@ -621,6 +622,32 @@ def cast(
     if executing_eagerly():
         return execute("Cast", _inputs, _attrs)
     return op_def_library.apply_op("Cast", name, _inputs, _attrs)
+
+
+def check_numerics(
+    tensor: Any,
+    message: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns its input; fails if it holds NaN or infinity.
+
+    Args:
+        tensor: input, of type T.
+        message: attribute, string.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
+    """
+    inputs: list[Any] = [tensor]
+    attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("CheckNumerics", inputs, attrs)
+    return op_def_library.apply_op("CheckNumerics", name, inputs, attrs)
 
 
 def concat_offset(

@@ -1,4 +1,7 @@
-"""Callbacks: objects that `fit` tells what it does. Keras: keras/src/callbacks and keras/src/utils/progbar.py."""
+"""Callbacks: objects that `fit` tells what it does.
+
+Keras: keras/src/callbacks and keras/src/utils/progbar.py.
+"""
 
 from __future__ import annotations
 
@@ -122,9 +125,7 @@ class EarlyStopping(Callback):
         """Compare; stop the training, or wait."""
         if self.monitor not in (logs or {}):
             near = suggestion(self.monitor, logs or {})
-            raise ArgumentError(
-                f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}"
-            )
+            raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
         value = self._sign * (logs or {})[self.monitor]
         if value < self._best - self._min_delta:
             self._best, self._waited = value, 0
@@ -146,8 +147,8 @@ class EarlyStopping(Callback):
 class ProgbarLogger(Callback):
     """Prints a line for each epoch, as Keras does: steps, time, loss and metrics.
 
-    With ``verbose=1`` on a terminal the line is written anew several times a second; elsewhere it is written once,
-    at the end of the epoch. ``verbose=2`` writes one line without a bar.
+    With ``verbose=1`` on a terminal the line is written anew several times a second; elsewhere it is
+    written once, at the end of the epoch. ``verbose=2`` writes one line without a bar.
     """
 
     _WIDTH, _EVERY = 20, 0.1  # characters, seconds
@@ -176,10 +177,17 @@ class ProgbarLogger(Callback):
         if self.params["verbose"] == 1:
             parts[0] += " " + "━" * round(self._WIDTH * step / steps)
         each = seconds / step
-        timing = f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
-        parts += [f"{seconds:.0f}s {timing}/step", *(f"{name}: {_number(logs[name])}" for name in _order(logs))]
-        return " - ".join(parts) if self.params["verbose"] == 2 else " ".join(parts[:2]) + "".join(
-            f" - {part}" for part in parts[2:]
+        timing = (
+            f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
+        )
+        parts += [
+            f"{seconds:.0f}s {timing}/step",
+            *(f"{name}: {_number(logs[name])}" for name in _order(logs)),
+        ]
+        return (
+            " - ".join(parts)
+            if self.params["verbose"] == 2
+            else " ".join(parts[:2]) + "".join(f" - {part}" for part in parts[2:])
         )
 
 

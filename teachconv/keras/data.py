@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
 from .layers.layer import shape_text
 
-if TYPE_CHECKING:
-    from .models import Model
-
 __all__ = ["as_batch_size", "batches", "check_x", "check_y", "split"]
 
 
-def check_x(model: Model, x: Any, name: str = "x") -> np.ndarray:
+def check_x(model: Any, x: Any, name: str = "x") -> np.ndarray:
     """Return samples as an array of the model's dtype; build the model if it has no weights yet.
 
     Args:
@@ -51,12 +48,13 @@ def check_x(model: Model, x: Any, name: str = "x") -> np.ndarray:
     return array
 
 
-def check_y(model: Model, y: Any, samples: int, name: str = "y") -> np.ndarray:
+def check_y(model: Any, y: Any, samples: int, name: str = "y") -> np.ndarray:
     """Return labels as the loss wants them; raise unless there is a legal one for each sample."""
     array = _finite(y, name)
     if len(array) != samples:
         raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
-    return model.loss.check(array, model.output_shape or (), model.dtype)
+    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
+    return checked
 
 
 def _finite(values: Any, name: str) -> np.ndarray:

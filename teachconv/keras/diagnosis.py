@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..tables import number
 from .layers.layer import set_all
 
-if TYPE_CHECKING:
-    from .models import Model
-
 __all__ = ["first_not_finite"]
 
 
-def first_not_finite(model: Model, x: Any, y: Any, where: str) -> str:
+def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
     """Return what to tell about a loss that is not finite: the step, and the first layer where it shows.
 
     The layers run once more, one by one; the model is then as before.
@@ -35,14 +32,14 @@ def first_not_finite(model: Model, x: Any, y: Any, where: str) -> str:
         loss = float(np.asarray(model.loss(y, value)))
     finally:
         set_all(model.weights, before, model.name)  # a BatchNormalization updates its averages
-    rate = number(float(model.optimizer.learning_rate.numpy())) if model.optimizer else "?"
+    rate = number(float(model.optimizer.learning_rate.numpy()))
     return (
-        f"the loss is {loss} at {where}: {found}. The weights are those before this step. A smaller learning rate "
-        f"(now {rate}), or samples of about -1 to 1, may help"
+        f"the loss is {loss} at {where}: {found}. The weights are those before this step. A smaller "
+        f"learning rate (now {rate}), or samples of about -1 to 1, may help"
     )
 
 
-def _search(model: Model, x: Any) -> tuple[str, Any]:
+def _search(model: Any, x: Any) -> tuple[str, Any]:
     """Return where it begins, and the model's output."""
     found, value = "", x
     for layer in model.layers:
@@ -53,7 +50,9 @@ def _search(model: Model, x: Any) -> tuple[str, Any]:
         what = f"layer {layer.name!r} ({type(layer).__name__})"
         broken = [weight.name for weight in layer.weights if not np.isfinite(weight.numpy()).all()]
         if broken:
-            found = f"{what} is the first that is not finite, because the step before left {broken[0]!r} not finite"
+            found = f"{what} is the first that is not finite: the step before left {broken[0]!r} not finite"
         else:
-            found = f"{what} is the first whose output is not finite; its input reaches {number(float(largest))}"
+            found = (
+                f"{what} is the first whose output is not finite; its input reaches {number(float(largest))}"
+            )
     return found or "every layer's output is finite, the loss function's result is not", value

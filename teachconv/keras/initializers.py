@@ -121,7 +121,7 @@ class RandomUniform(_Random):
 
 
 class VarianceScaling(_Random):
-    """Values whose variance is scale / n, where n is the number of a weight's inputs, its outputs, or between.
+    """Values of variance scale / n, where n is the number of a weight's inputs, its outputs, or between.
 
     It keeps the variance of the activations (fan_in) or of their gradients (fan_out) the same from layer to
     layer: X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural networks,

@@ -1,7 +1,9 @@
-"""Losses: what training makes small. Keras: keras/src/losses/losses.py and keras/src/backend/tensorflow/nn.py.
+"""Losses: what training makes small.
 
-A loss is computed for each sample and then averaged over the batch. It is made of the runtime's ops, so that its
-gradient comes from the same registry as that of every layer.
+Keras: keras/src/losses/losses.py and keras/src/backend/tensorflow/nn.py.
+
+A loss is computed for each sample and then averaged over the batch. It is made of the runtime's ops, so
+that its gradient comes from the same registry as that of every layer.
 """
 
 from __future__ import annotations
@@ -195,16 +197,14 @@ class SparseCategoricalCrossentropy(Loss):
         return sparse_categorical_crossentropy(y_true, y_pred, self.from_logits)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the labels as int64 without a last axis of 1; raise unless they are classes of the output."""
+        """Return the labels as int64, without a last axis of 1; raise unless they are legal classes."""
         classes = output_shape[-1]
         if y.ndim == len(output_shape) and y.shape[-1] == 1:
             y = y[..., 0]
         if y.ndim != len(output_shape) - 1 or any(
             size not in (None, have) for size, have in zip(output_shape[1:-1], y.shape[1:], strict=True)
         ):
-            hint = (
-                '; one-hot labels go with "categorical_crossentropy"' if y.shape[-1:] == (classes,) else ""
-            )
+            hint = '; one-hot labels go with "categorical_crossentropy"' if y.shape[-1:] == (classes,) else ""
             raise ArgumentError(
                 f"y must hold one integer for each sample, shape {shape_text(output_shape[:-1])}; got "
                 f"{shape_text(y.shape)}{hint}"
@@ -287,8 +287,8 @@ def get(identifier: Any) -> Loss:
     """Return a loss by its name, or one that is given as such.
 
     Args:
-        identifier: "sparse_categorical_crossentropy", "categorical_crossentropy", "mean_squared_error" or "mse",
-            a `Loss`, its class, or a function (y_true, y_pred) -> one loss for each sample.
+        identifier: "sparse_categorical_crossentropy", "categorical_crossentropy", "mean_squared_error" or
+            "mse", a `Loss`, its class, or a function (y_true, y_pred) -> one loss for each sample.
 
     Returns:
         The loss.

@@ -162,8 +162,10 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
     """
     if isinstance(identifier, str) and identifier in ("accuracy", "acc"):
         if output[-1:] == (1,):
-            raise ArgumentError(f"metrics: {identifier!r} needs a score for each class; the model returns one")
-        sparse = len(labels) < len(output) or labels[-1] == 1
+            raise ArgumentError(
+                f"metrics: {identifier!r} needs a score for each class; the model returns one"
+            )
+        sparse = len(labels) < len(output) or labels[-1:] == (1,)
         return (SparseCategoricalAccuracy if sparse else CategoricalAccuracy)(identifier)
     found = look_up(identifier, {"accuracy": SparseCategoricalAccuracy} | _BY_NAME, "metric")
     if isinstance(found, type):

@@ -19,7 +19,7 @@ from .training import Trainer
 __all__ = ["Model", "Sequential"]
 
 
-class Model(Trainer, Layer):
+class Model(Trainer):
     """The layers from one `Input` to one output.
 
     Args:
@@ -42,14 +42,16 @@ class Model(Trainer, Layer):
         for argument, value in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(value, KerasTensor):
                 raise ArgumentTypeError(
-                    f"{argument} must be one tensor that Input or a layer returned: a model here is a single path; "
-                    f"got {value!r}"
+                    f"{argument} must be one tensor that Input or a layer returned: a model here is a single "
+                    f"path; got {value!r}"
                 )
         super().__init__(name=name, dtype=inputs.dtype)
         path, tensor = [outputs.layer], outputs
         while tensor is not inputs:
             if tensor.source is None:
-                raise ArgumentError(f"outputs must come from inputs {inputs.name!r}; they come from {tensor.name!r}")
+                raise ArgumentError(
+                    f"outputs must come from inputs {inputs.name!r}; they come from {tensor.name!r}"
+                )
             tensor = tensor.source
             path.append(tensor.layer)
         self._path: list[Layer] = path[::-1]
@@ -81,7 +83,8 @@ class Model(Trainer, Layer):
         if name is not None:
             if name not in layers:
                 raise ArgumentError(
-                    f"name must be one of {', '.join(layers) or 'no layers'}; got {name!r}{suggestion(name, layers)}"
+                    f"name must be one of {', '.join(layers) or 'no layers'}; got {name!r}"
+                    f"{suggestion(name, layers)}"
                 )
             return layers[name]
         if not -len(self.layers) <= index < len(self.layers):  # type: ignore[operator]
@@ -158,8 +161,8 @@ class Model(Trainer, Layer):
         """Write all weights to a file.
 
         Args:
-            filepath: a path that ends in ".weights.npz", for NumPy, or ".safetensors", for which safetensors must
-                be installed.
+            filepath: a path that ends in ".weights.npz", for NumPy, or ".safetensors", for which
+                safetensors must be installed.
             overwrite: whether an existing file may be replaced.
 
         Raises:
@@ -185,8 +188,8 @@ class Model(Trainer, Layer):
         Args:
             print_fn: called with the text; None for ``print``.
             show_trainable: whether to add a column that says what is trained.
-            geometry: whether to add window, strides, padding and multiply-adds of each layer, and how much of the
-                input one cell of its output sees.
+            geometry: whether to add window, strides, padding and multiply-adds of each layer, and how much
+                of the input one cell of its output sees.
 
         Raises:
             ValueError: if the model does not know the shape of its input yet.
@@ -198,8 +201,8 @@ class Sequential(Model):
     """A list of layers.
 
     Args:
-        layers: the layers; the first may be an `Input`, or have ``input_shape=``. Without either, the weights are
-            made when the first data come.
+        layers: the layers; the first may be an `Input`, or have ``input_shape=``. Without either, the
+            weights are made when the first data come.
         trainable: whether an optimizer may change the weights.
         name: its name; None makes one.
 
@@ -208,14 +211,13 @@ class Sequential(Model):
 
     >>> from teachconv import keras
     >>> model = keras.Sequential([
-    ...     keras.Input((8, 8, 1)), keras.layers.Conv2D(4, 3), keras.layers.Flatten(), keras.layers.Dense(10)])
+    ...     keras.Input((8, 8, 1)), keras.layers.Conv2D(4, 3),
+    ...     keras.layers.Flatten(), keras.layers.Dense(10)])
     >>> model.output_shape, model.count_params()
     ((None, 10), 1490)
     """
 
-    def __init__(
-        self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None
-    ):
+    def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
         self._path = []
         for layer in layers or ():
@@ -233,8 +235,8 @@ class Sequential(Model):
             layer: a layer, or for the first one what `Input` returned.
 
         Raises:
-            ValueError, TypeError: if it is no layer, has a name that is taken, or cannot take what the last layer
-                returns; the model is then unchanged.
+            ValueError, TypeError: if it is no layer, has a name that is taken, or cannot take what the last
+                layer returns; the model is then unchanged.
         """
         if isinstance(layer, KerasTensor) and layer.source is None:
             layer = layer.layer

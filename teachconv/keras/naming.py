@@ -60,14 +60,12 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
         TypeError: if it is neither a name nor callable.
     """
     if isinstance(identifier, str):
-        by_name = known | {entry.__name__: entry for entry in known.values()}
+        by_name = {**known} | {entry.__name__: entry for entry in known.values()}
         if identifier not in by_name:
             raise ArgumentError(
-                f"{noun} must be one of {', '.join(known)}; got {identifier!r}{suggestion(identifier, by_name)}"
+                f"{noun} must be one of {', '.join(known)}; got {identifier!r}{suggestion(identifier, known)}"
             )
         return by_name[identifier]
     if not callable(identifier):
-        raise ArgumentTypeError(
-            f"{noun} must be a name ({', '.join(known)}) or callable; got {identifier!r}"
-        )
+        raise ArgumentTypeError(f"{noun} must be a name ({', '.join(known)}) or callable; got {identifier!r}")
     return identifier

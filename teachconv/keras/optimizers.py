@@ -32,7 +32,10 @@ class Optimizer:
         self.name = name or snake_case(type(self).__name__)
         with init_scope():
             self._learning_rate = Variable(
-                self._check_rate(learning_rate), trainable=False, name=f"{self.name}/learning_rate", dtype="float64"
+                self._check_rate(learning_rate),
+                trainable=False,
+                name=f"{self.name}/learning_rate",
+                dtype="float64",
             )
             self.iterations = Variable(0, trainable=False, name=f"{self.name}/iterations", dtype="int64")
         self._slots: dict[int, list[Variable]] = {}
@@ -71,7 +74,9 @@ class Optimizer:
             for weight in variables:
                 if id(weight) not in self._slots:
                     self._slots[id(weight)] = [
-                        Variable(zeros(weight.shape, weight.dtype), False, f"{self.name}/{weight.name}/{slot}")
+                        Variable(
+                            zeros(weight.shape, weight.dtype), False, f"{self.name}/{weight.name}/{slot}"
+                        )
                         for slot in self._slot_names
                     ]
                     self._built_for.append(weight)
@@ -103,7 +108,8 @@ class Optimizer:
         """
         if len(grads) != len(trainable_variables):
             raise ArgumentError(
-                f"grads must have a gradient for each of the {len(trainable_variables)} weights; got {len(grads)}"
+                f"grads must have a gradient for each of the {len(trainable_variables)} weights; got "
+                f"{len(grads)}"
             )
         for gradient, weight in zip(grads, trainable_variables, strict=True):
             if gradient is None:
@@ -182,8 +188,9 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam: each weight's step is scaled by averages of its gradient and of the gradient's square.
 
-    D. Kingma and J. Ba, Adam: a method for stochastic optimization, 2015, in the form at the end of section 2,
-    whose epsilon is the paper's "epsilon hat". PyTorch's epsilon is that of algorithm 1, which is another number.
+    D. Kingma and J. Ba, Adam: a method for stochastic optimization, 2015, in the form at the end of section
+    2, whose epsilon is the paper's "epsilon hat". PyTorch's epsilon is that of algorithm 1, which is
+    another number.
 
     Args:
         learning_rate: the learning rate.
@@ -226,7 +233,10 @@ class Adam(Optimizer):
 
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
         """Add one ApplyAdam node."""
-        gen_nn_ops.apply_adam(weight, *slots, *scalars, self.beta_1, self.beta_2, self.epsilon, gradient)
+        (m, v), (beta_1_power, beta_2_power, rate) = slots, scalars
+        gen_nn_ops.apply_adam(
+            weight, m, v, beta_1_power, beta_2_power, rate, self.beta_1, self.beta_2, self.epsilon, gradient
+        )
 
     def advance(self) -> None:
         """Multiply the powers by their betas."""
@@ -257,5 +267,7 @@ def get(identifier: Any) -> Optimizer:
     found = look_up(identifier, _BY_NAME, "optimizer")
     made = found() if isinstance(found, type) else found
     if not isinstance(made, Optimizer):
-        raise ArgumentTypeError(f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}")
+        raise ArgumentTypeError(
+            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}"
+        )
     return made

@@ -1,6 +1,7 @@
 """Writes the weights of a model to a file, and reads them. Keras: keras/src/saving/saving_api.py.
 
-A weight's key is "<layer>/<weight>", where the layer is named by its class and its number among those, as in Keras'
+A weight's key is "<layer>/<weight>", where the layer is named by its class and its number among those, as
+in Keras'
 files: the file fits every model of the same layers, whatever their names are.
 """
 
@@ -51,7 +52,10 @@ def load_weights(model: Model, filepath: Any) -> None:
 
         arrays = load_file(path)
     weights = keys_of(model)
-    missing, more = [key for key in weights if key not in arrays], [key for key in arrays if key not in weights]
+    missing, more = (
+        [key for key in weights if key not in arrays],
+        [key for key in arrays if key not in weights],
+    )
     if missing or more:
         raise ArgumentError(
             f"filepath {str(path)!r} does not fit model {model.name!r}: "

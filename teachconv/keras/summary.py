@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .. import tables
 from ..errors import ArgumentError
 from ..geometry import Conv2DGeometry
 from ..inspection.receptive import receptive_field
-from .layers.layer import Layer, shape_text
+from .layers.layer import Layer, number_of_elements, shape_text
 
 if TYPE_CHECKING:
     from .models import Model
@@ -63,8 +62,8 @@ class Summary(tables.Report):
         """Return the summary of a model; see `teachconv.keras.Model.summary`."""
         if not model.built or model.input_shape is None:
             raise ArgumentError(
-                f"model {model.name!r} does not know the shape of its input: its first layer needs an Input or "
-                "input_shape=, or call build((None, ...))"
+                f"model {model.name!r} does not know the shape of its input: its first layer needs an Input "
+                "or input_shape=, or call build((None, ...))"
             )
         rows: list[Row] = []
         stack: list[Any] | None = []  # the windows so far; None after a layer that gives up rows and columns
@@ -78,13 +77,24 @@ class Summary(tables.Report):
             sees = receptive_field(stack).size if found and stack else None
             rows.append(_row(layer, found[0] if len(found) == 1 else None, sees))
         optimizer = getattr(model, "optimizer", None)
-        groups = (model.trainable_weights, model.non_trainable_weights, optimizer.variables if optimizer else [])
-        sizes = [(sum(prod(v.shape) for v in group), sum(prod(v.shape) * v.dtype.itemsize for v in group)) for group in groups]
+        groups = (
+            model.trainable_weights,
+            model.non_trainable_weights,
+            optimizer.variables if optimizer else [],
+        )
+        sizes = [
+            (
+                sum(map(number_of_elements, group)),
+                sum(number_of_elements(v) * v.dtype.itemsize for v in group),
+            )
+            for group in groups
+        ]
         columns = ("trainable",) * show_trainable + ("geometry",) * geometry
         return cls(model.name, tuple(rows), (sizes[0], sizes[1], sizes[2]), columns)
 
     def _headline(self) -> str:
-        return f"{self.name}, {tables.count(len(self.rows), 'layer')}, {self.sizes[0][0] + self.sizes[1][0]:,} params"
+        params = self.sizes[0][0] + self.sizes[1][0]
+        return f"{self.name}, {tables.count(len(self.rows), 'layer')}, {params:,} params"
 
     def _table(self) -> tables.Table:
         columns = [*tables.left("Layer (type)", "Output Shape"), *tables.right("Param #")]
@@ -102,7 +112,9 @@ class Summary(tables.Report):
         if optimizer[0]:
             notes.append(f"Optimizer params: {_size(optimizer)}")
         if "geometry" in self.columns:
-            notes.append("Padding: top, bottom, left, right. Multiply-adds: for one image. Sees: how many rows and")
+            notes.append(
+                "Padding: top, bottom, left, right. Multiply-adds: for one image. Sees: how many rows and"
+            )
             notes.append("columns of the model's input one cell of the output depends on.")
         rows = [self._cells(row) for row in self.rows]
         return tables.Table(tuple(columns), rows, f'Model: "{self.name}"', notes=notes)

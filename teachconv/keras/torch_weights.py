@@ -1,8 +1,8 @@
 """Weights from a PyTorch module and to one: the same numbers in the other layout.
 
-Filters go through `teachconv.convert_filters`. The matrix of a Dense after a Flatten is reordered, because PyTorch
-flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own weights need no conversion:
-``model.set_weights(keras_model.get_weights())``.
+Filters go through `teachconv.convert_filters`. The matrix of a Dense after a Flatten is reordered, because
+PyTorch flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own weights need no
+conversion: ``model.set_weights(keras_model.get_weights())``.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dic
 
     Args:
         model: the model.
-        like: the ``state_dict()`` of the module that they are for, whose names are then used; None names them by
-            the model's layers.
+        like: the ``state_dict()`` of the module that they are for, whose names are then used; None names
+            them by the model's layers.
 
     Returns:
         Arrays by name; ``{name: torch.from_numpy(array) for ...}`` is what ``load_state_dict`` takes.
@@ -131,10 +131,10 @@ def _conversions(layer: Layer, name: str, flattened: tuple[int, ...] | None) -> 
     if isinstance(layer, Dense):
         return _matrix(flattened) if flattened and len(flattened) == 3 else (np.transpose, np.transpose)
     if isinstance(layer, DepthwiseConv2D):
-        channels = layer.kernel.shape[2]
+        shape = tuple(layer.kernel.shape)
         return (
             lambda w: convert_filters(w, "tensorflow_depthwise", "torch"),
-            lambda w: convert_filters(w, "torch", "tensorflow_depthwise", groups=channels),
+            lambda w: convert_filters(w, "torch", "tensorflow_depthwise").reshape(shape),
         )
     if not isinstance(layer, (Conv2D, Conv2DTranspose)):
         raise ArgumentError(f"layer {layer.name!r} ({type(layer).__name__}) has no counterpart in PyTorch")
@@ -150,7 +150,7 @@ def _same(w: np.ndarray) -> np.ndarray:
 
 
 def _matrix(flattened: tuple[int, ...]) -> tuple[Convert, Convert]:
-    """Return the conversions of a matrix [rows * cols * channels, units] to [units, channels * rows * cols]."""
+    """Return the conversions of a matrix whose inputs are an image flattened in two orders."""
     rows, cols, channels = flattened
 
     def to_torch(w: np.ndarray) -> np.ndarray:

@@ -1,7 +1,10 @@
-"""`compile`, `fit`, `evaluate`, `predict`: the part of a model that trains it. Keras: keras/src/trainers/trainer.py.
+"""`compile`, `fit`, `evaluate`, `predict`: the part of a model that trains it.
 
-`Trainer.train_step` is the whole of a training step: the model forward, the loss, its gradients, and one ``Apply*``
-op for each weight. `Trainer.fit` is a loop over it. `teachconv.graph.function` traces it once for each batch size.
+Keras: keras/src/trainers/trainer.py and keras/src/backend/tensorflow/trainer.py.
+
+`Trainer.train_step` is the whole of a training step: the model forward, the loss, its gradients, and one
+``Apply*`` op for each weight. `Trainer.fit` is a loop over it. `teachconv.graph.function` traces it once
+for each batch size.
 """
 
 from __future__ import annotations
@@ -13,27 +16,38 @@ import numpy as np
 
 from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import ConfigProto, InvalidArgumentError, control_dependencies, function
-
-try:
-    from ..graph import GradientTape, check_numerics
-except ImportError:
-    GradientTape = check_numerics = None
+from ..graph import (
+    ConfigProto,
+    GradientTape,
+    InvalidArgumentError,
+    check_numerics,
+    control_dependencies,
+    function,
+)
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
 from .config import next_seed
 from .data import as_batch_size, batches, check_x, check_y, split
 from .diagnosis import first_not_finite
+from .layers.layer import Layer
 
 __all__ = ["Trainer"]
 
 
-class Trainer:
-    """Trains a model; `teachconv.keras.Model` inherits from it."""
+class Trainer(Layer):
+    """Trains a model; `teachconv.keras.Model` inherits from it.
 
-    name: str
-    optimizer: optimizers.Optimizer | None = None
+    Attributes:
+        optimizer: what `compile` was given.
+        loss: likewise.
+        compiled: whether `compile` has been called.
+        stop_training: set it in a callback to end the training.
+    """
+
+    optimizer: optimizers.Optimizer
+    loss: losses.Loss
+    compiled = False
     stop_training = False
 
     # --- what is run -----------------------------------------------------------------------------
@@ -53,7 +67,9 @@ class Trainer:
             y_pred = self(x, training=True)
             loss = self.loss(y, y_pred)
         gradients = tape.gradient(loss, weights)
-        with control_dependencies([check_numerics(loss, "loss")]):  # nothing is updated after a loss that is not finite
+        with control_dependencies(
+            [check_numerics(loss, "loss")]
+        ):  # nothing is updated after a loss that is not finite
             self.optimizer.apply(gradients, weights)
         return loss, y_pred
 
@@ -91,7 +107,8 @@ class Trainer:
             epochs: how often all samples are used.
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
             callbacks: a list of `Callback`.
-            validation_split: the part of the samples, the last ones, that is only evaluated, after each epoch.
+            validation_split: the part of the samples, the last ones, that is only evaluated, after each
+            epoch.
             validation_data: or (x, y) that are evaluated.
             shuffle: whether each epoch has an order of its own.
             initial_epoch: the number of the first epoch, to continue a training.
@@ -103,8 +120,8 @@ class Trainer:
 
         Raises:
             ValueError, TypeError: if an argument or the data do not fit; nothing has changed then.
-            FloatingPointError: if the loss is not finite; the message names the step and the layer where it began,
-                and the weights are those before the step.
+            FloatingPointError: if the loss is not finite; the message names the step and the layer where it
+                began, and the weights are those before the step.
         """
         (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
         epochs, history, order = integer(epochs, "epochs"), History(), np.arange(len(x))
@@ -197,7 +214,7 @@ class Trainer:
         Raises:
             ValueError, TypeError: if the samples do not fit.
         """
-        samples, step = check_x(self, x), self._function("predict_step")  # type: ignore[arg-type]
+        samples, step = check_x(self, x), self._function("predict_step")
         rows = batches(np.arange(len(samples)), as_batch_size(batch_size))
         return np.concatenate([step(samples[batch]).numpy() for batch in rows])
 
@@ -218,8 +235,8 @@ class Trainer:
             optimizer: "adam", "sgd", or an optimizer.
             loss: "sparse_categorical_crossentropy", "categorical_crossentropy", "mse", or a loss.
             metrics: a list of "accuracy", "mse", metrics, or functions of NumPy arrays.
-            run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step through
-                the layers; slower.
+            run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
+                through the layers; slower.
             backend: the backend of the convolutions; None for the one of `teachconv.use_backend`.
 
         Raises:
@@ -229,14 +246,17 @@ class Trainer:
         if metrics is not None and not isinstance(metrics, (list, tuple)):
             raise ArgumentTypeError(f"metrics must be a list, such as ['accuracy']; got {metrics!r}")
         if run_eagerly and backend:
-            raise ArgumentError("backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`")
+            raise ArgumentError(
+                "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"
+            )
         for identifier in metrics or ():
             metric.get(identifier)
         self._config = ConfigProto(backend=backend or "")
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
         self._identifiers, self.run_eagerly = list(metrics or ()), bool(run_eagerly)
         self._metrics: list[metric.Metric] | None = None
-        self._mean_loss = metric.Mean("loss")
+        self._mean_loss = metric.Mean(name="loss")
+        self.compiled = True
         self.forget_functions()
 
     def forget_functions(self) -> None:
@@ -259,7 +279,7 @@ class Trainer:
         except InvalidArgumentError as error:
             if "Tensor had" not in str(error):
                 raise
-            raise FloatingPointError(first_not_finite(self, x, y, where)) from None  # type: ignore[arg-type]
+            raise FloatingPointError(first_not_finite(self, x, y, where)) from None
         return self._add_to_metrics(y, loss, y_pred)
 
     def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
@@ -278,7 +298,7 @@ class Trainer:
         self, x: Any, y: Any, batch_size: Any, validation_split: float, validation_data: Any
     ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray] | None, int]:
         """Return the checked data for training and for validation, and the batch size."""
-        if self.optimizer is None:
+        if not self.compiled:
             raise ArgumentError(f"model {self.name!r} is not compiled: call compile(optimizer, loss) first")
         size = as_batch_size(batch_size)
         (x, y), rest = split(x, y, validation_split)
@@ -286,13 +306,13 @@ class Trainer:
             if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
                 raise ArgumentTypeError("validation_data must be (x, y)")
             rest = validation_data[0], validation_data[1]
-        x = check_x(self, x)  # type: ignore[arg-type]
-        y = check_y(self, y, len(x))  # type: ignore[arg-type]
+        x = check_x(self, x)
+        y = check_y(self, y, len(x))
         if self._metrics is None:
-            self._metrics = [metric.get(each, y.shape, self.output_shape) for each in self._identifiers]
+            self._metrics = [metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers]
         if rest is not None:
-            given = check_x(self, rest[0], "validation_data[0]")  # type: ignore[arg-type]
-            rest = given, check_y(self, rest[1], len(given), "validation_data[1]")  # type: ignore[arg-type]
+            given = check_x(self, rest[0], "validation_data[0]")
+            rest = given, check_y(self, rest[1], len(given), "validation_data[1]")
         return (x, y), rest, size
 
     def _tell(

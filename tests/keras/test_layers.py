@@ -9,8 +9,8 @@ import pytest
 from keras_networks import numbered, recorded
 
 import teachconv as tc
-from teachconv import keras
 from teachconv import graph as tg
+from teachconv import keras
 from teachconv.keras import layers
 from teachconv.truth import bounds
 
@@ -30,7 +30,11 @@ def test_signatures_are_those_of_keras(name):
         thing = getattr(thing, part)
     theirs = META["signatures"][name]
     defaults = dict(theirs)
-    ours = [p for p in inspect.signature(thing).parameters.values() if p.name != "self" and p.kind != p.VAR_KEYWORD]
+    ours = [
+        p
+        for p in inspect.signature(thing).parameters.values()
+        if p.name != "self" and p.kind != p.VAR_KEYWORD
+    ]
     by_position = [p.name for p in ours if p.kind == p.POSITIONAL_OR_KEYWORD]
     assert by_position == [parameter for parameter, _ in theirs][: len(by_position)]
     for parameter in ours:
@@ -96,7 +100,9 @@ def test_geometry_is_teachconvs():
 
 
 def test_unknown_sizes_stay_unknown():
-    model = keras.Sequential([keras.Input((None, None, 3)), layers.Conv2D(4, 3), layers.Conv2DTranspose(2, 3, 2)])
+    model = keras.Sequential(
+        [keras.Input((None, None, 3)), layers.Conv2D(4, 3), layers.Conv2DTranspose(2, 3, 2)]
+    )
     assert model.output_shape == (None, None, None, 2)
     assert model.predict(np.ones((2, 6, 7, 3))).shape == (2, 9, 11, 2)
 
@@ -111,9 +117,16 @@ def value(result):
 
 
 def test_a_conv2d_layer_by_hand():
-    layer = layers.Conv2D(1, 2, activation="relu", kernel_initializer="ones", bias_initializer=keras.initializers.Constant(-9))
+    layer = layers.Conv2D(
+        1, 2, activation="relu", kernel_initializer="ones", bias_initializer=keras.initializers.Constant(-9)
+    )
     x = np.arange(9, dtype="float32").reshape(1, 3, 3, 1)
-    assert value(layer(x)).ravel().tolist() == [0.0, 3.0, 11.0, 15.0]  # 0+1+3+4 - 9 < 0, 12 - 9, 20 - 9, 24 - 9
+    assert value(layer(x)).ravel().tolist() == [
+        0.0,
+        3.0,
+        11.0,
+        15.0,
+    ]  # 0+1+3+4 - 9 < 0, 12 - 9, 20 - 9, 24 - 9
 
 
 @pytest.mark.parametrize("padding", ["valid", "same"])
@@ -123,7 +136,9 @@ def test_conv2d_transpose_is_the_dialects(padding, output_padding, kernel):
     rng = np.random.default_rng(kernel)
     x = rng.integers(-3, 4, (2, 4, 5, 3)).astype("float32")
     try:
-        layer = layers.Conv2DTranspose(2, kernel, 2, padding, output_padding, use_bias=False, input_shape=(4, 5, 3))
+        layer = layers.Conv2DTranspose(
+            2, kernel, 2, padding, output_padding, use_bias=False, input_shape=(4, 5, 3)
+        )
     except tc.ArgumentError:
         assert padding == "same"
         assert output_padding == 0
@@ -140,8 +155,12 @@ def test_conv2d_transpose_is_the_dialects(padding, output_padding, kernel):
     "make",
     [
         lambda f: layers.Conv2D(4, 3, data_format=f, kernel_initializer=keras.initializers.GlorotUniform(1)),
-        lambda f: layers.DepthwiseConv2D(3, data_format=f, depthwise_initializer=keras.initializers.GlorotUniform(1)),
-        lambda f: layers.Conv2DTranspose(2, 3, 2, "same", data_format=f, kernel_initializer=keras.initializers.HeNormal(1)),
+        lambda f: layers.DepthwiseConv2D(
+            3, data_format=f, depthwise_initializer=keras.initializers.GlorotUniform(1)
+        ),
+        lambda f: layers.Conv2DTranspose(
+            2, 3, 2, "same", data_format=f, kernel_initializer=keras.initializers.HeNormal(1)
+        ),
         lambda f: layers.MaxPooling2D(2, data_format=f),
         lambda f: layers.AveragePooling2D(2, padding="same", data_format=f),
         lambda f: layers.UpSampling2D((2, 3), data_format=f),
@@ -172,7 +191,9 @@ def test_batch_normalization_is_keras(dtype):
     layer.set_weights(before)
     # two sums of the 54 samples of a channel, one of them squared, and a few operations more
     rtol = 8 * bounds.gamma(54, np.finfo(dtype).eps / 2)
-    np.testing.assert_allclose(value(layer(x, training=True)), ARRAYS[f"batch_normalization/{dtype}/trained"], rtol, rtol)
+    np.testing.assert_allclose(
+        value(layer(x, training=True)), ARRAYS[f"batch_normalization/{dtype}/trained"], rtol, rtol
+    )
     for ours, theirs in zip(layer.get_weights(), numbered(f"batch_normalization/{dtype}/after"), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol)
     np.testing.assert_allclose(value(layer(x)), ARRAYS[f"batch_normalization/{dtype}/inferred"], rtol, rtol)
@@ -202,9 +223,13 @@ def test_the_other_losses_and_the_accuracies_are_keras():
     labels, logits = ARRAYS["losses/labels"], ARRAYS["losses/logits"]
     hot, probabilities = np.eye(4, dtype="float32")[labels], ARRAYS["losses/probabilities"]
     np.testing.assert_allclose(
-        value(keras.losses.mean_squared_error(hot, probabilities)), ARRAYS["losses/mean_squared_error"], rtol=1e-6
+        value(keras.losses.mean_squared_error(hot, probabilities)),
+        ARRAYS["losses/mean_squared_error"],
+        rtol=1e-6,
     )
-    assert float(keras.losses.MeanSquaredError()(hot, probabilities)) == pytest.approx(META["mean loss"], rel=1e-6)
+    assert float(keras.losses.MeanSquaredError()(hot, probabilities)) == pytest.approx(
+        META["mean loss"], rel=1e-6
+    )
     assert keras.metrics.SparseCategoricalAccuracy()(labels, logits) == pytest.approx(META["sparse accuracy"])
     assert keras.metrics.CategoricalAccuracy()(hot, logits) == pytest.approx(META["categorical accuracy"])
 
@@ -228,7 +253,9 @@ def test_optimizers_are_keras(name):
     for dtype in ("float64", "float32"):
         weight = tg.Variable(ARRAYS["optimizers/start"].astype(dtype))
         optimizer = getattr(keras.optimizers, kind)(**arguments)
-        for gradient, theirs in zip(ARRAYS["optimizers/gradients"], ARRAYS[f"optimizers/{name}/{dtype}"], strict=True):
+        for gradient, theirs in zip(
+            ARRAYS["optimizers/gradients"], ARRAYS[f"optimizers/{name}/{dtype}"], strict=True
+        ):
             optimizer.apply_gradients([(tg.constant(gradient.astype(dtype)), weight)])
             # Keras rounds its defaults (0.9, 0.999, 0.001) to float32, whatever the dtype of the weight is: 1 - 0.999
             # is then off by 5e-5, and a step, which has the size of the learning rate, by as much

@@ -42,7 +42,9 @@ def test_float32_losses_are_as_near_to_float64_as_keras_own(name, backend):
 def test_numpy_and_cython_train_alike(name):
     if why_not("cython"):
         pytest.skip(why_not("cython"))
-    np.testing.assert_allclose(train(name, "float64", "numpy")[0], train(name, "float64", "cython")[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        train(name, "float64", "numpy")[0], train(name, "float64", "cython")[0], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("backend", ["reference", "scipy"])
@@ -79,7 +81,9 @@ def test_a_seeded_run_repeats_bit_for_bit_for_any_number_of_threads():
                     keras.layers.Dense(10),
                 ]
             )
-            model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), backend="cython")
+            model.compile(
+                "adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), backend="cython"
+            )
             history = model.fit(images, labels, batch_size=16, epochs=2, verbose=0)
             return history.history["loss"], model.get_weights()
         finally:

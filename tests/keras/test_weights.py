@@ -32,7 +32,9 @@ def test_other_files_are_refused(tmp_path):
         model.save_weights(tmp_path / "w.h5")
     with pytest.raises(ValueError, match="has no weights yet"):
         keras.Sequential([layers.Dense(3)]).save_weights(tmp_path / "w.weights.npz")
-    other = keras.Sequential([keras.Input((8, 8, 1)), layers.Conv2D(4, 3, padding="same"), layers.MaxPooling2D()])
+    other = keras.Sequential(
+        [keras.Input((8, 8, 1)), layers.Conv2D(4, 3, padding="same"), layers.MaxPooling2D()]
+    )
     other.add(layers.Flatten())
     other.add(layers.Dense(10))
     other.save_weights(tmp_path / "w.weights.npz")

@@ -54,7 +54,9 @@ def test_losses_and_weights_are_those_of_torch(torch, name, dtype):
     np.testing.assert_allclose(ours, theirs, rtol=1e-9 if dtype == "float64" else 2e-6)
     trained_there = {key: value.numpy() for key, value in module.state_dict().items()}
     for key, value in keras.utils.weights_to_torch(trained, trained_there).items():
-        np.testing.assert_allclose(value, trained_there[key], rtol=1e-6, atol=1e-8 if dtype == "float64" else 1e-4)
+        np.testing.assert_allclose(
+            value, trained_there[key], rtol=1e-6, atol=1e-8 if dtype == "float64" else 1e-4
+        )
 
 
 def test_weights_of_a_torch_module_give_its_output(torch):

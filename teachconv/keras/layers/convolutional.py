@@ -1,7 +1,7 @@
 """The layers that convolve: Conv2D, DepthwiseConv2D and Conv2DTranspose.
 
-Keras: keras/src/layers/convolutional. Each call is three nodes, the convolution, BiasAdd and the activation. The
-shape of the output follows from the geometry, as everywhere in teachconv.
+Keras: keras/src/layers/convolutional. Each call is three nodes, the convolution, BiasAdd and the
+activation. The shape of the output follows from the geometry, as everywhere in teachconv.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class _Convolution(Windowed):
     def _check_strides(self) -> None:
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ArgumentError(
-                f"strides above 1 do not go with a dilation_rate above 1, as in Keras; got {self.strides} and "
-                f"{self.dilation_rate}"
+                "strides above 1 do not go with a dilation_rate above 1, as in Keras; got "
+                f"{self.strides} and {self.dilation_rate}"
             )
 
     @property
@@ -64,7 +64,7 @@ class _Convolution(Windowed):
 
     def build(self, input_shape: Shape) -> None:
         """Make the filter and the bias."""
-        channels = self._nhwc(input_shape)[3]
+        channels = self.channels(input_shape)
         self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, "kernel")
         self.bias = None
         if self.use_bias:
@@ -72,7 +72,7 @@ class _Convolution(Windowed):
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the input has the channels that the filter was made for."""
-        wanted = self.kernel_shape(self._nhwc(input_shape)[3])
+        wanted = self.kernel_shape(self.channels(input_shape))
         if tuple(self.kernel.shape) != wanted:
             raise ArgumentError(
                 f"its kernel is {list(self.kernel.shape)}, and such an input needs {list(wanted)}"
@@ -322,7 +322,9 @@ class Conv2DTranspose(_Convolution):
         windows, sizes = self._windows(), self.compute_output_shape(tuple(inputs.shape))
         if self.output_padding is not None:  # TensorFlow's words know only one size: crop explicitly
             forward = self.geometry((1, *self._nhwc(tuple(inputs.shape))[1:])).forward  # type: ignore[union-attr, arg-type]
-            windows["padding"] = tuple((axis.pad_before, max(0, axis.pad_after)) for axis in (forward.rows, forward.cols))
+            windows["padding"] = tuple(
+                (axis.pad_before, max(0, axis.pad_after)) for axis in (forward.rows, forward.cols)
+            )
         if sizes[0] is None:
             sizes = stack([shape(inputs)[0], *sizes[1:]])
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)

@@ -1,4 +1,7 @@
-"""Input, Dense, the activations as layers, and Dropout. Keras: keras/src/layers/core, activations, regularization."""
+"""Input, Dense, the activations as layers, and Dropout.
+
+Keras: keras/src/layers/core, activations and regularization.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ class InputLayer(Layer):
 
     def __init__(self, shape: Sequence[int | None], batch_size: int | None = None, **more: Any):
         if shape is None or isinstance(shape, int):
-            raise ArgumentTypeError(f"shape must be the sizes without the batch, such as (28, 28, 1); got {shape!r}")
+            raise ArgumentTypeError(
+                f"shape must be the sizes without the batch, such as (28, 28, 1); got {shape!r}"
+            )
         super().__init__(**more)
         self.build_for((batch_size, *shape))
 

@@ -1,8 +1,9 @@
 """`Layer`: weights, and a function of one tensor. `KerasTensor`: what a layer returns while a model is built.
 
-Keras: keras/src/layers/layer.py and keras/src/backend/common/keras_tensor.py. A layer is called in three ways:
-on a `KerasTensor` it only computes a shape and remembers itself; on an array or an eager tensor it runs at once;
-and while `teachconv.function` traces, it adds its nodes to the graph, in a name scope with its name.
+Keras: keras/src/layers/layer.py and keras/src/backend/common/keras_tensor.py. A layer is called in three
+ways: on a `KerasTensor` it only computes a shape and remembers itself; on an array or an eager tensor it
+runs at once; and while `teachconv.function` traces, it adds its nodes to the graph, in a name scope with
+its name.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class Layer:
             ) from None
 
     def _as_tensor(self, inputs: Any) -> Any:
-        """Return the input as a tensor; as in Keras, floats take the layer's dtype and integers keep theirs."""
+        """Return the input as a tensor; floats take the layer's dtype, integers keep theirs, as in Keras."""
         inputs = as_tensor(inputs)
         if inputs.dtype.name == self.dtype or is_integer(inputs.dtype) or inputs.dtype == bool:
             return inputs
@@ -233,7 +234,7 @@ class Layer:
         value = initializers.get(initializer)(tuple(shape), self.dtype)
         if np.shape(value) != tuple(shape):
             raise ArgumentError(
-                f"the initializer of {name} must return shape {shape_text(tuple(shape))}; got {np.shape(value)}"
+                f"the initializer of {name} must return shape {shape_text(shape)}; got {np.shape(value)}"
             )
         variable = Variable(value, trainable=trainable, name=f"{self.name}/{name}", dtype=self.dtype)
         self._weights.append(variable)
@@ -273,7 +274,7 @@ class Layer:
 
     def count_params(self) -> int:
         """Return the number of elements of all the weights."""
-        return sum(prod(weight.shape) for weight in self.weights)
+        return sum(number_of_elements(weight) for weight in self.weights)
 
     def get_weights(self) -> list[np.ndarray]:
         """Return the values of all the weights, in the order of `weights`."""
@@ -292,6 +293,11 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def number_of_elements(variable: Variable) -> int:
+    """Return the number of elements of a variable."""
+    return prod(size or 0 for size in variable.shape)
 
 
 def as_tensor(value: Any) -> Any:
@@ -315,7 +321,8 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
             )
         if not np.can_cast(array.dtype, variable.dtype, "same_kind"):
             raise ArgumentTypeError(
-                f"{owner}: the weight {variable.name!r} has dtype {variable.dtype.name}; got {array.dtype.name}"
+                f"{owner}: the weight {variable.name!r} has dtype {variable.dtype.name}; got "
+                f"{array.dtype.name}"
             )
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array.astype(variable.dtype))

@@ -25,8 +25,8 @@ class BatchNormalization(Layer):
         epsilon: added to the variance, so that nothing is divided by zero.
         center: whether there is a beta.
         scale: whether there is a gamma.
-        beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer: how they begin.
-        **more: as in `Layer`.
+        beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer: how they
+        begin. **more: as in `Layer`.
 
     Raises:
         ValueError, TypeError: if an argument is invalid.

@@ -71,7 +71,9 @@ class Reshape(Layer):
         known = prod(size for size in self.target_shape if size != -1)
         fits = elements % max(known, 1) == 0 if -1 in self.target_shape else elements == known
         if not fits:
-            raise ArgumentError(f"{elements} elements do not fill target_shape {shape_text(self.target_shape)}")
+            raise ArgumentError(
+                f"{elements} elements do not fill target_shape {shape_text(self.target_shape)}"
+            )
         return input_shape[0], *(elements // known if size == -1 else size for size in self.target_shape)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
@@ -119,7 +121,7 @@ class UpSampling2D(Layer):
         return tuple(sizes)
 
     def geometries(self, input_shape: Shape) -> list[Any]:
-        """Return the geometry of a transposed convolution that does the same: a filter as large as its strides."""
+        """Return the geometry of the transposed convolution that does the same, its filter all ones."""
         last = self.data_format == "channels_last"
         rows, cols = input_shape[1:3] if last else input_shape[2:4]
         if rows is None or cols is None:

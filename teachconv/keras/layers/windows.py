@@ -1,4 +1,4 @@
-"""`Windowed`: what the layers share that slide a window over rows and columns: the words, and the geometry."""
+"""`Windowed`: what the layers share that slide a window over rows and columns."""
 
 from __future__ import annotations
 
@@ -46,9 +46,8 @@ class Windowed(Layer):
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Return the shape of the output; unknown rows or columns stay unknown."""
-        batch, rows, cols, channels = self._nhwc(input_shape)
-        if channels is None:
-            raise ArgumentError("the number of channels must be known")
+        batch, rows, cols, _ = self._nhwc(input_shape)
+        channels = self.channels(input_shape)
         large_enough = [max(n or 0, 1 << 12) for n in self.window]  # stands for an unknown size
         g = self.geometry((1, rows or large_enough[0], cols or large_enough[1], channels))
         _, out_rows, out_cols, out_channels = g.output_shape
@@ -57,6 +56,13 @@ class Windowed(Layer):
 
     def out_channels(self, channels: int) -> int:
         """Return the number of channels of the output."""
+        return channels
+
+    def channels(self, input_shape: Shape) -> int:
+        """Return the number of channels of the input; raise if it is unknown."""
+        channels = self._nhwc(input_shape)[3]
+        if channels is None:
+            raise ArgumentError("the number of channels must be known")
         return channels
 
     def _nhwc(self, shape: Shape) -> Shape:
@@ -87,4 +93,3 @@ def check_data_format(data_format: Any) -> str:
             f"{suggestion(data_format, legal)}"
         )
     return str(data_format)
-
