@@ -4,8 +4,6 @@
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-tf.disable_v2_behavior()
-
 x = tf.placeholder(tf.float32, shape=[None, 28, 28, 1], name="x")
 W = tf.Variable(tf.truncated_normal([5, 5, 1, 32], stddev=0.1), name="W")
 b = tf.Variable(tf.constant(0.1, shape=[32]), name="b")
@@ -22,8 +20,6 @@ print(features.shape, pooled.shape, features.dtype)
 
 # %% a convolution on a 4 x 4 image, worked out by hand
 import tensorflow.compat.v1 as tf
-
-tf.disable_v2_behavior()
 
 k = tf.constant([
     [1, 0, 1],
@@ -47,8 +43,6 @@ with tf.Session() as sess:
 # %% one filter over every pixel: Variables of random numbers, evaluated in the default session
 import tensorflow.compat.v1 as tf
 
-tf.disable_v2_behavior()
-
 input = tf.Variable(tf.random_normal([1, 3, 3, 5]))
 filter = tf.Variable(tf.random_normal([1, 1, 5, 1]))
 op = tf.nn.conv2d(input, filter, strides=[1, 1, 1, 1], padding="VALID")
@@ -63,8 +57,6 @@ with tf.Session() as sess:
 # %% a softmax regression, trained by gradient descent
 import numpy as np
 import tensorflow.compat.v1 as tf
-
-tf.disable_v2_behavior()
 
 x = tf.placeholder(tf.float32, [None, 4])
 y_ = tf.placeholder(tf.float32, [None, 2])

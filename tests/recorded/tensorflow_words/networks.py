@@ -126,7 +126,7 @@ print([np.round(w, 5).tolist() for w in model.get_weights()])
 model = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2, kernel_initializer="ones")])
 model.compile(optimizer="adam", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
 history = model.fit(numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), epochs=2, batch_size=3, shuffle=False, verbose=0)
-print({key: [round(float(value), 4) for value in values] for key, values in history.history.items()})
+print({key: [round(float(value), 4) for value in values] for key, values in sorted(history.history.items())})
 print([round(float(value), 4) for value in model.evaluate(numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), verbose=0)])
 
 # %% predict
@@ -150,8 +150,8 @@ model.compile("nonsense", "mse")
 
 # %% losses
 print(round(float(tf.keras.losses.MeanSquaredError()([[1.0, 2.0]], [[1.0, 4.0]])), 4))
-print(round(float(tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)([1], [[1.0, 2.0]])), 4))
-print(round(float(tf.keras.losses.SparseCategoricalCrossentropy()([1], [[0.25, 0.75]])), 4))
+print(round(float(tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)(np.array([1]), np.float32([[1.0, 2.0]]))), 4))
+print(round(float(tf.keras.losses.SparseCategoricalCrossentropy()(np.array([1]), np.float32([[0.25, 0.75]]))), 4))
 print(round(float(tf.keras.losses.CategoricalCrossentropy()([[0.0, 1.0]], [[0.25, 0.75]])), 4))
 
 # %% to_categorical
@@ -169,7 +169,7 @@ print([layer.name for layer in model.layers])
 # %% the variables of a layer
 layer = tf.keras.layers.Dense(2)
 layer.build((None, 3))
-print([w.path.split("/")[-1] for w in layer.weights], len(layer.trainable_variables))
+print([w.name for w in layer.weights], len(layer.trainable_variables))
 
 # %% a model is called like a function
 model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
@@ -181,7 +181,7 @@ print([g.numpy().tolist() for g in tape.gradient(y, model.trainable_variables)])
 model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")])
 model.compile("sgd", "mse")
 history = model.fit(np.ones((4, 2)), np.ones((4, 1)), validation_data=(np.ones((2, 2)), np.ones((2, 1))), verbose=0)
-print({key: round(float(values[0]), 4) for key, values in history.history.items()})
+print({key: round(float(values[0]), 4) for key, values in sorted(history.history.items())})
 
 # %% x and y of different lengths
 model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1)])
