@@ -1,4 +1,7 @@
-"""Converts whatever stands for a tensor to one. TensorFlow: python/framework/tensor_conversion_registry.py."""
+"""Converts whatever stands for a tensor to one.
+
+TensorFlow: python/framework/tensor_conversion_registry.py.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NN = """
 VERSION_1 = """
     assign assign_add assign_sub div disable_eager_execution disable_resource_variables disable_v2_behavior
     disable_v2_tensorshape enable_eager_execution enable_resource_variables enable_v2_behavior get_default_graph
-    get_default_session get_variable global_variables global_variables_initializer initialize_all_variables log
+    get_default_session get_variable get_variable_scope global_variables global_variables_initializer initialize_all_variables log
     placeholder placeholder_with_default random_normal random_uniform reset_default_graph set_random_seed to_float
     to_int32 trainable_variables truncated_normal variable_scope variables_initializer constant_initializer
     ones_initializer random_normal_initializer truncated_normal_initializer zeros_initializer glorot_uniform_initializer

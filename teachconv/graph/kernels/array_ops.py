@@ -38,7 +38,9 @@ class CheckNumericsOp(OpKernel):
         """Return the input; raise `InvalidArgumentError` if it holds NaN or infinity."""
         if not np.isfinite(inputs[0]).all():
             found = [name for name, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(inputs[0]).any()]
-            raise InvalidArgumentError(f"{self.node.attrs['message']} : Tensor had {' and '.join(found)} values")
+            raise InvalidArgumentError(
+                f"{self.node.attrs['message']} : Tensor had {' and '.join(found)} values"
+            )
         return inputs[0]
 
 

@@ -135,6 +135,14 @@ from .session import (
     InteractiveSession,
     Session,
 )
+from .variable_scope import (
+    AUTO_REUSE,
+    get_variable,
+    get_variable_scope,
+    ones_initializer,
+    variable_scope,
+    zeros_initializer,
+)
 from .variables import (
     Variable,
     assign,
@@ -154,6 +162,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "AUTO_REUSE",
     "ConfigProto",
     "DType",
     "Graph",
@@ -207,6 +216,8 @@ __all__ = [
     "gather",
     "get_default_graph",
     "get_default_session",
+    "get_variable",
+    "get_variable_scope",
     "global_variables",
     "global_variables_initializer",
     "gradients",
@@ -239,6 +250,7 @@ __all__ = [
     "not_equal",
     "one_hot",
     "ones",
+    "ones_initializer",
     "ones_like",
     "pad",
     "placeholder",
@@ -278,9 +290,11 @@ __all__ = [
     "truediv",
     "truncated_normal",
     "unstack",
+    "variable_scope",
     "variables_initializer",
     "where",
     "zeros",
+    "zeros_initializer",
     "zeros_like",
 ]
 

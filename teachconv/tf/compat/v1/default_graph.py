@@ -1,7 +1,7 @@
 """The graph to which TensorFlow 1's functions add, whether or not ops run eagerly elsewhere.
 
 TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. The
-functions of `teachconv.tf.compat.v1` have one, too: a program of TensorFlow 1 runs as it is, and beside one of
+functions of `teachconv.tf.compat.v1` have one, too: a program of TensorFlow 1 runs as it is, beside those of
 TensorFlow 2. After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
 """
 
@@ -48,7 +48,7 @@ def reset_default_graph() -> None:
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Run ops immediately again, after `disable_eager_execution`; the functions of this module add to graphs."""
+    """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs."""
     unsupported(
         config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
     )
