@@ -21,12 +21,7 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registry of gradients)
-    array_grad,
-    core_ops,
-    math_grad,
-    nn_grad,
-)
+from . import array_grad, core_ops, function_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
 from . import image_ops as image
 from . import nn_ops as nn
 from . import training as train
@@ -60,6 +55,8 @@ from .array_ops import (
     zeros_like,
 )
 from .backprop import GradientTape
+from .concrete_function import ConcreteFunction
+from .cond import cond
 from .config import ConfigProto, RunOptions
 from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
@@ -93,9 +90,9 @@ from .cwise_ops import (
     truediv,
     where,
 )
-from .def_function import ConcreteFunction, Function, TensorSpec, function
+from .def_function import Function, function
 from .eager_tensor import EagerTensor
-from .errors import FailedPreconditionError, InvalidArgumentError
+from .errors import FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .gradients_util import gradients
@@ -134,6 +131,7 @@ from .ops import (
 from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
+from .tensor import TensorSpec
 from .tensor_conversion import convert_to_tensor
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
@@ -160,6 +158,7 @@ __all__ = [
     "NodeStats",
     "NotDifferentiable",
     "Operation",
+    "OperatorNotAllowedInGraphError",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -176,9 +175,10 @@ __all__ = [
     "assign",
     "bfloat16",
     "broadcast_to",
-    "check_numerics",
     "cast",
+    "check_numerics",
     "concat",
+    "cond",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
@@ -262,8 +262,8 @@ __all__ = [
     "subtract",
     "tanh",
     "tile",
-    "trainable_variables",
     "train",
+    "trainable_variables",
     "transpose",
     "truediv",
     "truncated_normal",

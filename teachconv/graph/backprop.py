@@ -7,16 +7,17 @@ like a node. In a graph, or in a function that is traced, the records are the no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
 from ..errors import ArgumentError
-from . import eager_record
+from . import eager_record, nest
 from .constant_op import is_tensor
 from .context import current_graph
 from .gradients_util import backpropagate, check_unconnected, default_gradients, fill_unconnected
+from .ops import GraphKeys
 
 __all__ = ["GradientTape"]
 
@@ -57,6 +58,7 @@ class GradientTape:
         self._graph: Any = None
         self._start = 0  # number of the graph's nodes before those that belong to the tape
         self._watched: dict[int, Any] = {}  # tensors and variables by identity, which keeps them alive
+        self._variables: dict[int, Any] = {}  # of those, the variables
         self._producers: dict[int, Any] = {}  # the operation that made a tensor, by the tensor's identity
 
     # --- recording -------------------------------------------------------------------------------
@@ -95,11 +97,23 @@ class GradientTape:
         operations = self._graph.get_operations()
         trainable = _trainable_by_ref(self._graph)
         for op in operations[self._start :]:
-            for tensor in op.inputs:
-                if self._watch_accessed and id(tensor) in trainable:
-                    self._watched[id(tensor)] = tensor
+            for tensor in op.inputs:  # a variable is read through an Identity, perhaps an older node
+                read = tensor.op if tensor.op.type == "Identity" else op
+                ref = read.inputs[0] if read.type == "Identity" else tensor
+                if self._watch_accessed and id(ref) in trainable:
+                    self._watched[id(ref)], self._variables[id(ref)] = ref, trainable[id(ref)]
+                    self._keep(read)
             self._keep(op)
         self._start = len(operations)
+
+    def watches(self, inputs: Sequence[Any]) -> bool:
+        """Return whether an op with these inputs would be kept."""
+        if not self._recording or self._graph is not None:
+            return False
+        return any(
+            id(item) in self._watched or (self._watch_accessed and getattr(item, "trainable", False))
+            for item in inputs
+        )
 
     def record(self, operation: Any) -> None:
         """Take note of an op that ran eagerly; `execute` calls this.
@@ -111,7 +125,7 @@ class GradientTape:
             return
         for tensor in operation.inputs:
             if self._watch_accessed and getattr(tensor, "trainable", False):
-                self._watched[id(tensor)] = tensor
+                self._watched[id(tensor)] = self._variables[id(tensor)] = tensor
         self._keep(operation)
 
     def _keep(self, operation: Any) -> None:
@@ -129,7 +143,7 @@ class GradientTape:
         Raises:
             ValueError: if something else is among them, such as an array.
         """
-        for item in _flatten(tensor):
+        for item in nest.flatten(tensor):
             if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
                 raise ArgumentError(
                     f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable"
@@ -137,13 +151,15 @@ class GradientTape:
             if item.dtype.kind in "ib":
                 _log.warning("the dtype of the watched tensor must be floating; got %s", item.dtype.name)
             self._read_graph()  # what came before is not watched
-            item = self._source(item)
-            self._watched[id(item)] = item
+            found = self._source(item)
+            self._watched[id(found)] = found
+            if hasattr(item, "_graph_tensor"):
+                self._variables[id(found)] = item
 
     def watched_variables(self) -> tuple[Any, ...]:
         """Return the variables that are watched, in the order in which they were first."""
         self._read_graph()
-        return tuple(item for item in self._watched.values() if hasattr(item, "_graph_tensor"))
+        return tuple(self._variables.values())
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -158,7 +174,7 @@ class GradientTape:
 
     def reset(self) -> None:
         """Forget all records and what is watched, as if the block began here."""
-        self._watched, self._producers = {}, {}
+        self._watched, self._variables, self._producers = {}, {}, {}
         self._used = False
         if self._recording:
             self._begin()
@@ -196,14 +212,16 @@ class GradientTape:
             )
         check_unconnected(unconnected_gradients)
         self._read_graph()
-        targets = [self._target(item) for item in _flatten(target)]
-        flat = [self._source(item) for item in _flatten(sources)]
+        targets = [self._target(item) for item in nest.flatten(target)]
+        flat = [self._source(item) for item in nest.flatten(sources)]
         if not self._persistent:
             if self._recording:
                 self._end()
             self._used = True
         producers = dict(self._producers) if self._recording else self._producers
-        starts = default_gradients(targets, None if output_gradients is None else _flatten(output_gradients))
+        starts = default_gradients(
+            targets, None if output_gradients is None else nest.flatten(output_gradients)
+        )
         known = [index for index, source in enumerate(flat) if id(source) in self._watched]
         found: list[Any] = [None] * len(flat)
         grads = backpropagate(
@@ -216,8 +234,8 @@ class GradientTape:
         for index, grad in zip(known, grads, strict=True):
             found[index] = grad
         if not self._persistent:
-            self._watched, self._producers = {}, {}
-        return _pack(sources, iter(fill_unconnected(found, flat, unconnected_gradients)))
+            self._watched, self._variables, self._producers = {}, {}, {}
+        return nest.pack_sequence_as(sources, fill_unconnected(found, flat, unconnected_gradients))
 
     def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
         graph = current_graph()
@@ -247,29 +265,5 @@ class GradientTape:
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
-    variables = [*graph.get_collection("variables"), *getattr(graph, "captures", ())]
-    return {
-        id(variable._graph_tensor(graph, True)): variable
-        for variable in variables
-        if getattr(variable, "trainable", False)
-    }
-
-
-def _flatten(items: Any) -> list[Any]:
-    """Return the leaves of nested lists, tuples and dicts."""
-    if isinstance(items, Mapping):
-        return [leaf for key in sorted(items) for leaf in _flatten(items[key])]
-    if isinstance(items, (list, tuple)):
-        return [leaf for item in items for leaf in _flatten(item)]
-    return [items]
-
-
-def _pack(like: Any, leaves: Iterator[Any]) -> Any:
-    """Arrange leaves in the structure of ``like``."""
-    if isinstance(like, Mapping):
-        packed = {key: _pack(like[key], leaves) for key in sorted(like)}
-        return {key: packed[key] for key in like}
-    if isinstance(like, (list, tuple)):
-        items = [_pack(item, leaves) for item in like]
-        return type(like)(*items) if hasattr(like, "_fields") else type(like)(items)
-    return next(leaves)
+    known = graph.variables if graph.is_function else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    return {id(variable._graph_tensor(graph, True)): variable for variable in known if variable.trainable}

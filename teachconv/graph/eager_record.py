@@ -8,7 +8,7 @@ gradient engine walks both.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -65,6 +65,13 @@ _state = threading.local()
 def active() -> tuple[Recorder, ...]:
     """Return the active recorders of this thread, the innermost last."""
     return getattr(_state, "recorders", ())
+
+
+def interested(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
+    """Return the active recorders that want to know of an op with these inputs; by default all of them."""
+    return tuple(
+        recorder for recorder in active() if not hasattr(recorder, "watches") or recorder.watches(inputs)
+    )
 
 
 @contextmanager

@@ -54,6 +54,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "_if",
     "invert_permutation",
     "less",
     "less_equal",
@@ -79,6 +80,7 @@ __all__ = [
     "ones_like",
     "pack",
     "pad",
+    "partitioned_call",
     "placeholder",
     "pow",
     "prod",
@@ -111,6 +113,8 @@ __all__ = [
     "sqrt_grad",
     "square",
     "squeeze",
+    "stateful_partitioned_call",
+    "stateless_if",
     "stop_gradient",
     "sub",
     "sum",
@@ -1280,6 +1284,46 @@ def identity(
     return op_def_library.apply_op("Identity", name, _inputs, _attrs)
 
 
+def _if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions, one of which changes variables.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type); Tvariables:
+    list(type).
+    """
+    _inputs: list[Any] = [cond, input, variables]
+    _attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("If", _inputs, _attrs)
+    return op_def_library.apply_op("If", name, _inputs, _attrs)
+
+
 def invert_permutation(
     x: Any,
     name: str | None = None,
@@ -1980,6 +2024,36 @@ def pad(
     if executing_eagerly():
         return execute("Pad", _inputs, _attrs)
     return op_def_library.apply_op("Pad", name, _inputs, _attrs)
+
+
+def partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op PartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    _inputs: list[Any] = [args, variables]
+    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("PartitionedCall", _inputs, _attrs)
+    return op_def_library.apply_op("PartitionedCall", name, _inputs, _attrs)
 
 
 def placeholder(
@@ -2840,6 +2914,76 @@ def squeeze(
     if executing_eagerly():
         return execute("Squeeze", _inputs, _attrs)
     return op_def_library.apply_op("Squeeze", name, _inputs, _attrs)
+
+
+def stateful_partitioned_call(
+    args: Any,
+    variables: Any,
+    Tout: Any,
+    f: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls a function that changes variables.
+
+    Args:
+        args: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        f: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatefulPartitionedCall; Tin: list(type); Tvariables: list(type).
+    """
+    _inputs: list[Any] = [args, variables]
+    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("StatefulPartitionedCall", _inputs, _attrs)
+    return op_def_library.apply_op("StatefulPartitionedCall", name, _inputs, _attrs)
+
+
+def stateless_if(
+    cond: Any,
+    input: Any,
+    variables: Any,
+    Tout: Any,
+    then_branch: Any,
+    else_branch: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Calls one of two functions.
+
+    Args:
+        cond: input, of type Tcond.
+        input: input, of type Tin.
+        variables: input, reference to a variable of type Tvariables.
+        Tout: attribute, list(type).
+        then_branch: attribute, func.
+        else_branch: attribute, func.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type);
+    Tvariables: list(type).
+    """
+    _inputs: list[Any] = [cond, input, variables]
+    _attrs: dict[str, Any] = {
+        "Tout": Tout,
+        "then_branch": then_branch,
+        "else_branch": else_branch,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StatelessIf", _inputs, _attrs)
+    return op_def_library.apply_op("StatelessIf", name, _inputs, _attrs)
 
 
 def stop_gradient(

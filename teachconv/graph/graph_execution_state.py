@@ -91,9 +91,16 @@ class Executable:
         if run_metadata is None:
             return self.executor.run(context, None, seed)
         recorder = Recorder()
-        values = self.executor.run(context, recorder, seed)
+        values = self.run_inside(context, recorder, seed)
         run_metadata.fill(self, recorder)
         return values
+
+    def run_inside(
+        self, context: OpKernelContext, recorder: Recorder | None, seed: int | None = None
+    ) -> list[object]:
+        """Run as a part of another run, which records it."""
+        context.recorder = recorder
+        return self.executor.run(context, recorder, seed)
 
 
 def _has_value(context: OpKernelContext, name: str) -> bool:

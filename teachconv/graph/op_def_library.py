@@ -15,6 +15,7 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .common_shape_fns import InferenceContext
 from .context import get_default_graph
+from .eager_tensor import EagerTensor
 from .op_def import ArgDef, OpDef, get_op_def
 from .ops import Graph, Tensor
 from .shape_refiner import Values
@@ -142,7 +143,7 @@ def _written_out(
             checked[arg.number] = len(value)
         else:
             checked[arg.type] = tuple(
-                np.dtype(to_array(item, None, arg.name).dtype) if not hasattr(item, "dtype") else item.dtype
+                item.dtype if hasattr(item, "dtype") else to_array(item, None, arg.name).dtype
                 for item in value
             )
         values += value
@@ -223,6 +224,10 @@ def _as_tensor(
     dtype = element_type(value, arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
+    elif graph.is_function and (
+        isinstance(value, EagerTensor) or (isinstance(value, Tensor) and value.op.graph is not graph)
+    ):
+        value = graph.capture(value)
     if isinstance(value, (list, tuple)) and any(_is_symbolic(item) for item in value):
         value = _packed_list(value, dtype, name, graph)
     if not isinstance(value, Tensor):

@@ -10,10 +10,14 @@ package and not in the repository; teachconv's is checked in.
 from __future__ import annotations
 
 import sys
+from keyword import iskeyword
 from pathlib import Path
 from textwrap import fill
 
-from . import core_ops  # noqa: F401  (fills the registry)
+from . import (
+    core_ops,  # noqa: F401  (fills the registry)
+    runtime_ops,  # noqa: F401
+)
 from .op_def import REGISTRY, ArgDef, OpDef
 
 __all__ = ["generate", "lower_case_op_name"]
@@ -66,7 +70,7 @@ def lower_case_op_name(name: str) -> str:
         if letter.isupper() and i > 0 and (follows_small or before_small):
             result += "_"
         result += letter.lower()
-    return result
+    return f"_{result}" if iskeyword(result) else result
 
 
 def generate() -> str:

@@ -74,13 +74,18 @@ class OpKernelContext:
     Attributes:
         variables: the variables by the name of their node.
         feeds: the values that were fed.
+        config: the configuration of the session, which functions that a kernel calls run with; or None.
+        recorder: what receives the statistics of nodes, or None.
         rendezvous: the values on their way from one device to another, by key.
     """
 
-    __slots__ = ("feeds", "rendezvous", "variables")
+    __slots__ = ("config", "feeds", "recorder", "rendezvous", "variables")
 
-    def __init__(self, variables: dict[str, VariableRef], feeds: Sequence[np.ndarray] = ()):
-        self.variables, self.feeds = variables, feeds
+    def __init__(
+        self, variables: dict[str, VariableRef], feeds: Sequence[np.ndarray] = (), config: Any = None
+    ):
+        self.variables, self.feeds, self.config = variables, feeds, config
+        self.recorder: Any = None
         self.rendezvous: dict[str, Any] = {}
 
 

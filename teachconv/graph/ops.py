@@ -176,6 +176,10 @@ class Graph:
     is_function = False
     outer: Graph | None = None
 
+    def capture(self, value: Any) -> Tensor:
+        """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
+        raise NotImplementedError
+
     def __init__(self) -> None:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
@@ -561,7 +565,7 @@ def device(name: str | None) -> Any:
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:
-    """Order operations in the default graph: `Graph.control_dependencies`; ops that run eagerly are in order.
+    """Order operations in the default graph: `Graph.control_dependencies`; without a graph it has no effect.
 
     Args:
         inputs: operations, tensors or variables, or None.

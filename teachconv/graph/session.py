@@ -5,7 +5,7 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
+from . import nest
 from .config import ConfigProto, RunOptions
 from .context import get_default_graph, set_default_graph, set_default_session
 from .errors import InvalidArgumentError
@@ -97,14 +98,16 @@ class Session:
             raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
             raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
-        tensors: list[Tensor] = []
-        targets: list[Operation] = []
-        rebuild = _flatten(fetches, self.graph, tensors, targets)
+        found = [_graph_element(fetch, self.graph, "fetches") for fetch in nest.flatten(fetches)]
+        tensors = [item for item in found if isinstance(item, Tensor)]
+        targets = [item for item in found if isinstance(item, Operation)]
         feeds = _feeds(self.graph, feed_dict or {})
         executable = self._state.executable(tensors, targets, list(feeds))
-        context = OpKernelContext(self._variables, list(feeds.values()))
+        context = OpKernelContext(self._variables, list(feeds.values()), self.config)
         values = executable.run(context, run_metadata, None if options is None else options.shuffle_seed)
-        return rebuild(iter(fetched(values)))
+        arrays = iter(fetched(values))
+        results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
+        return nest.pack_sequence_as(fetches, results)
 
     def as_default(self) -> Any:
         """Return a context manager that makes this the default session; it does not close the session."""
@@ -160,28 +163,6 @@ class InteractiveSession(Session):
 # ---------------------------------------------------------------------------------------------
 # Fetches
 # ---------------------------------------------------------------------------------------------
-
-
-def _flatten(
-    fetches: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]
-) -> Callable[[Iterator[Any]], Any]:
-    """Collect the fetches; return a function that arranges their values in the same structure."""
-    if isinstance(fetches, Mapping):
-        parts = {key: _flatten(value, graph, tensors, targets) for key, value in fetches.items()}
-        kind = type(fetches) if type(fetches) is not dict else dict
-        return lambda values: kind({key: part(values) for key, part in parts.items()})  # type: ignore[call-arg]
-    if isinstance(fetches, (list, tuple)):
-        items = [_flatten(value, graph, tensors, targets) for value in fetches]
-        if hasattr(fetches, "_fields"):  # a named tuple
-            return lambda values: type(fetches)(*(item(values) for item in items))
-        sequence = type(fetches)
-        return lambda values: sequence([item(values) for item in items])
-    found = _graph_element(fetches, graph, "fetches")
-    if isinstance(found, Operation):
-        targets.append(found)
-        return lambda values: None
-    tensors.append(found)
-    return lambda values: next(values)
 
 
 def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:

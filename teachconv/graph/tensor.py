@@ -1,4 +1,4 @@
-"""`Tensor`: one output of an operation of a graph.
+"""`Tensor`, one output of an operation of a graph, and `TensorSpec`, its shape and dtype alone.
 
 TensorFlow: python/framework/tensor.py.
 """
@@ -6,19 +6,22 @@ TensorFlow: python/framework/tensor.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dtypes import to_dtype
 from ..errors import ArgumentTypeError
 from .context import session_for
+from .errors import OperatorNotAllowedInGraphError
 from .operators import Operators
 from .tensor_shape import StaticShape, TensorShape
 
 if TYPE_CHECKING:
     from .ops import Graph, Operation
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "TensorSpec"]
 
 
 class Tensor(Operators):
@@ -99,7 +102,12 @@ class Tensor(Operators):
         raise self._no_value("elements")
 
     def __bool__(self) -> bool:
-        raise self._no_value("truth value")
+        raise OperatorNotAllowedInGraphError(
+            "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: "
+            f"{self.name!r} has no value while the graph is built. TensorFlow's AutoGraph would rewrite an "
+            "`if` or `while` on it into tf.cond or tf.while_loop; nothing is rewritten here: call "
+            "teachconv.graph.cond(pred, true_fn, false_fn)"
+        )
 
     def __iter__(self) -> Iterator[Any]:
         raise self._no_value("elements to iterate over")
@@ -109,3 +117,31 @@ class Tensor(Operators):
 
     def __repr__(self) -> str:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+
+@dataclass(frozen=True, repr=False)
+class TensorSpec:
+    """The shape and dtype of a tensor, such as an argument of a function.
+
+    Attributes:
+        shape: the static shape; None stands for sizes that may differ between calls.
+        dtype: the dtype.
+        name: the name of the argument's placeholder, or None.
+
+    >>> TensorSpec([None, 28, 28, 1], "float32")
+    TensorSpec(shape=(None, 28, 28, 1), dtype=float32, name=None)
+    """
+
+    shape: Any
+    dtype: Any = "float32"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", TensorShape(self.shape))
+        object.__setattr__(self, "dtype", to_dtype(self.dtype))
+
+    def __str__(self) -> str:
+        return f"{self.shape} {self.dtype.name}"
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}, name={self.name!r})"

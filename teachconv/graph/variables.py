@@ -15,11 +15,14 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops
 from .array_ops import group
+from .config import ConfigProto
 from .constant_op import constant
-from .context import current_graph, get_default_graph, session_for
+from .context import current_graph, get_default_graph, init_scope, session_for
 from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
-from .op_kernel import VariableRef
+from .func_graph import FuncGraph
+from .graph_execution_state import GraphExecutionState
+from .op_kernel import OpKernelContext, VariableRef
 from .operators import Operators
 from .ops import Graph, GraphKeys, Operation, Tensor
 from .tensor_shape import TensorShape
@@ -44,9 +47,11 @@ class Variable(Operators):
         name: the name of the variable.
         dtype: the dtype to convert the initial value to.
 
+    A function may make a variable on its first call only; it is made outside of the function's graph.
+
     Raises:
-        ValueError, TypeError: if the initial value has no known shape or no supported dtype, or the
-            variable is created inside a traced function.
+        ValueError, TypeError: if the initial value has no known shape or no supported dtype, or a function
+            makes a variable again.
 
     >>> from teachconv import graph as tg
     >>> v = tg.Variable([1.0, 2.0], name="v")
@@ -58,6 +63,15 @@ class Variable(Operators):
         self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
     ) -> None:
         self.trainable = trainable
+        function = current_graph()
+        if function is not None and function.is_function:
+            initial_value = _lifted(initial_value, function)
+        with init_scope():
+            self._make(initial_value, trainable, name, dtype)
+        if isinstance(function, FuncGraph):
+            function.created.append(self)
+
+    def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
         self._graph = current_graph()
         self._storage: VariableRef | None = None
         if self._graph is None:
@@ -70,22 +84,19 @@ class Variable(Operators):
             self._storage = VariableRef(name, value.shape, value.dtype)
             self._storage.assign(value)
             return
-        if getattr(self._graph, "is_function", False):
-            raise InvalidArgumentError(
-                f"variable {name!r} would be created again by each trace: create it outside the function"
-            )
         self._build(self._graph, initial_value, name, dtype)
         self._graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
         if trainable:
             self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
-        if callable(initial_value):
-            initial_value = initial_value()
-        if isinstance(initial_value, Variable):
-            initial_value = initial_value.read_value()
         # an initialiser must not depend on the control dependencies around the variable's creation
         with graph.control_dependencies(None), graph.name_scope(name) as scope:
+            if callable(initial_value):
+                with graph.name_scope("Initializer"):
+                    initial_value = initial_value()
+            if isinstance(initial_value, Variable):
+                initial_value = initial_value.read_value()
             if isinstance(initial_value, Tensor):
                 initial = initial_value
                 if not initial.shape.is_fully_defined():
@@ -242,16 +253,36 @@ class Variable(Operators):
         """Return the variable as an input of a node of ``graph``: its reference or its value."""
         if self._graph is graph:
             return self._ref if as_ref else self._read
+        if isinstance(graph, FuncGraph):
+            ref: Tensor = graph.capture_variable(self)
+            # each use gets its own read node, so that a read after an assignment sees the new value
+            return ref if as_ref else gen_nn_ops.identity(ref, name="read")
         if self._graph is not None:
             raise ArgumentError(f"variable {self._name!r} belongs to a graph other than the default one")
-        if not hasattr(graph, "capture"):
-            raise ArgumentTypeError(
-                f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or "
-                "use it in a function decorated with teachconv.function"
-            )
-        ref: Tensor = graph.capture(self)
-        # each use gets its own read node, so that a read after an assignment sees the new value
-        return ref if as_ref else gen_nn_ops.identity(ref, name="read")
+        raise ArgumentTypeError(
+            f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or use it "
+            "in a function decorated with teachconv.function"
+        )
+
+
+def _lifted(initial_value: Any, function: Any) -> Any:
+    """Return the initial value of a variable that a function makes, as a value outside of the function."""
+    if not function.may_create_variables:
+        raise InvalidArgumentError(
+            "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
+            "tf.Variable is only created once or created outside tf.function."
+        )
+    if not isinstance(initial_value, Tensor) or initial_value.graph is not function:
+        return initial_value
+    state = GraphExecutionState(function, ConfigProto())
+    try:
+        (value,) = state.executable([initial_value], [], []).run(OpKernelContext({}))
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            f"initial_value must not depend on the arguments of the function {function.name!r}, because the "
+            f"variable outlives the call; {initial_value.name!r} does: {error}"
+        ) from error
+    return value
 
 
 def global_variables_initializer() -> Any:

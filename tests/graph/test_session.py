@@ -52,9 +52,13 @@ def test_names_are_made_unique_as_tensorflow_does(graph):
 
 def test_tensors_have_no_value(graph):
     x = tg.placeholder("float32", [2], name="x")
-    for use in (bool, list, len, np.asarray):
+    for use in (list, len, np.asarray):
         with pytest.raises(TypeError, match="'x:0' is a tensor of a graph and has no"):
             use(x)
+    with pytest.raises(
+        tg.OperatorNotAllowedInGraphError, match=r"AutoGraph would .*graph.cond\(pred, true_fn"
+    ):
+        bool(x)
     assert repr(x) == "<tf.Tensor 'x:0' shape=(2,) dtype=float32>"
     assert repr(x.op) == "<tf.Operation 'x' type=Placeholder>"
 
