@@ -21,7 +21,14 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import array_grad, core_ops, function_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
+from . import (  # noqa: F401  (fill the registries)
+    array_grad,
+    core_ops,
+    function_grad,
+    math_grad,
+    nn_grad,
+    tensor_math_operator_overrides,
+)
 from . import image_ops as image
 from . import nn_ops as nn
 from . import training as train

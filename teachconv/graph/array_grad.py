@@ -8,6 +8,7 @@ from . import array_ops, gen_nn_ops, math_ops
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 from .shape_refiner import known_value
+from .strided_slice import MASKS
 from .tensor_shape import as_shape
 
 __all__: list[str] = []
@@ -143,3 +144,21 @@ def _concat_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _dynamic_stitch_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     half = len(op.inputs) // 2
     return *(None,) * half, *(array_ops.gather(grad, indices) for indices in op.inputs[:half])
+
+
+# --- parts ------------------------------------------------------------------------------------------
+
+
+@RegisterGradient("StridedSlice")
+def _strided_slice_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, begin, end, strides = op.inputs
+    shape = array_ops.shape(x, out_type=begin.dtype)
+    masks = {mask: op.get_attr(mask) for mask in MASKS}
+    return gen_nn_ops.strided_slice_grad(shape, begin, end, strides, grad, **masks), None, None, None
+
+
+@RegisterGradient("StridedSliceGrad")
+def _strided_slice_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    masks = {mask: op.get_attr(mask) for mask in MASKS}
+    _, begin, end, strides, _ = op.inputs
+    return None, None, None, None, gen_nn_ops.strided_slice(grad, begin, end, strides, **masks)

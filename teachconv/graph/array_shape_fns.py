@@ -10,6 +10,7 @@ from functools import reduce
 
 from ..errors import ArgumentError
 from .common_shape_fns import InferenceContext, broadcast, merged_shape, normalize_axes
+from .strided_slice import index_of, sliced_shape
 from .tensor_shape import StaticShape, is_compatible, text
 
 __all__: list[str] = []
@@ -289,3 +290,20 @@ def apply_shape(c: InferenceContext) -> list[StaticShape]:
         if not is_compatible(given, wanted):
             raise ArgumentError(f"{arg.name} of {c.op} must have shape {text(wanted)}; got {text(given)}")
     return [shape]
+
+
+def strided_slice_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of input[key], as far as begin, end and strides are known."""
+    bounds = [c.values[index] for index in (1, 2, 3)]
+    if any(bound is None for bound in bounds):
+        return [_rank_after_slicing(c)]
+    return [sliced_shape(c.shapes[0], index_of(c.attrs, *bounds))]
+
+
+def _rank_after_slicing(c: InferenceContext) -> StaticShape:
+    """Return unknown sizes, as many as the key leaves and adds."""
+    shape, begin = c.shapes[0], c.shapes[1]
+    if shape is None or begin is None:
+        return None
+    axes = len(shape) - c.attrs["shrink_axis_mask"].bit_count() + c.attrs["new_axis_mask"].bit_count()
+    return (None,) * axes

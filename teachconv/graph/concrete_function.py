@@ -72,6 +72,8 @@ class ConcreteFunction:
             leaf = self.graph.capture(leaf)
         if not isinstance(leaf, (Tensor, Operation)):
             return _Leaf(leaf)
+        if isinstance(leaf, Tensor) and leaf.graph is not self.graph:
+            leaf = self.graph.capture(leaf)
         if leaf.graph is not self.graph:
             raise InvalidArgumentError(f"the function returned {leaf.name!r}, which belongs to another graph")
         if isinstance(leaf, Operation):

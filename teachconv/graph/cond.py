@@ -15,6 +15,9 @@ from .config import ConfigProto
 from .context import executing_eagerly, set_default_graph
 from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
+from .ops import Operation
+from .tensor import Tensor
+from .variables import Variable
 
 __all__ = ["cond"]
 
@@ -78,7 +81,7 @@ def _branch(function: Callable[[], Any], name: str) -> ConcreteFunction:
 
 def _as_tensor(leaf: Any) -> Any:
     """Return a leaf as a tensor: what a branch returns may depend on the branch."""
-    if leaf is None or hasattr(leaf, "op") or hasattr(leaf, "_graph_tensor"):
+    if leaf is None or isinstance(leaf, (Tensor, Operation, Variable)):
         return leaf
     return op_def_library.apply_op("Identity", None, [leaf], {})
 

@@ -113,14 +113,11 @@ class EagerTensor(Operators):
             raise ArgumentTypeError("Cannot iterate over a scalar tensor.")
         return (self[index] for index in range(len(self._array)))
 
-    def __getitem__(self, key: Any) -> Any:
-        return EagerTensor(np.asarray(self._array[key]))
-
     def __eq__(self, other: object) -> Any:
-        return EagerTensor(np.asarray(np.equal(self._array, other)))  # type: ignore[call-overload]
+        return self._compared("Equal", other)
 
     def __ne__(self, other: object) -> Any:
-        return EagerTensor(np.asarray(np.not_equal(self._array, other)))  # type: ignore[call-overload]
+        return self._compared("NotEqual", other)
 
     __hash__ = object.__hash__
 

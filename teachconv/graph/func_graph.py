@@ -57,8 +57,8 @@ class FuncGraph(Graph):
                 return placeholder
         if isinstance(value, Tensor) and not self._encloses(value.graph):
             raise ArgumentError(
-                f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass it "
-                "as an argument, or return it from its own function"
+                f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass "
+                "it as an argument, or return it from its own function"
             )
         name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
         with self.control_dependencies(None), self.name_scope(None):

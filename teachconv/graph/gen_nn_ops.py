@@ -116,6 +116,8 @@ __all__ = [
     "stateful_partitioned_call",
     "stateless_if",
     "stop_gradient",
+    "strided_slice",
+    "strided_slice_grad",
     "sub",
     "sum",
     "tanh",
@@ -647,11 +649,11 @@ def check_numerics(
 
     Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
     """
-    inputs: list[Any] = [tensor]
-    attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
+    _inputs: list[Any] = [tensor]
+    _attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
     if executing_eagerly():
-        return execute("CheckNumerics", inputs, attrs)
-    return op_def_library.apply_op("CheckNumerics", name, inputs, attrs)
+        return execute("CheckNumerics", _inputs, _attrs)
+    return op_def_library.apply_op("CheckNumerics", name, _inputs, _attrs)
 
 
 def concat_offset(
@@ -3008,6 +3010,103 @@ def stop_gradient(
     if executing_eagerly():
         return execute("StopGradient", _inputs, _attrs)
     return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
+
+
+def strided_slice(
+    input: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: Any = 0,
+    end_mask: Any = 0,
+    ellipsis_mask: Any = 0,
+    new_axis_mask: Any = 0,
+    shrink_axis_mask: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns input[key], with the key written as begin, end, strides and masks.
+
+    Args:
+        input: input, of type T.
+        begin: input, of type Index.
+        end: input, of type Index.
+        strides: input, of type Index.
+        begin_mask: attribute, int = 0.
+        end_mask: attribute, int = 0.
+        ellipsis_mask: attribute, int = 0.
+        new_axis_mask: attribute, int = 0.
+        shrink_axis_mask: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    """
+    _inputs: list[Any] = [input, begin, end, strides]
+    _attrs: dict[str, Any] = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StridedSlice", _inputs, _attrs)
+    return op_def_library.apply_op("StridedSlice", name, _inputs, _attrs)
+
+
+def strided_slice_grad(
+    shape: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    dy: Any,
+    begin_mask: Any = 0,
+    end_mask: Any = 0,
+    ellipsis_mask: Any = 0,
+    new_axis_mask: Any = 0,
+    shrink_axis_mask: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns zeros with dy where StridedSlice took its output from.
+
+    Args:
+        shape: input, of type Index.
+        begin: input, of type Index.
+        end: input, of type Index.
+        strides: input, of type Index.
+        dy: input, of type T.
+        begin_mask: attribute, int = 0.
+        end_mask: attribute, int = 0.
+        ellipsis_mask: attribute, int = 0.
+        new_axis_mask: attribute, int = 0.
+        shrink_axis_mask: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32,
+    int64}.
+    """
+    _inputs: list[Any] = [shape, begin, end, strides, dy]
+    _attrs: dict[str, Any] = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("StridedSliceGrad", _inputs, _attrs)
+    return op_def_library.apply_op("StridedSliceGrad", name, _inputs, _attrs)
 
 
 def sub(

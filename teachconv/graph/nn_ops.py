@@ -407,7 +407,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None
     Raises:
         ValueError, TypeError: if shapes or dtypes differ.
 
-    >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]]))
+    >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
     0.6931471824645996
     """
     return _of_rows(
@@ -433,7 +433,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     Raises:
         ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
 
-    >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]]))
+    >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0])
     0.6931471824645996
     """
     return _of_rows(

@@ -16,7 +16,6 @@ from textwrap import fill
 
 from . import (
     core_ops,  # noqa: F401  (fills the registry)
-    runtime_ops,  # noqa: F401
 )
 from .op_def import REGISTRY, ArgDef, OpDef
 

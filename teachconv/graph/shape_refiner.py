@@ -101,6 +101,10 @@ def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = Non
             return None if shape is None else np.array(len(shape), tensor.dtype)
         if is_fully_defined(shape):
             return np.array(shape if op.type != "Size" else int(np.prod(shape)), tensor.dtype)  # type: ignore[arg-type]
+    if op.type == "StridedSlice" and op.inputs[0].op.type == "Shape":  # one size of a shape in part unknown
+        part = _part(op, 0)
+        if isinstance(part, int):
+            return np.array(part, tensor.dtype)
     return None if values is None else values.get((id(op), tensor.index))
 
 

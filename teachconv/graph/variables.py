@@ -64,7 +64,7 @@ class Variable(Operators):
     ) -> None:
         self.trainable = trainable
         function = current_graph()
-        if function is not None and function.is_function:
+        if isinstance(function, FuncGraph):
             initial_value = _lifted(initial_value, function)
         with init_scope():
             self._make(initial_value, trainable, name, dtype)
@@ -265,22 +265,23 @@ class Variable(Operators):
         )
 
 
-def _lifted(initial_value: Any, function: Any) -> Any:
+def _lifted(initial_value: Any, function: FuncGraph) -> Any:
     """Return the initial value of a variable that a function makes, as a value outside of the function."""
     if not function.may_create_variables:
         raise InvalidArgumentError(
             "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
             "tf.Variable is only created once or created outside tf.function."
         )
-    if not isinstance(initial_value, Tensor) or initial_value.graph is not function:
+    if not isinstance(initial_value, Tensor) or initial_value.op.graph is not function:
         return initial_value
+    name = initial_value.name
     state = GraphExecutionState(function, ConfigProto())
     try:
         (value,) = state.executable([initial_value], [], []).run(OpKernelContext({}))
     except InvalidArgumentError as error:
         raise InvalidArgumentError(
-            f"initial_value must not depend on the arguments of the function {function.name!r}, because the "
-            f"variable outlives the call; {initial_value.name!r} does: {error}"
+            f"initial_value must not depend on the arguments of {function.name!r}, because the "
+            f"variable outlives the call; {name!r} does: {error}"
         ) from error
     return value
 

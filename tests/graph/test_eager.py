@@ -93,9 +93,76 @@ def test_operators_run_with_arrays_and_numbers_on_either_side():
         (array - t, [2, 3]),
         (t * array, [3, 10]),
         (np.float32(2) * t, [2, 4]),
+        (np.ones(2) * t, [1, 2]),  # an array beside a tensor takes the tensor's dtype, as in TensorFlow
+        (t / 2, [0.5, 1]),
+        (2 / t, [2, 1]),
+        (t**2, [1, 4]),
+        (2**t, [2, 4]),
+        (t // 2, [0, 1]),
+        (t % 2, [1, 0]),
+        (-t, [-1, -2]),
+        (abs(-t), [1, 2]),
+        (t > 1, [False, True]),
+        (t >= 2, [False, True]),
+        (t < 2, [True, False]),
     ):
         assert isinstance(got, tg.EagerTensor)
         assert got.numpy().tolist() == want
+
+
+KEYS = [
+    0, -1, slice(None), slice(1, None), slice(None, -1), slice(None, None, -1), slice(3, 0, -2), slice(2, 9),
+    Ellipsis, None, (0, 1), (Ellipsis, 2), (slice(None), None, 1), (None, 0, Ellipsis, None), (slice(0, 2), -2),
+    (0, 1, 2), (slice(1, 1),), (Ellipsis, slice(None, None, 2), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_key_means_what_it_means_in_numpy(key):
+    """Eagerly, in a graph with a known shape and with an unknown one, and so does its gradient."""
+    array = np.arange(60, dtype="float32").reshape(4, 3, 5)
+    assert np.array_equal(tg.constant(array)[key].numpy(), array[key])
+    for static in (array.shape, [None, 3, None], None):
+        with tg.Graph().as_default() as graph:
+            x = tg.placeholder("float32", static, name="x")
+            y = x[key]
+            (dx,) = tg.gradients(y * y, x)
+        assert y.shape.is_compatible_with(array[key].shape)
+        if static == array.shape:
+            assert y.shape == array[key].shape
+        with tg.Session(graph) as session:
+            value, gradient = session.run([y, dx], {x: array})
+        assert np.array_equal(value, array[key])
+        expected = np.zeros_like(array)
+        expected[key] = 2 * array[key]
+        assert np.array_equal(gradient, expected)
+
+
+def test_keys_that_are_no_keys_are_refused():
+    t = tg.constant([1.0, 2.0])
+    for bad, error, message in (
+        (lambda: t[2], ValueError, "slice index 2 of dimension 0 out of bounds"),
+        (lambda: t[0, 0], ValueError, "Index out of range using input dim 1; input has only 1 dims"),
+        (lambda: t["a"], TypeError, "Only integers, slices .* are valid indices, got 'a'"),
+        (lambda: t[np.array([True, False])], TypeError, "Only integers, slices"),
+        (lambda: t[1.0], TypeError, "Only integers, slices"),
+        (lambda: t[::0], ValueError, r"strides\[0\] must be non-zero"),
+    ):
+        with pytest.raises(error, match=message):
+            bad()
+    with tg.Graph().as_default() as graph:
+        x, i = tg.placeholder("float32", [3], name="x"), tg.placeholder("int32", [], name="i")
+        y = x[i]
+        assert y.op.name == "strided_slice"
+        assert [tensor.op.name for tensor in y.op.inputs[1:]] == [
+            "strided_slice/stack",
+            "strided_slice/stack_1",
+            "strided_slice/stack_2",
+        ]
+        with tg.Session(graph) as session:
+            assert session.run([y, x[i:]], {x: [1, 2, 3], i: 1})[1].tolist() == [2, 3]
+            with pytest.raises(tg.InvalidArgumentError, match="node 'strided_slice' .*out of bounds"):
+                session.run(y, {x: [1, 2, 3], i: 3})
 
 
 # --- static shapes: what TensorFlow 2.21 answered --------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import array_shape_fns
 from .. import common_shape_fns as shape_fns
 from ..op_def import register_op
+from ..strided_slice import MASKS
 
 __all__: list[str] = []
 
@@ -247,4 +248,23 @@ register_op(
     attrs=["N: int", "T: type"],
     shape_fn=array_shape_fns.dynamic_stitch_shape,
     summary="Merges slices into one tensor by their indices; where two are equal the last one stays.",
+)
+
+_SLICE = ("T: type", "Index: {int32, int64}", *(f"{mask}: int = 0" for mask in MASKS))
+
+register_op(
+    "StridedSlice",
+    inputs=["input: T", "begin: Index", "end: Index", "strides: Index"],
+    outputs=["output: T"],
+    attrs=_SLICE,
+    shape_fn=array_shape_fns.strided_slice_shape,
+    summary="Returns input[key], with the key written as begin, end, strides and masks.",
+)
+register_op(
+    "StridedSliceGrad",
+    inputs=["shape: Index", "begin: Index", "end: Index", "strides: Index", "dy: T"],
+    outputs=["output: T"],
+    attrs=_SLICE,
+    shape_fn=array_shape_fns.shape_from_value,
+    summary="Returns zeros with dy where StridedSlice took its output from.",
 )

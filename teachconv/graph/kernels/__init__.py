@@ -5,7 +5,7 @@ the others, which use NumPy. Every kernel here runs on "CPU". To add a kernel fo
 write a class with `compute` and one line that registers it.
 """
 
-from .. import runtime_ops  # noqa: F401  (registers the ops)
+from .. import core_ops  # noqa: F401  (registers the ops)
 from ..op_kernel import KERNELS
 from . import (
     array_ops,
@@ -19,6 +19,7 @@ from . import (
     random_ops,
     sendrecv_ops,
     state_ops,
+    strided_slice_op,
     training_ops,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "random_ops",
     "sendrecv_ops",
     "state_ops",
+    "strided_slice_op",
     "training_ops",
 ]

@@ -1,14 +1,14 @@
-"""Registers the ops that the runtime itself puts into graphs: between partitions, and for functions.
+"""What the runtime itself puts into graphs: pairs between partitions, calls of functions.
 
 TensorFlow: core/ops/sendrecv_ops.cc and functional_ops.cc.
 """
 
 from __future__ import annotations
 
-from ..errors import ArgumentError
-from .common_shape_fns import InferenceContext, no_outputs
-from .op_def import register_op
-from .tensor_shape import StaticShape, text
+from ...errors import ArgumentError
+from ..common_shape_fns import InferenceContext, no_outputs
+from ..op_def import register_op
+from ..tensor_shape import StaticShape, text
 
 __all__: list[str] = []
 
