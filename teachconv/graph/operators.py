@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .context import executing_eagerly, set_default_graph
+
 __all__ = ["OVERRIDES", "Operators"]
 
 OVERRIDES: dict[str, Callable[..., Any]] = {}  # the name of an operator -> the function that it calls
@@ -21,6 +23,7 @@ class Operators:
 
     __slots__ = ()
     __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
+    _own_graph: Any = None  # the graph to which operators add where ops run eagerly
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -83,13 +86,13 @@ class Operators:
         return _binary("LessEqual", self, other)
 
     def __neg__(self) -> Any:
-        return OVERRIDES["Neg"](self, name="Neg")
+        return _call("Neg", self, name="Neg")
 
     def __abs__(self) -> Any:
-        return OVERRIDES["Abs"](self, name="Abs")
+        return _call("Abs", self, name="Abs")
 
     def __getitem__(self, key: Any) -> Any:
-        return OVERRIDES["strided_slice"](self, key)
+        return _call("strided_slice", self, key)
 
     def _compared(self, name: str, other: Any) -> Any:
         return _binary(name, self, other)
@@ -98,7 +101,18 @@ class Operators:
 def _binary(name: str, x: Any, y: Any) -> Any:
     """Call the function of a binary operator; ``name`` is also that of the node."""
     x, y = _like(x, y), _like(y, x)
-    return OVERRIDES[name](x, y, name=name)
+    return _call(name, x, y, name=name)
+
+
+def _call(override: str, *operands: Any, **name: str) -> Any:
+    """Call an operator's function: in the graph of an operand, as TensorFlow 1 does, where ops run eagerly."""
+    if executing_eagerly():
+        for operand in operands:
+            graph = getattr(operand, "_own_graph", None)
+            if graph is not None:
+                with set_default_graph(graph):
+                    return OVERRIDES[override](*operands, **name)
+    return OVERRIDES[override](*operands, **name)
 
 
 def _like(value: Any, other: Any) -> Any:

@@ -59,6 +59,10 @@ class Tensor(Operators):
         """The graph that contains the tensor."""
         return self.op.graph
 
+    @property
+    def _own_graph(self) -> Graph | None:
+        return None if self.graph.is_function else self.graph  # what leaks from a function stays unusable
+
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
 

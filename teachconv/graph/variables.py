@@ -133,6 +133,8 @@ class Variable(Operators):
         """The graph that contains it, or None if it was created eagerly."""
         return self._graph
 
+    _own_graph = graph
+
     @property
     def shape(self) -> TensorShape:
         """The shape, which assignments do not change."""

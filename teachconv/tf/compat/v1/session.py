@@ -6,7 +6,7 @@ from typing import Any
 
 from .... import graph as tg
 from ...options import unsupported
-from .default_graph import in_graph
+from .framework import get_default_graph
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -14,16 +14,14 @@ __all__ = ["InteractiveSession", "Session"]
 class Session(tg.Session):
     """Runs a graph, the default one if none is given: `teachconv.graph.Session`."""
 
-    @in_graph
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
         unsupported(target=(target, ""))
-        super().__init__(graph, config)
+        super().__init__(get_default_graph() if graph is None else graph, config)
 
 
 class InteractiveSession(tg.InteractiveSession):
     """A session that is the default from its creation until `close`: `teachconv.graph.InteractiveSession`."""
 
-    @in_graph
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
         unsupported(target=(target, ""))
-        super().__init__(graph, config)
+        super().__init__(get_default_graph() if graph is None else graph, config)
