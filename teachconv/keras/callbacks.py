@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ArgumentError, suggestion
 
-__all__ = ["Callback", "EarlyStopping", "History", "ProgbarLogger"]
+__all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
 
 Logs = Mapping[str, float]
 
@@ -142,6 +142,28 @@ class EarlyStopping(Callback):
             self.model.set_weights(self._best_weights)
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate before each epoch.
+
+    Args:
+        schedule: a function of the epoch's number, from 0, and of the learning rate so far; it returns the
+        new one.
+        verbose: whether to print it.
+
+    >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch == 10 else rate)
+    """
+
+    def __init__(self, schedule: Callable[[int, float], float], verbose: int = 0):
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Set the learning rate."""
+        optimizer = self.model.optimizer
+        optimizer.learning_rate = self.schedule(epoch, float(optimizer.learning_rate.numpy()))
+        if self.verbose:
+            print(f"Epoch {epoch + 1}: learning rate {float(optimizer.learning_rate.numpy()):g}")
 
 
 class ProgbarLogger(Callback):

@@ -64,6 +64,11 @@ class Optimizer:
         slots = [slot for weight in self._built_for for slot in self._slots[id(weight)]]
         return [self.iterations, self._learning_rate, *slots]
 
+    @property
+    def built(self) -> bool:
+        """Whether the slots are there."""
+        return bool(self._built_for)
+
     def build(self, variables: Sequence[Variable]) -> None:
         """Make the slots of these weights, with zeros, unless they are there.
 

@@ -80,7 +80,7 @@ class Summary(tables.Report):
         groups = (
             model.trainable_weights,
             model.non_trainable_weights,
-            optimizer.variables if optimizer else [],
+            optimizer.variables if optimizer and optimizer.built else [],
         )
         sizes = [
             (

@@ -343,7 +343,7 @@ def signatures():
         "metrics": "SparseCategoricalAccuracy CategoricalAccuracy MeanSquaredError",
         "initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform LecunNormal RandomNormal RandomUniform
             VarianceScaling""",
-        "callbacks": "EarlyStopping",
+        "callbacks": "EarlyStopping LearningRateScheduler",
     }.items():
         for name in names.split():
             found[f"{module}.{name}"] = getattr(getattr(keras, module), name)
