@@ -1,8 +1,8 @@
 """Variables that are found again by their names: `variable_scope` and `get_variable`.
 
 TensorFlow: python/ops/variable_scope.py, and init_ops.py for the default initial values. Each graph has a
-store of its named variables. The name of a variable comes from the variable scopes alone, which may be entered
-again; the name scope that a variable scope opens gets a number the second time, as every name scope does.
+store of its named variables. The name of a variable comes from the variable scopes alone, which may be
+entered again; the name scope that a variable scope opens gets a number the second time, as all name scopes do.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Traceback (most recent call last):
 AttributeError: teachconv.tf has no 'signal', only what convolutional networks need (did you mean "sign"?)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..graph import (
     EagerTensor,
@@ -29,7 +29,8 @@ from ..graph import (
     TensorSpec,
     cast,
 )
-from . import config, dtypes, errors, math, missing, nn, random
+from ..graph.nn_impl import clip_by_value
+from . import config, dtypes, errors, math, nn, random
 from .array_ops import (
     concat,
     expand_dims,
@@ -121,6 +122,7 @@ from .math import (
     tanh,
     truediv,
 )
+from .missing import module_getattr
 
 if TYPE_CHECKING:
     from . import compat, keras, python
@@ -150,6 +152,7 @@ __all__ = [
     "bfloat16",
     "bool",
     "cast",
+    "clip_by_value",
     "compat",
     "concat",
     "cond",
@@ -238,7 +241,4 @@ __all__ = [
 _LATER = {name: f"{__name__}.{name}" for name in ("compat", "keras", "python")}  # imported on demand
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Import the larger parts, and say of what is not there that it is not, and what is nearest."""
-        return missing.attribute(__name__, name, __all__, _LATER)
+    __getattr__ = module_getattr(__name__, __all__, _LATER)

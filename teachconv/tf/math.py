@@ -5,7 +5,7 @@ TensorFlow: python/ops/math_ops.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..graph import cwise_ops, math_ops
 from ..graph.cwise_ops import (
@@ -45,6 +45,7 @@ from ..graph.math_ops import (
     subtract,
 )
 from .dtypes import int64
+from .missing import module_getattr
 from .nn import log_softmax, softmax
 from .options import unsupported
 
@@ -128,3 +129,7 @@ def matmul(
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
     """Return the numbers from start to limit, as Python's range."""
     return math_ops.range(start, limit, delta, dtype, name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -6,11 +6,13 @@ there the way leads to gen_nn_ops.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..graph import gen_nn_ops, nn_ops
+from ..graph import gen_nn_ops, nn_impl, nn_ops
 from ..graph.cwise_ops import sigmoid, tanh
+from ..graph.nn_impl import l2_loss, leaky_relu, relu6
 from ..graph.nn_ops import relu
+from .missing import module_getattr
 from .options import unsupported
 
 __all__ = [
@@ -24,10 +26,14 @@ __all__ = [
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
     "dropout",
+    "l2_loss",
+    "leaky_relu",
     "log_softmax",
     "max_pool",
     "max_pool2d",
+    "moments",
     "relu",
+    "relu6",
     "sigmoid",
     "softmax",
     "softmax_cross_entropy_with_logits",
@@ -173,7 +179,7 @@ def dropout(
 ) -> Any:
     """Set elements to zero at random and scale the others by 1 / (1 - rate)."""
     unsupported(noise_shape=(noise_shape, None))
-    return nn_ops.dropout(x, rate, seed, name)
+    return nn_impl.dropout(x, rate, seed, name)
 
 
 def softmax_cross_entropy_with_logits(
@@ -187,3 +193,13 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
     """Return the cross entropy of each row, for labels that are class numbers."""
     return nn_ops.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the mean and the variance over axes."""
+    unsupported(shift=(shift, None))
+    return nn_impl.moments(x, axes, keepdims, name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -5,10 +5,11 @@ TensorFlow: python/ops/random_ops.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..graph import random_ops
 from .dtypes import float32
+from .missing import module_getattr
 
 __all__ = ["normal", "set_seed", "truncated_normal", "uniform"]
 
@@ -52,3 +53,7 @@ def uniform(
 def set_seed(seed: int | None) -> None:
     """Set the seed from which the seeds of all random ops derive."""
     random_ops.set_random_seed(seed)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

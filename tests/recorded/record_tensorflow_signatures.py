@@ -58,7 +58,7 @@ MODULES = {
     "keras.initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform Initializer Ones RandomNormal
         RandomUniform TruncatedNormal Zeros LecunNormal LecunUniform VarianceScaling get""",
     "keras.activations": "elu get linear log_softmax relu sigmoid softmax softplus tanh",
-    "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback ProgbarLogger",
+    "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback LearningRateScheduler ProgbarLogger",
     "keras.utils": "clear_session set_random_seed to_categorical",
     "keras.backend": "clear_session",
     "compat.v1": FUNCTIONS + VERSION_1,

@@ -7,6 +7,7 @@ True
 """
 
 import sys
+from typing import TYPE_CHECKING
 
 from ...keras import (
     Input,
@@ -22,6 +23,7 @@ from ...keras import (
     optimizers,
     utils,
 )
+from ..missing import module_getattr
 
 __all__ = [
     "Input",
@@ -40,3 +42,6 @@ __all__ = [
 
 for _name in __all__[3:]:  # so that `import teachconv.tf.keras.layers` finds the module
     sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -12,7 +12,7 @@ Ops are added to a default graph, and a `Session` runs them.
 [[3.0], [7.0]]
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....graph import (
     ConfigProto,
@@ -21,6 +21,7 @@ from ....graph import (
     Operation,
     RegisterGradient,
     RunMetadata,
+    RunOptions,
     Tensor,
     TensorShape,
     TensorSpec,
@@ -29,7 +30,7 @@ from ....graph import (
     executing_eagerly,
     get_default_session,
 )
-from ... import VERSION, config, dtypes, errors, missing, newaxis
+from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import (
     DType,
     as_dtype,
@@ -44,6 +45,7 @@ from ...dtypes import (
     int64,
 )
 from ...framework import UnconnectedGradients, function, is_tensor
+from ...missing import module_getattr
 from . import math, nn, random, train
 from .array_ops import (
     concat,
@@ -90,6 +92,7 @@ from .math import (
     add_n,
     argmax,
     cast,
+    clip_by_value,
     divide,
     equal,
     exp,
@@ -171,6 +174,7 @@ __all__ = [
     "Operation",
     "RegisterGradient",
     "RunMetadata",
+    "RunOptions",
     "Session",
     "Tensor",
     "TensorShape",
@@ -189,6 +193,7 @@ __all__ = [
     "bfloat16",
     "bool",
     "cast",
+    "clip_by_value",
     "concat",
     "cond",
     "config",
@@ -299,7 +304,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Import tf.keras where it is first asked for, and say of what is not there what is nearest."""
-        return missing.attribute(__name__, name, __all__, {"keras": "teachconv.tf.keras"})
+    __getattr__ = module_getattr(__name__, __all__, {"keras": "teachconv.tf.keras"})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
+from ....graph import nn_impl
 from ... import math
 from ...dtypes import float32, int32, int64
+from ...missing import module_getattr
 from ...options import either
 from .default_graph import in_graph
 from .nn import log_softmax, softmax
@@ -54,6 +56,7 @@ abs = in_graph(math.abs)
 add = in_graph(math.add)
 add_n = in_graph(math.add_n)
 cast = in_graph(tg.cast)
+clip_by_value = in_graph(nn_impl.clip_by_value)
 divide = in_graph(math.divide)
 equal = in_graph(math.equal)
 exp = in_graph(math.exp)
@@ -176,3 +179,7 @@ def to_float(x: Any, name: str = "ToFloat") -> Any:
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
     """Return the values as int32."""
     return tg.cast(x, int32, name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

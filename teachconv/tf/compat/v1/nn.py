@@ -5,10 +5,11 @@ TensorFlow: python/ops/nn_ops.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....graph import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ... import nn
+from ...missing import module_getattr
 from ...options import either
 from .default_graph import in_graph
 
@@ -25,10 +26,14 @@ __all__ = [
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
     "dropout",
+    "l2_loss",
+    "leaky_relu",
     "log_softmax",
     "max_pool",
     "max_pool2d",
+    "moments",
     "relu",
+    "relu6",
     "sigmoid",
     "softmax",
     "softmax_cross_entropy_with_logits",
@@ -40,7 +45,10 @@ bias_add = in_graph(nn.bias_add)
 depthwise_conv2d_backprop_filter = in_graph(nn.depthwise_conv2d_backprop_filter)
 depthwise_conv2d_backprop_input = in_graph(nn.depthwise_conv2d_backprop_input)
 max_pool2d = in_graph(nn.max_pool2d)
+l2_loss = in_graph(nn.l2_loss)
+leaky_relu = in_graph(nn.leaky_relu)
 relu = in_graph(nn.relu)
+relu6 = in_graph(nn.relu6)
 sigmoid = in_graph(nn.sigmoid)
 tanh = in_graph(nn.tanh)
 _conv2d_transpose = in_graph(nn.conv2d_transpose)
@@ -237,3 +245,16 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Any:
     """Return the cross entropy of each row, for labels that are class numbers."""
     return nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+@in_graph
+def moments(
+    x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None, keepdims: Any = None
+) -> Any:
+    """Return the mean and the variance over axes."""
+    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
+    return nn.moments(x, axes, shift, bool(keepdims), name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)
