@@ -2,7 +2,7 @@
 
     python docs/differences.py            (tests/tf/test_words.py fails if the page is out of date)
 
-tests/recorded/tensorflow_words/ holds the snippets, tensorflow_words.json what TensorFlow answered; this script
+tests/recorded/tensorflow_words/ has the snippets, tensorflow_words.json what TensorFlow answered; this script
 runs teachconv's side. Each difference belongs to a reason in docs/differences.toml.
 """
 
@@ -25,9 +25,9 @@ INTRO = """# What differs from TensorFlow
 
 `teachconv.tf` answers as TensorFlow does, apart from what this page lists. {total} short programs
 (`tests/recorded/tensorflow_words/`) were run by TensorFlow {tensorflow} with Keras {keras}, and are run by
-`teachconv.tf` with only `tensorflow` replaced in the import lines. {same} of them print the same, and where
+`teachconv.tf` with only `tensorflow` replaced in the imports. {same} of them print the same, and where
 TensorFlow raises an error, an `except` for its class catches ours, too. The other {different} are below, with both
-answers. A test fails if a program on this page agrees, or if one that differs is not on it.
+answers. A test fails if a program on this page agrees, or if one that differs is missing here.
 
 | programs | in all | the same answer |
 |---|---|---|

@@ -105,7 +105,7 @@ def _binary(name: str, x: Any, y: Any) -> Any:
 
 
 def _call(override: str, *operands: Any, **name: str) -> Any:
-    """Call the function of an operator; where ops run eagerly, in the graph of an operand, as TensorFlow 1."""
+    """Call an operator's function; where ops run eagerly, in the graph of an operand, as TensorFlow 1."""
     if executing_eagerly():
         for operand in operands:
             graph = getattr(operand, "_own_graph", None)

@@ -2,7 +2,7 @@
 
 TensorFlow: python/ops/variable_scope.py, and init_ops.py for the default initial values. Each graph has a
 store of its named variables. The name of a variable comes from the variable scopes alone, which may be
-entered again; the name scope that a variable scope opens gets a number the second time, as all name scopes do.
+entered again; the name scope that a variable scope opens gets a number the second time, as all others do.
 """
 
 from __future__ import annotations
