@@ -24,6 +24,7 @@ from .arguments import (
     normalize_padding,
     normalize_pair,
     normalize_shape,
+    override_of,
     to_nhwc,
 )
 from .devices import check_same_place
@@ -105,6 +106,8 @@ def conv2d(
     >>> y[0, :, :, 0].tolist()
     [[14, 6], [6, 12]]
     """
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("conv2d", locals())
     call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -161,6 +164,8 @@ def depthwise_conv2d(
     >>> tc.depthwise_conv2d(x, np.int32([[[[1, 10], [100, 1000]]]]))[0, 0, 1].tolist()
     [2, 20, 300, 3000]
     """
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("depthwise_conv2d", locals())
     call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -233,6 +238,8 @@ def conv2d_transpose(
     >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # shifted, not cropped
     [10, 102, 20, 203, 30]
     """
+    if (override := override_of(input, filters, output_shape, bias)) is not None:
+        return override("conv2d_transpose", locals())
     call = _transpose_call(
         input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
     )
@@ -315,6 +322,8 @@ def conv2d_backprop_input(
     >>> tc.conv2d_backprop_input((1, 3, 3, 1), np.ones((2, 2, 1, 1), "int32"), dy)[0, :, :, 0].tolist()
     [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
     """
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -356,6 +365,8 @@ def depthwise_conv2d_backprop_input(
     >>> tc.depthwise_conv2d_backprop_input((1, 1, 1, 2), w, dy).ravel().tolist()
     [3, 7]
     """
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -425,6 +436,8 @@ def conv2d_backprop_filter(
     >>> tc.conv2d_backprop_filter(x, (2, 2, 1, 1), np.ones((1, 2, 2, 1), "int32"))[:, :, 0, 0].tolist()
     [[8, 12], [20, 24]]
     """
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -466,6 +479,8 @@ def depthwise_conv2d_backprop_filter(
     >>> tc.depthwise_conv2d_backprop_filter(x, (1, 1, 2, 2), dy).ravel().tolist()
     [1, 10, 200, 2000]
     """
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )

@@ -64,7 +64,7 @@ from .array_ops import (
 from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
 from .cond import cond
-from .config import ConfigProto, RunOptions
+from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .cwise_ops import (
@@ -222,6 +222,7 @@ __all__ = [
     "is_tensor",
     "less",
     "less_equal",
+    "list_physical_devices",
     "log",
     "logical_and",
     "logical_not",

@@ -17,7 +17,7 @@ from ..errors import ArgumentError
 from ..settings import get_num_threads
 from .device_spec import DeviceSpec
 
-__all__ = ["ConfigProto", "RunOptions"]
+__all__ = ["ConfigProto", "RunOptions", "list_physical_devices"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,10 @@ class ConfigProto:
         common_subexpression_elimination: whether to merge equal nodes.
         remapping: whether to fuse Conv2D, BiasAdd and Relu.
         allow_soft_placement: whether a node may run on another device than it requests, with a warning.
-        device_count: the number of CPU devices. Several devices share the same processors; they exist to
-            demonstrate placement and copies.
+        device_count: the number of devices of each kind. Several CPU devices share the same processors; they
+            exist to demonstrate placement and transfers. With ``{"GPU": n}`` nodes that request no device go
+            to a GPU where they have a kernel, as TensorFlow does by itself; without it a GPU serves the nodes
+            that request it.
         inter_op_parallelism_threads: how many nodes may run at the same time; 0 uses the processors not
             occupied by the threads of a convolution (`teachconv.set_num_threads`).
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
@@ -96,10 +98,10 @@ class ConfigProto:
 
     def __post_init__(self) -> None:
         for kind, count in self.device_count.items():
-            if kind != "CPU" or integer(count, "device_count") < 1:
+            if kind not in ("CPU", "GPU") or integer(count, "device_count") < (kind == "CPU"):
                 raise ArgumentError(
-                    f'device_count must be {{"CPU": n}} with n >= 1: no kernels are registered for any other '
-                    f"kind of device; got {dict(self.device_count)}"
+                    'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0; got '
+                    f"{dict(self.device_count)}"
                 )
         if not 0 <= integer(self.inter_op_parallelism_threads, "inter_op_parallelism_threads") <= 4096:
             raise ArgumentError(
@@ -109,9 +111,19 @@ class ConfigProto:
         if self.backend:
             backends.get(self.backend)  # raises if it does not exist or cannot run
 
-    def devices(self) -> list[DeviceSpec]:
-        """Return the devices that nodes can be placed on."""
-        return [DeviceSpec("CPU", index) for index in range(self.device_count.get("CPU", 1))]
+    def devices(self, with_gpus: bool = False) -> list[DeviceSpec]:
+        """Return the devices that nodes can be placed on, the preferred ones first.
+
+        Args:
+            with_gpus: whether a node requests a GPU; otherwise they count only if ``device_count`` has them.
+
+        Returns:
+            The devices.
+        """
+        cpus = [DeviceSpec("CPU", index) for index in range(self.device_count.get("CPU", 1))]
+        if "GPU" in self.device_count:
+            return list_physical_devices("GPU")[: self.device_count["GPU"]] + cpus
+        return cpus + (list_physical_devices("GPU") if with_gpus else [])
 
     def threads(self) -> int:
         """Return how many nodes may run at the same time."""
@@ -119,3 +131,20 @@ class ConfigProto:
             return self.inter_op_parallelism_threads
         free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, free // get_num_threads())
+
+
+def list_physical_devices(device_type: str | None = None) -> list[DeviceSpec]:
+    """Return the devices of this machine: its processors are one CPU device, and each GPU is one.
+
+    Args:
+        device_type: "CPU" or "GPU"; None for both.
+
+    Returns:
+        The devices; no GPU if CuPy or a driver is missing (`teachconv.backends` says which).
+    """
+    found = [] if device_type == "GPU" else [DeviceSpec("CPU", 0)]
+    if device_type != "CPU" and not backends.why_not("cupy"):
+        import cupy  # where a GPU is, and somebody asks
+
+        found += [DeviceSpec("GPU", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
+    return found

@@ -61,7 +61,7 @@ class FuncGraph(Graph):
                 "it as an argument, or return it from its own function"
             )
         name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
-        with self.control_dependencies(None), self.name_scope(None):
+        with self.control_dependencies(None), self.name_scope(None), self.device(None):
             placeholder = gen_nn_ops.placeholder(value.dtype, value.shape, name=name or "captured")
         self.captures.append((value, placeholder))
         return placeholder
@@ -84,7 +84,8 @@ class FuncGraph(Graph):
                     f"variable {variable.name!r} belongs to a graph that does not enclose {self.name!r}"
                 )
             name = variable.name.partition(":")[0]
-            with self.control_dependencies(None), self.name_scope(None):
+            # an eager variable lies in the memory of the CPU
+            with self.control_dependencies(None), self.name_scope(None), self.device("/cpu:0"):
                 ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=name)
             self.variables[variable] = ref
         return self.variables[variable]

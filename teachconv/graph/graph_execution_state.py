@@ -130,7 +130,10 @@ class GraphExecutionState:
             return
         nodes = {op.name: from_operation(op) for op in self.graph.get_operations()}
         before = self._placements
-        self._placed, self._placements = place(nodes, self.config.devices(), self.config.allow_soft_placement)
+        wants_gpu = any("GPU" in node.device for node in nodes.values())
+        self._placed, self._placements = place(
+            nodes, self.config.devices(wants_gpu), self.config.allow_soft_placement, self.config.backend
+        )
         self._version = version
         soft = [name for name, placed in self._placements.items() if placed.soft and name not in before]
         if soft:
@@ -164,8 +167,8 @@ class GraphExecutionState:
         if key not in self._executables:
             subgraph, pruned = prune(self._placed, fetches, targets, feeds)
             subgraph, rewrites = optimize(subgraph, self.config)
-            partitions, transfers = partition(subgraph)
-            executor = Executor(partitions, transfers, subgraph.fetches, self.config)
+            partitions, transfers, sources = partition(subgraph)
+            executor = Executor(partitions, transfers, sources, self.config)
             self._executables[key] = Executable(
                 self.graph,
                 subgraph,

@@ -11,11 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from .device_spec import DeviceSpec
 from .node_def import NodeDef, Nodes, Subgraph, TensorName
 from .op_def import get_op_def
 from .tensor_util import frozen
 
 __all__ = ["Transfer", "partition"]
+
+
+CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
 
 
 class Transfer:
@@ -37,15 +41,15 @@ class Transfer:
         return f"{what} from {self.send.device} to {self.recv.device} ({self.send.name} -> {self.recv.name})"
 
 
-def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer]]:
+def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer], list[TensorName]]:
     """Split a subgraph by device.
 
     Args:
         subgraph: a subgraph whose nodes have devices.
 
     Returns:
-        The nodes by name for each device, and the pairs that join them: one for each value and receiving
-        device.
+        The nodes by name for each device; the pairs that join them, one for each value and receiving device;
+        and where the fetches are: what a GPU computes comes to the first CPU, for the client.
     """
     partitions: dict[str, Nodes] = {}
     pairs: dict[tuple[str, int, str], Transfer] = {}
@@ -67,7 +71,14 @@ def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer]]:
             control.append(name)
         rewired = replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(control)))
         partitions.setdefault(node.device, {})[node.name] = rewired
-    return partitions, list(pairs.values())
+    fetches: list[TensorName] = []
+    for name, index in subgraph.fetches:
+        source = subgraph.nodes[name]
+        if DeviceSpec.from_string(source.device).device_type == "GPU":
+            fetches.append((_pair(source, index, CLIENT, pairs, partitions).recv.name, 0))
+        else:
+            fetches.append((name, index))
+    return partitions, list(pairs.values()), fetches
 
 
 def _sources(node: NodeDef) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..devices import is_on_device
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
 from .op_def import get_op_def
@@ -62,9 +63,10 @@ class VariableRef:
                 f"variable {self.name!r} has shape {text(self.shape)} and dtype {self.dtype.name}; it cannot "
                 f"take a value of shape {text(value.shape)} and dtype {value.dtype.name}"
             )
-        if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
-            value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
-        value.flags.writeable = False
+        if not is_on_device(value):
+            if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
+                value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
+            value.flags.writeable = False
         self.value = value
 
 
@@ -183,14 +185,14 @@ def register_kernel(
             definition = KernelDef(op, device, label, tuple(dtypes), kernel, file, line)
             KERNELS[op, device, label, tuple(dtypes)] = definition
             _BY_LABEL.setdefault((op, device, label), []).append(definition)
-            _CONSTRAINTS.setdefault((op, device), set()).add(tuple(dtypes))
+            _LABELLED.add((op, label))
         return kernel
 
     return register
 
 
 _BY_LABEL: dict[tuple[str, str, str], list[KernelDef]] = {}
-_CONSTRAINTS: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+_LABELLED: set[tuple[str, str]] = set()
 
 
 def _candidates(op: str, device: str, label: str) -> list[KernelDef]:
@@ -239,7 +241,20 @@ def constrained_dtype(node: NodeDef) -> str:
     return ""
 
 
-def has_kernel(node: NodeDef, device: str) -> bool:
-    """Return whether there is a kernel, with any label, for a node on a kind of device."""
+def has_kernel(node: NodeDef, device: str, default_label: str = "") -> bool:
+    """Return whether a kind of device has a kernel for a node.
+
+    Args:
+        node: the node. If it has a label of its own, the device must have a kernel with that label.
+        device: the kind of device.
+        default_label: the label for nodes without one; ignored for ops that have no kernel with it anywhere.
+
+    Returns:
+        Whether there is one.
+    """
+    label = node.attrs.get("_kernel", default_label if (node.op, default_label) in _LABELLED else "")
     dtype = constrained_dtype(node)
-    return any(not dtypes or dtype in dtypes for dtypes in _CONSTRAINTS.get((node.op, device), ()))
+    return any(
+        not definition.dtypes or dtype in definition.dtypes
+        for definition in _candidates(node.op, device, label)
+    )

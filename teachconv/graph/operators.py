@@ -25,6 +25,11 @@ class Operators:
     __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
     _own_graph: Any = None  # the graph to which operators add where ops run eagerly
 
+    @staticmethod
+    def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
+        """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
+        return OVERRIDES["teachconv"](op_name, arguments)
+
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
 

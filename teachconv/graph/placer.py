@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .. import backends
 from .device_spec import DeviceSpec
 from .errors import InvalidArgumentError
 from .node_def import NodeDef, Nodes
@@ -35,14 +36,15 @@ class Placement:
 
 
 def place(
-    nodes: Nodes, devices: Sequence[DeviceSpec], allow_soft_placement: bool
+    nodes: Nodes, devices: Sequence[DeviceSpec], allow_soft_placement: bool, label: str = ""
 ) -> tuple[Nodes, dict[str, Placement]]:
     """Choose a device for every node of a graph, whether or not a run needs it.
 
     Args:
         nodes: the nodes by name.
-        devices: the devices that exist.
+        devices: the devices that exist, the preferred ones first.
         allow_soft_placement: whether a node may run on another device than it requests.
+        label: the kernel label of the run (the backend).
 
     Returns:
         The nodes with devices, and the placement by node name.
@@ -53,7 +55,7 @@ def place(
     placements: dict[str, Placement] = {}
     for members in _groups(nodes):
         wanted, asker = _merged(members)
-        placement = _choose(members, wanted, asker, devices, allow_soft_placement)
+        placement = _choose(members, wanted, asker, devices, allow_soft_placement, label)
         for node in members:
             reason = placement.reason
             if node is not asker and len(members) > 1 and asker is not None:
@@ -109,9 +111,12 @@ def _choose(
     asker: NodeDef | None,
     devices: Sequence[DeviceSpec],
     allow_soft_placement: bool,
+    label: str,
 ) -> Placement:
     usable = [
-        device for device in devices if all(has_kernel(node, device.device_type or "") for node in members)
+        device
+        for device in devices
+        if all(has_kernel(node, device.device_type or "", label) for node in members)
     ]
     if not usable:
         names = ", ".join(f"{node.name} ({node.op})" for node in members[:4])
@@ -121,13 +126,18 @@ def _choose(
             asked = "the first device that has a kernel" if asker is None else f"asked for {wanted}"
             return Placement(str(device), asked)
     assert asker is not None
+    if any(map(wanted.agrees, devices)):
+        ops = ", ".join(dict.fromkeys(node.op for node in members))
+        why = f"which has no kernel for {ops}; usable: {_names(usable)}"
+    else:
+        no_gpu = backends.why_not("cupy") if wanted.device_type == "GPU" else None
+        why = f"which does not exist; available: {_names(devices)}" + (f" ({no_gpu})" if no_gpu else "")
     if not allow_soft_placement:
         raise InvalidArgumentError(
-            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, which does not exist; "
-            f"available: {_names(devices)}. Request one of these, or let the session choose: "
-            "ConfigProto(allow_soft_placement=True)"
+            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, {why}. Request one of "
+            "these, or let the session choose: ConfigProto(allow_soft_placement=True)"
         )
-    reason = f"soft placement: asked for {wanted}, which does not exist"
+    reason = f"soft placement: asked for {wanted}, {why.partition(';')[0]}"
     return Placement(str(usable[0]), reason, soft=True)
 
 

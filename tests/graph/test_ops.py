@@ -147,6 +147,49 @@ def test_convolution_kernels_are_the_library_s_own_ops(backend, data_format, rng
         same(lambda x, w: tg.nn.depthwise_conv2d(x, w, **arguments), z, x, depthwise)  # noqa: B023
 
 
+def test_the_library_s_own_ops_take_tensors(rng):
+    """teachconv.conv2d adds a node for a tensor of a graph, and runs one for an eager tensor or variable."""
+    x, w = (
+        rng.standard_normal((1, 5, 5, 2)).astype("float32"),
+        rng.standard_normal((3, 3, 2, 4)).astype("float32"),
+    )
+    b, depthwise = rng.standard_normal(4).astype("float32"), w[..., :2]
+    y, z = tc.conv2d(x, w, 2, "SAME", bias=b), tc.depthwise_conv2d(x, depthwise, bias=b)
+    up = tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID")
+    programs = (
+        (lambda x, w, b: tc.conv2d(x, w, 2, "SAME", bias=b), y, (x, w, b)),
+        (lambda x, w, b: tc.depthwise_conv2d(x, w, bias=b), z, (x, depthwise, b)),
+        (lambda y, w: tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID"), up, (y, w)),
+        (lambda y, w: tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"), None, (y, w)),
+        (lambda x, y: tc.conv2d_backprop_filter(x, w.shape, y, 2, "SAME"), None, (x, y)),
+    )
+    for op, want, arrays in programs:
+        want = op(*arrays) if want is None else want
+        eager = op(*map(tg.constant, arrays))
+        assert isinstance(eager, tg.EagerTensor)
+        assert np.allclose(eager.numpy(), want, atol=1e-5)
+        assert np.array_equal(op(tg.Variable(arrays[0]), *arrays[1:]).numpy(), eager.numpy())
+        with tg.Graph().as_default() as graph:
+            first = tg.placeholder("float32", arrays[0].shape)
+            tensor = op(first, *arrays[1:])
+            with tg.Session(graph) as session:
+                assert np.allclose(session.run(tensor, {first: arrays[0]}), want, atol=1e-5)
+        assert np.array_equal(tc.function(op)(*arrays).numpy(), eager.numpy())
+    for bad, message in (
+        (
+            lambda: tc.conv2d(tg.constant(x), w, algorithm="im2col"),
+            "algorithm must not be given where conv2d takes",
+        ),
+        (lambda: tc.conv2d(tg.constant(x), w, out=y), "out must not be given"),
+        (
+            lambda: tc.depthwise_conv2d_backprop_input(x.shape, tg.constant(w), y),
+            "takes no tensors of a graph",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bad()
+
+
 def test_conv2d_transpose_is_conv2d_backprop_input(rng):
     x, w = rng.standard_normal((1, 4, 4, 2)), rng.standard_normal((3, 3, 3, 2))
     for output_shape in (None, (1, 7, 8, 3), (1, 8, 8, 3)):

@@ -339,7 +339,7 @@ def test_device_names_are_checked(graph):
         with graph.device(None):
             assert tg.constant(1.0).op.device == ""
     assert tg.constant(1.0).op.device == ""
-    for bad in ({"GPU": 1}, {"CPU": 0}):
+    for bad in ({"TPU": 1}, {"CPU": 0}, {"GPU": -1}):
         with pytest.raises(ValueError, match="device_count must be"):
             tg.ConfigProto(device_count=bad)
     with pytest.raises(ValueError, match="inter_op_parallelism_threads must be"):

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ...devices import to_host
 from ..op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 
 
 @register_kernel("_Send")
+@register_kernel("_Send", "GPU")
 class SendOp(OpKernel):
     """Leaves a value at the rendezvous of the run."""
 
@@ -30,4 +32,4 @@ class RecvOp(OpKernel):
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return a copy, because devices share no memory."""
-        return np.array(context.rendezvous.pop(self.node.attrs["tensor_name"]))
+        return np.array(to_host(context.rendezvous.pop(self.node.attrs["tensor_name"])))
