@@ -208,7 +208,10 @@ def _per_row(factors: Any, matrix: Any) -> Any:
 @RegisterGradient("SoftmaxCrossEntropyWithLogits")
 def _softmax_xent_grad(op: Any, grad_loss: Any, grad_backprop: Any) -> tuple[Any, ...]:
     to_logits = _of_logits(op, grad_loss, grad_backprop)
-    return to_logits, _per_row(grad_loss, -gen_nn_ops.log_softmax(op.inputs[0]))
+    to_labels = _per_row(grad_loss, -gen_nn_ops.log_softmax(op.inputs[0]))
+    if grad_backprop is not None:  # softmax(features) - labels; TensorFlow leaves this term out
+        to_labels = to_labels - grad_backprop
+    return to_logits, to_labels
 
 
 @RegisterGradient("SparseSoftmaxCrossEntropyWithLogits")

@@ -67,8 +67,8 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "avg_pool": (pooled("avg_pool", 3, 2, "SAME"), (1, 5, 6, 2)),
     "softmax": (lambda tf, x: tf.nn.softmax(x), (3, 4)),
     "log_softmax": (lambda tf, x: tf.nn.log_softmax(x), (3, 4)),
-    "softmax cross-entropy": (
-        lambda tf, y, x: tf.nn.softmax_cross_entropy_with_logits(y, x),
+    "softmax cross-entropy": (  # its gradient is that of labels whose sum is 1
+        lambda tf, y, x: tf.nn.softmax_cross_entropy_with_logits(tf.nn.softmax(y), x),
         (3, 4),
         (3, 4),
     ),
