@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["FailedPreconditionError", "InvalidArgumentError", "OperatorNotAllowedInGraphError"]
+__all__ = [
+    "FailedPreconditionError",
+    "InvalidArgumentError",
+    "NoSymbolicArrayError",
+    "OperatorNotAllowedInGraphError",
+    "SessionError",
+    "UnknownNameError",
+]
 
 
 class InvalidArgumentError(ArgumentError):
@@ -20,3 +27,17 @@ class FailedPreconditionError(RuntimeError):
 
 class OperatorNotAllowedInGraphError(ArgumentTypeError):
     """Python needs the value of a tensor that has none while its graph is built."""
+
+
+class NoSymbolicArrayError(ArgumentTypeError, NotImplementedError):
+    """NumPy needs the value of a tensor that has none while its graph is built."""
+
+
+class UnknownNameError(ArgumentError, KeyError):
+    """A graph has no operation or tensor of a name; as in TensorFlow, this is a ``KeyError``."""
+
+    __str__ = Exception.__str__  # KeyError would put the message in quotes
+
+
+class SessionError(InvalidArgumentError, RuntimeError):
+    """A session is closed, or its graph is empty; as in TensorFlow, this is a ``RuntimeError``."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 from . import eager_record, kernels  # noqa: F401  (kernels fills the registry)
 from .common_shape_fns import InferenceContext
 from .eager_tensor import EagerTensor
@@ -62,14 +62,16 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         own = own and owned
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
-    op_def.shape_fn(
-        InferenceContext(
-            op_type,
-            [array.shape for array in arrays],
-            [None if type(array) is VariableRef else array for array in arrays],
-            checked,
-        )
+    context = InferenceContext(
+        op_type,
+        [array.shape for array in arrays],
+        [None if type(array) is VariableRef else array for array in arrays],
+        checked,
     )
+    try:
+        op_def.shape_fn(context)
+    except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
+        raise InvalidArgumentError(str(error)) from None
     node = NodeDef(op_type, op_type, (), (), checked, "", 0, "", 0)
     kernel_def = find_kernel(node, "CPU")
     kernel = kernel_def.kernel(node, kernel_def.label)

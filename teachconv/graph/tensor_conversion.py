@@ -5,6 +5,7 @@ TensorFlow: python/framework/tensor_conversion_registry.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..dtypes import to_dtype
@@ -47,14 +48,18 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
                 f"{value!r}; cast converts a tensor"
             )
         return value
-    if isinstance(value, (list, tuple)) and any(map(_holds_tensors, value)):
-        return stack([convert_to_tensor(item, dtype) for item in value], name=name or "packed")
+    if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):
+        wanted = dtypes[0] if dtype is None else dtype
+        return stack([convert_to_tensor(item, wanted) for item in value], name=name or "packed")
     if dtype is not None and hasattr(value, "astype"):
         value = value.astype(to_dtype(dtype), casting="same_kind")
     return constant(value, dtype, name=name or "Const")
 
 
-def _holds_tensors(value: Any) -> bool:
+def _dtypes(value: Any) -> Iterator[Any]:
+    """Yield the dtypes of the tensors and variables in nested lists."""
     if isinstance(value, (list, tuple)):
-        return any(map(_holds_tensors, value))
-    return is_tensor(value) or isinstance(value, Variable)
+        for item in value:
+            yield from _dtypes(item)
+    elif is_tensor(value) or isinstance(value, Variable):
+        yield value.dtype
