@@ -15,7 +15,7 @@ from .device_spec import DeviceSpec
 from .errors import InvalidArgumentError
 from .node_def import NodeDef, Nodes
 from .op_def import get_op_def
-from .op_kernel import has_kernel
+from .op_kernel import find_kernel, has_kernel
 
 __all__ = ["Placement", "place"]
 
@@ -118,6 +118,9 @@ def _choose(
         for device in devices
         if all(has_kernel(node, device.device_type or "", label) for node in members)
     ]
+    for node in members:
+        if not any(has_kernel(node, device.device_type or "", label) for device in devices):
+            find_kernel(node, devices[-1].device_type or "", label)  # raises, and lists the kernels there are
     if not usable:
         names = ", ".join(f"{node.name} ({node.op})" for node in members[:4])
         raise InvalidArgumentError(f"no device here has kernels for {names}; available: {_names(devices)}")

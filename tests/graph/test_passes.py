@@ -175,6 +175,34 @@ def test_a_chain_is_one_call_of_the_backend(graph, backend, relu, data_format, m
         assert np.array_equal(value, apart)
 
 
+@pytest.mark.parametrize("backend", TABLE)
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("transpose_b", [True, False])
+def test_a_dense_layer_is_one_call_too(graph, backend, relu, transpose_b, rng):
+    if why_not(backend):
+        pytest.skip(why_not(backend))
+    a, b, bias = (rng.integers(-3, 4, shape).astype("float32") for shape in ((5, 7), (7, 4), 4))
+    x = tg.placeholder("float32", [None, 7])
+    product = tg.matmul(x, b.T.copy() if transpose_b else b, transpose_b=transpose_b, name="product")
+    y = tg.nn.bias_add(product, bias, name="biased")
+    y = tg.nn.relu(y, name="relu") if relu else y
+    value, metadata = run(y, {x: a}, tg.ConfigProto(backend=backend))
+    want = a @ b + bias
+    assert np.array_equal(value, np.maximum(want, 0) if relu else want)
+    assert (metadata.nodes[-1].op, metadata.nodes[-1].backend) == ("_FusedMatMul", backend)
+    apart, metadata = run(y, {x: a}, tg.ConfigProto(remapping=False, backend=backend))
+    assert np.array_equal(value, apart)
+    assert "MatMul" in [node.op for node in metadata.nodes]
+
+
+def test_a_product_whose_first_factor_is_transposed_stays(graph):
+    x = tg.placeholder("float32", [3, 2])
+    y = tg.nn.bias_add(tg.matmul(x, np.eye(3, dtype="float32"), transpose_a=True), np.ones(3, "float32"))
+    value, metadata = run(y, {x: np.ones((3, 2))})
+    assert metadata.nodes[-1].op == "BiasAdd"
+    assert (value == 2).all()
+
+
 def test_nothing_that_others_use_is_fused_away(graph):
     images, conv, biased, y, (x, _, _) = conv_chain()
     for fetches, fused in (

@@ -135,6 +135,19 @@ register_op(
     shape_fn=shape_fns.matmul_shape,
     summary="Multiplies two matrices.",
 )
+register_op(
+    "_FusedMatMul",  # only the remapper creates it
+    inputs=["a: T", "b: T", "bias: T"],
+    outputs=["product: T"],
+    attrs=[
+        "transpose_a: bool = false",
+        "transpose_b: bool = false",
+        "T: numbertype",
+        "fused_ops: list(string)",
+    ],
+    shape_fn=shape_fns.matmul_shape,
+    summary="MatMul, BiasAdd and optionally Relu in one kernel call.",
+)
 
 # --- reductions ---------------------------------------------------------------------------------------
 

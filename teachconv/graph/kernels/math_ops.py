@@ -44,10 +44,19 @@ class MatMulOp(OpKernel):
         """Return [rows, cols] for a [rows, inner] and b [inner, cols], transposed as the attributes say."""
         a, b = inputs
         if self.transpose_a and self.transpose_b:
-            return np.ascontiguousarray(self._product(b, a, False, False).T)
-        return self._product(a, b, self.transpose_a, self.transpose_b)
+            return np.ascontiguousarray(self.product(b, a, False, False).T)
+        return self.product(a, b, self.transpose_a, self.transpose_b)
 
-    def _product(self, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    def product(
+        self,
+        a: Any,
+        b: Any,
+        transpose_a: bool,
+        transpose_b: bool,
+        bias: Any = None,
+        activation: str | None = None,
+    ) -> Any:
+        """Return a @ b after at most one transpose; the bias and "relu" go with an ``a`` as it is only."""
         rows, inner = a.shape[::-1] if transpose_a else a.shape
         other, cols = b.shape[::-1] if transpose_b else b.shape
         if inner != other:
@@ -63,8 +72,19 @@ class MatMulOp(OpKernel):
         else:
             op, first, second = "conv2d", a[None, None], b[None, None]
             geometry = conv2d_geometry((1, 1, rows, inner), (1, 1, inner, cols))
-        call = Call(OPS[op], first, second, geometry, (1, 1, rows, cols), "NHWC")
-        return dispatch.run_canonical(call, self.label or None)[0, 0]
+        call = Call(OPS[op], first, second, geometry, (1, 1, rows, cols), "NHWC", bias)
+        return dispatch.run_canonical(call, self.label or None, activation=activation)[0, 0]
+
+
+@register_kernel("_FusedMatMul", "CPU", "", *backends.TABLE)
+class FusedMatMulOp(MatMulOp):
+    """Computes MatMul, BiasAdd and optionally Relu with one call to a backend."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the output for a, b and bias, which the backend's epilogue applies."""
+        a, b, bias = inputs
+        activation = "relu" if self.node.attrs["fused_ops"][1:] == ("Relu",) else None
+        return self.product(a, b, False, self.transpose_b, bias, activation)
 
 
 class _Reduction(OpKernel):
