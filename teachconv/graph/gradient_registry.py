@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError
-from . import core_ops  # noqa: F401  (fills the registry of ops)
-from .op_def import get_op_def
+from ..errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["NotDifferentiable", "RegisterGradient", "get_gradient_function"]
 
@@ -25,10 +23,10 @@ class RegisterGradient:
     without a gradient.
 
     Args:
-        op_type: the op's name.
+        op_type: the op's name; or a name of your own, which `Graph.gradient_override_map` gives to ops.
 
     Raises:
-        ValueError: if the op is not defined or already has a gradient.
+        ValueError: if that name already has a gradient.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -48,14 +46,15 @@ def NotDifferentiable(op_type: str) -> None:  # noqa: N802  (TensorFlow's name)
         op_type: the op's name.
 
     Raises:
-        ValueError: if the op is not defined or already has a gradient.
+        ValueError: if it already has a gradient.
     """
     _check_new(op_type)
     _GRADIENTS[op_type] = None
 
 
 def _check_new(op_type: str) -> None:
-    get_op_def(op_type)
+    if not isinstance(op_type, str) or not op_type:
+        raise ArgumentTypeError(f"op_type must be the name of an op; got {op_type!r}")
     if op_type in _GRADIENTS:
         raise ArgumentError(f"op {op_type!r} has a gradient already: {_GRADIENTS[op_type]}")
 

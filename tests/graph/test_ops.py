@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import core_ops, gen_nn_ops, op_gen, op_kernel
+from teachconv.graph import core_ops, gen_nn_ops, gradient_registry, op_gen, op_kernel
 from teachconv.graph.op_def import REGISTRY, get_op_def, parse_attr, register_op
 from teachconv.graph.op_def_library import apply_op
 from teachconv.truth import bounds
@@ -62,8 +62,13 @@ def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
 
 
 def test_gradients_are_of_ops_that_exist():
-    with pytest.raises(ValueError, match="no op 'Conv3D'"):
-        tg.RegisterGradient("Conv3D")
+    for name, function in gradient_registry._GRADIENTS.items():
+        if function is None or function.__module__.startswith("teachconv"):
+            assert name in REGISTRY
+    with pytest.raises(ValueError, match="op 'Conv2D' has a gradient already"):
+        tg.RegisterGradient("Conv2D")
+    with pytest.raises(TypeError, match="op_type must be the name of an op; got 3"):
+        tg.RegisterGradient(3)
 
 
 def test_unknown_ops_and_attributes_are_refused():

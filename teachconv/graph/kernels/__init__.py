@@ -31,6 +31,7 @@ __all__ = [
     "gpu_ops",
     "cwise_ops",
     "functional_ops",
+    "gpu_ops",
     "image_ops",
     "math_ops",
     "nn_ops",

@@ -15,6 +15,7 @@ from ..errors import InvalidArgumentError
 from ..node_def import NodeDef
 from ..op_kernel import OpKernel, OpKernelContext, register_kernel
 from .inference import InferringKernel
+from .masks import masked
 
 __all__: list[str] = []
 
@@ -72,7 +73,7 @@ class ReluGradOp(InferringKernel):
         """Return the result element-wise; Relu's output may stand for the features."""
         self.infer(*inputs)
         gradients, features = inputs
-        return np.where(features > 0, gradients, gradients.dtype.type(0))
+        return masked(features > 0, gradients)
 
 
 # --- softmax ------------------------------------------------------------------------------------------

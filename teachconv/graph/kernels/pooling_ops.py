@@ -24,6 +24,7 @@ from ..common_shape_fns import padding_argument
 from ..node_def import NodeDef
 from ..op_kernel import OpKernelContext, register_kernel
 from .inference import InferringKernel
+from .masks import masked
 
 __all__: list[str] = []
 
@@ -101,7 +102,7 @@ class MaxPoolingGradOp(_Pool):
         gradient = gradient if is_integer(x.dtype) else to_accumulator(gradient)
         result = np.zeros(x.shape, gradient.dtype)
         for outputs, cells, found in _first_largest(x, y, self.geometry(x.shape)):
-            result[cells] += np.where(found, gradient[outputs], gradient.dtype.type(0))
+            result[cells] += masked(found, gradient[outputs])
         return self.to_caller(result.astype(x.dtype, copy=False))
 
 

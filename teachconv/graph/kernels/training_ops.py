@@ -93,7 +93,16 @@ class ApplyAdamOp(_Apply):
         var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad = values
         one = var.dtype.type(1)
         alpha = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
-        m = m + (grad - m) * (one - beta1)
-        v = v + (grad * grad - v) * (one - beta2)
-        step = m * beta1 + grad * (one - beta1) if self.node.attrs["use_nesterov"] else m
-        return var - step * alpha / (np.sqrt(v) + epsilon), m, v
+        new_m = grad - m  # m + (grad - m) * (1 - beta1), in place because memory takes the time
+        new_m *= one - beta1
+        new_m += m
+        new_v = grad * grad
+        new_v -= v
+        new_v *= one - beta2
+        new_v += v
+        step = new_m * beta1 + grad * (one - beta1) if self.node.attrs["use_nesterov"] else new_m
+        change = step * alpha
+        divisor = np.sqrt(new_v)
+        divisor += epsilon
+        change /= divisor
+        return np.subtract(var, change, out=change), new_m, new_v
