@@ -5,6 +5,8 @@ TensorFlow: python/framework/errors_impl.py.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
@@ -18,7 +20,15 @@ __all__ = [
 
 
 class InvalidArgumentError(ArgumentError):
-    """A node cannot run with its inputs, or a graph cannot be run as requested."""
+    """A node cannot run with its inputs, or a graph cannot be run as requested.
+
+    Attributes:
+        node_def: the node that failed, a `NodeDef`, or None.
+        op: the operation of the graph that it stands for, or None.
+    """
+
+    node_def: Any = None
+    op: Any = None
 
 
 class FailedPreconditionError(RuntimeError):

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from . import nest
 from .config import ConfigProto, RunOptions
 from .context import get_default_graph, set_default_graph, set_default_session
-from .errors import SessionError
+from .errors import InvalidArgumentError, SessionError
 from .graph_execution_state import GraphExecutionState
 from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
@@ -95,7 +95,9 @@ class Session:
         if self._closed:
             raise SessionError("Attempted to use a closed Session: create another one.")
         if not self.graph.get_operations():
-            raise SessionError("The Session graph is empty. Add operations to the graph before calling run().")
+            raise SessionError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
         if options is not None and not isinstance(options, RunOptions):
             raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
@@ -106,7 +108,13 @@ class Session:
         feeds = _feeds(self.graph, feed_dict or {})
         executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()), self.config)
-        values = executable.run(context, run_metadata, None if options is None else options.shuffle_seed)
+        seed = None if options is None else options.shuffle_seed
+        try:
+            values = executable.run(context, run_metadata, seed)
+        except InvalidArgumentError as error:
+            if error.node_def is not None:  # passes may have renamed it
+                error.op = self.graph._by_name.get(error.node_def.name)
+            raise
         arrays = iter(fetched(values))
         results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
         return nest.pack_sequence_as(fetches, results)

@@ -184,6 +184,12 @@ class Variable(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.numpy(), dtype)
 
+    def __float__(self) -> float:
+        return float(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.numpy())
+
     def eval(self, session: Any = None) -> Any:
         """Return the value in a session.
 
