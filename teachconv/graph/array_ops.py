@@ -1,6 +1,6 @@
 """Placeholders, and ops that rearrange values without changing them.
 
-TensorFlow: python/ops/array_ops.py and control_flow_ops.py (`group`).
+TensorFlow: python/ops/array_ops.py.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import numpy as np
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops
-from .constant_op import constant, is_tensor
-from .context import executing_eagerly, get_default_graph
+from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
+from .context import executing_eagerly
+from .control_flow_ops import group, tuple
 from .errors import InvalidArgumentError
-from .nn_ops import _static_shape
-from .ops import name_scope
-from .tensor_shape import as_shape, is_fully_defined
-from .tensor_util import to_array
+from .tensor_shape import is_fully_defined
+from .tensor_util import int_vector, static_shape
 
 __all__ = [
     "broadcast_to",
@@ -51,8 +50,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-_LARGE = 1000  # larger constants would make the graph large; TensorFlow fills them during the run
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
@@ -111,7 +108,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     >>> reshape([1, 2, 3, 4], [2, -1]).numpy().tolist()
     [[1, 2], [3, 4]]
     """
-    return gen_nn_ops.reshape(tensor, _int_vector(shape), name=name)
+    return gen_nn_ops.reshape(tensor, int_vector(shape), name=name)
 
 
 def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
@@ -132,11 +129,11 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
     [[1, 3], [2, 4]]
     """
     if perm is None:
-        shape = _static_shape(a)
+        shape = static_shape(a)
         if shape is None:
             raise ArgumentError("perm must be given for a tensor whose number of axes is not known; got None")
         perm = list(range(len(shape)))[::-1]
-    return gen_nn_ops.transpose(a, _int_vector(perm), name=name or "transpose")
+    return gen_nn_ops.transpose(a, int_vector(perm), name=name or "transpose")
 
 
 def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
@@ -161,43 +158,6 @@ def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
     return gen_nn_ops.pad(tensor, paddings, name=name)
 
 
-def group(*inputs: Any, name: str | None = None) -> Any:
-    """Return an operation that finishes after all ``inputs`` have finished.
-
-    Args:
-        *inputs: operations, tensors or variables of the default graph.
-        name: the name of the node.
-
-    Returns:
-        A NoOp operation.
-
-    Raises:
-        ValueError: outside a graph.
-    """
-    graph = get_default_graph()
-    with graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
-        return gen_nn_ops.no_op(name=name or "group_deps")
-
-
-def tuple(tensors: Any, name: str = "tuple") -> list[Any]:
-    """Return tensors that are there only when all of them are, as tf.tuple.
-
-    Args:
-        tensors: a list of tensors of the default graph, and Nones.
-        name: the name scope of the nodes.
-
-    Returns:
-        A list with an Identity for each tensor, and the Nones.
-    """
-    with name_scope(name):
-        gate = group(*(tensor for tensor in tensors if tensor is not None))
-        with get_default_graph().control_dependencies([gate]):
-            return [
-                None if tensor is None else gen_nn_ops.identity(tensor, name="control_dependency")
-                for tensor in tensors
-            ]
-
-
 # --- shapes as values ---------------------------------------------------------------------------------
 
 
@@ -215,7 +175,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
     >>> shape([[1, 2, 3]]).numpy().tolist()
     [1, 3]
     """
-    known = _static_shape(input)
+    known = static_shape(input)
     if is_fully_defined(known):
         return constant(np.array(known, to_dtype(out_type)), name=name or "Shape")
     return gen_nn_ops.shape(input, out_type=out_type, name=name)
@@ -244,7 +204,7 @@ def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
     Returns:
         A scalar; a constant if the static shape is fully known.
     """
-    known = _static_shape(input)
+    known = static_shape(input)
     if is_fully_defined(known):
         return constant(np.array(prod(known), to_dtype(out_type)), name=name or "Size")
     return gen_nn_ops.size(input, out_type=out_type, name=name)
@@ -259,134 +219,10 @@ def rank(input: Any, name: str | None = None) -> Any:
     Returns:
         An int32 scalar; a constant if the rank is known.
     """
-    known = _static_shape(input)
+    known = static_shape(input)
     if known is not None:
         return constant(np.array(len(known), "int32"), name=name or "Rank")
     return gen_nn_ops.rank(input, name=name)
-
-
-# --- constants by shape -------------------------------------------------------------------------------
-
-
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """Return a tensor of a shape filled with one value.
-
-    Args:
-        dims: the shape: ints, or a vector.
-        value: a scalar.
-        name: the name of the node.
-
-    Returns:
-        The tensor.
-    """
-    return gen_nn_ops.fill(_int_vector(dims), value, name=name)
-
-
-def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Return zeros, as tf.zeros.
-
-    Args:
-        shape: the shape: ints, or a vector.
-        dtype: the dtype.
-        name: the name of the node.
-
-    Returns:
-        A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
-
-    >>> zeros([2, 2]).numpy().tolist()
-    [[0.0, 0.0], [0.0, 0.0]]
-    """
-    return _filled(shape, 0, dtype, name or "zeros")
-
-
-def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Return ones, as tf.ones.
-
-    Args:
-        shape, dtype, name: as in `zeros`.
-
-    Returns:
-        As `zeros`.
-    """
-    return _filled(shape, 1, dtype, name or "ones")
-
-
-def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
-    number = np.array(value, to_dtype(dtype))
-    if is_tensor(shape):
-        with name_scope(name) as scope:
-            return gen_nn_ops.fill(shape, constant(number), name=scope or name)
-    sizes: Any = as_shape(shape)
-    if prod(sizes) < _LARGE:
-        return constant(np.full(sizes, number), name=name)
-    with name_scope(name) as scope:
-        as_tensor = constant(np.array(sizes, "int32"), name="shape_as_tensor")
-        return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
-
-
-def zeros_like(input: Any, name: str | None = None) -> Any:
-    """Return zeros of the shape and dtype of a tensor.
-
-    Args:
-        input: a tensor, variable or array.
-        name: the name of the node.
-
-    Returns:
-        A tensor.
-    """
-    return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
-
-
-def ones_like(input: Any, name: str | None = None) -> Any:
-    """Return ones of the shape and dtype of a tensor.
-
-    Args:
-        input, name: as in `zeros_like`.
-
-    Returns:
-        A tensor.
-    """
-    return _filled_like(input, 1, gen_nn_ops.ones_like, name or "ones_like")
-
-
-def _filled_like(input: Any, value: int, wrapper: Any, name: str) -> Any:
-    known = _static_shape(input)
-    if executing_eagerly() or not hasattr(input, "dtype") or not is_fully_defined(known):
-        return wrapper(input, name=name)
-    return _filled(known, value, input.dtype, name)
-
-
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: int = -1,
-    dtype: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return on_value at each index along a new axis and off_value elsewhere, as tf.one_hot.
-
-    Args:
-        indices: int32 or int64; one that is negative or too large gives only off_value.
-        depth: the size of the new axis.
-        on_value: 1 by default.
-        off_value: 0 by default.
-        axis: where the new axis comes; -1 is the last.
-        dtype: the dtype of the values; float32 if nothing says otherwise.
-        name: the name of the node.
-
-    Returns:
-        A tensor with one axis more.
-
-    >>> one_hot([0, 2], 3).numpy().tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
-    """
-    given = next((value.dtype for value in (on_value, off_value) if hasattr(value, "dtype")), "float32")
-    wanted = to_dtype(given if dtype is None else dtype)
-    on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
-    off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
-    return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
 
 
 # --- the same elements in another shape ---------------------------------------------------------------
@@ -462,7 +298,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     Returns:
         A tensor.
     """
-    return gen_nn_ops.tile(input, _int_vector(multiples), name=name)
+    return gen_nn_ops.tile(input, int_vector(multiples), name=name)
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
@@ -479,7 +315,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     Raises:
         ValueError: if the tensor does not expand to the shape.
     """
-    return gen_nn_ops.broadcast_to(input, _int_vector(shape), name=name)
+    return gen_nn_ops.broadcast_to(input, int_vector(shape), name=name)
 
 
 def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) -> Any:
@@ -544,7 +380,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         ValueError: if the size is not known, or is not ``num``.
     """
     if num is None:
-        known = _static_shape(value)
+        known = static_shape(value)
         num = None if known is None or not -len(known) <= axis < len(known) else known[axis]
         if num is None:
             raise ArgumentError(f"num must be given where the size of axis {axis} is not known; got None")
@@ -602,12 +438,3 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
     [1.0]
     """
     return gen_nn_ops.check_numerics(tensor, message, name=name)
-
-
-def _int_vector(value: Any) -> Any:
-    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
-    if hasattr(value, "dtype"):
-        return value
-    if isinstance(value, int):
-        return [value]
-    return list(value) or to_array([], None, "shape").astype("int32")

@@ -191,8 +191,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y with broadcasting; integers are converted to float64 first.
 
     Args:
-        x: a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -212,8 +211,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y rounded down, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -229,8 +227,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the remainder of x / y, which has the sign of y, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -246,8 +243,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x to the power of y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -263,8 +259,7 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger one of x and y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -280,8 +275,7 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the smaller one of x and y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -297,8 +291,7 @@ def greater(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x > y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -314,8 +307,7 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x >= y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -331,8 +323,7 @@ def less(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x < y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -348,8 +339,7 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x <= y with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -365,8 +355,7 @@ def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y are equal, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -382,8 +371,7 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y differ, with broadcasting.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -399,8 +387,7 @@ def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x and y with broadcasting.
 
     Args:
-        x: booleans, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: booleans: tensors, variables or arrays.
         name: the name of the node.
 
     Returns:
@@ -416,8 +403,7 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x or y with broadcasting.
 
     Args:
-        x: booleans, a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        x, y: booleans: tensors, variables or arrays.
         name: the name of the node.
 
     Returns:

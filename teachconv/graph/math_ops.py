@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from . import array_ops, gen_nn_ops
 from .constant_op import constant
 from .cwise_ops import cast
-from .nn_ops import _static_shape
+from .tensor_util import static_shape
 
 __all__ = [
     "add",
@@ -265,7 +265,7 @@ def _reduction_axes(input_tensor: Any, axis: Any) -> Any:
     """Return the axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
     if axis is not None:
         return axis if hasattr(axis, "dtype") or isinstance(axis, int) else list(axis)
-    shape = _static_shape(input_tensor)
+    shape = static_shape(input_tensor)
     if shape is None:
         raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")
     return constant(np.arange(len(shape), dtype="int32"))

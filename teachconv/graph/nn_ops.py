@@ -13,8 +13,8 @@ from ..arguments import check_data_format, normalize_padding, normalize_pair
 from ..errors import ArgumentError
 from ..geometry import conv2d_transpose_geometry
 from . import gen_nn_ops
-from .tensor_shape import as_shape, is_fully_defined, text
-from .tensor_util import to_array
+from .tensor_shape import is_fully_defined, text
+from .tensor_util import static_shape
 
 __all__ = [
     "avg_pool",
@@ -140,7 +140,7 @@ def conv2d_transpose(
     [1, 1, 1, 1]
     """
     windows = _windows(strides, padding, data_format, dilations)
-    shapes = _static_shape(input), _static_shape(filters)
+    shapes = static_shape(input), static_shape(filters)
     known = all(is_fully_defined(shape) for shape in shapes)
     given = output_shape is not None and not hasattr(output_shape, "op")
     if output_shape is None and not known:
@@ -367,11 +367,6 @@ def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -
     return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
 
 
-def _static_shape(value: Any) -> Any:
-    """Return the shape of a tensor, a variable, an array or nested lists."""
-    return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
-
-
 # ---------------------------------------------------------------------------------------------
 # Losses
 # ---------------------------------------------------------------------------------------------
@@ -414,7 +409,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None
         gen_nn_ops.softmax_cross_entropy_with_logits,
         logits,
         labels,
-        _static_shape(labels),
+        static_shape(labels),
         name or "softmax_cross_entropy_with_logits",
     )
 
@@ -447,7 +442,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
 
 def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str) -> Any:
     """Apply a loss to the rows of logits with any number of axes; the op itself takes matrices."""
-    shape = _static_shape(logits)
+    shape = static_shape(logits)
     if shape is None or len(shape) == 2:
         return wrapper(logits, labels, name=name)[0]
     if not shape:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from .context import current_graph, get_default_graph, session_for, set_default_graph
+from .context import current_graph, session_for, set_default_graph
 from .device_spec import DeviceSpec
 from .errors import UnknownNameError
 from .node_def import GraphDef, from_operation

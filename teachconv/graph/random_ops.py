@@ -14,10 +14,10 @@ from ..arguments import integer
 from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops
-from .array_ops import _int_vector
 from .constant_op import constant
 from .context import current_graph
 from .ops import name_scope
+from .tensor_util import int_vector
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
@@ -163,7 +163,7 @@ normal, uniform = random_normal, random_uniform  # the names in tf.random
 
 def _arguments(shape: Any, dtype: Any, **numbers: Any) -> list[Any]:
     """Return the shape and the numbers as tensors, named as TensorFlow names them."""
-    sizes = _int_vector(shape)
+    sizes = int_vector(shape)
     if not hasattr(sizes, "dtype"):
         sizes = np.array(sizes, "int32")
     found: list[Any] = [sizes if not isinstance(sizes, np.ndarray) else constant(sizes, name="shape")]

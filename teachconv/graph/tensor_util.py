@@ -14,8 +14,9 @@ from ..arguments import as_array
 from ..dtypes import is_integer
 from ..errors import ArgumentTypeError
 from .eager_tensor import EagerTensor
+from .tensor_shape import StaticShape, as_shape
 
-__all__ = ["frozen", "to_array"]
+__all__ = ["frozen", "int_vector", "static_shape", "to_array"]
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
@@ -70,3 +71,17 @@ def frozen(array: np.ndarray) -> np.ndarray:
     array = np.array(array, order="C")
     array.flags.writeable = False
     return array
+
+
+def static_shape(value: Any) -> StaticShape:
+    """Return the static shape of a tensor, a variable, an array or nested lists."""
+    return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
+
+
+def int_vector(value: Any) -> Any:
+    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
+    if hasattr(value, "dtype"):
+        return value
+    if isinstance(value, int):
+        return [value]
+    return list(value) or to_array([], None, "shape").astype("int32")

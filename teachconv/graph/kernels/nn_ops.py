@@ -15,7 +15,6 @@ from ..errors import InvalidArgumentError
 from ..node_def import NodeDef
 from ..op_kernel import OpKernel, OpKernelContext, register_kernel
 from .inference import InferringKernel
-from .masks import masked
 
 __all__: list[str] = []
 
@@ -73,7 +72,28 @@ class ReluGradOp(InferringKernel):
         """Return the result element-wise; Relu's output may stand for the features."""
         self.infer(*inputs)
         gradients, features = inputs
-        return masked(features > 0, gradients)
+        return where_or_zero(features > 0, gradients)
+
+
+def where_or_zero(mask: np.ndarray, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return the values where a mask is true, elsewhere 0; many times as fast as numpy.where, which branches.
+
+    It multiplies the bits as integers: NaN and infinity vanish too where the mask is false.
+
+    Args:
+        mask: booleans.
+        values: of the same shape.
+        out: where the result goes, or None.
+
+    Returns:
+        The result.
+
+    >>> where_or_zero(np.array([True, False]), np.array([-2.0, np.nan]))
+    array([-2.,  0.])
+    """
+    bits = np.dtype(f"i{values.itemsize}")
+    result = np.multiply(values.view(bits), mask, out=None if out is None else out.view(bits))
+    return result.view(values.dtype)
 
 
 # --- softmax ------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from ..common_shape_fns import padding_argument
 from ..node_def import NodeDef
 from ..op_kernel import OpKernelContext, register_kernel
 from .inference import InferringKernel
-from .masks import masked
+from .nn_ops import where_or_zero
 
 __all__: list[str] = []
 
@@ -101,8 +101,13 @@ class MaxPoolingGradOp(_Pool):
         x, y, gradient = map(self.to_nhwc, inputs)
         gradient = gradient if is_integer(x.dtype) else to_accumulator(gradient)
         result = np.zeros(x.shape, gradient.dtype)
-        for outputs, cells, found in _first_largest(x, y, self.geometry(x.shape)):
-            result[cells] += masked(found, gradient[outputs])
+        geometry = self.geometry(x.shape)
+        apart = all(step >= size for step, size in zip(self.strides, self.ksize, strict=True))
+        for outputs, cells, found in _first_largest(x, y, geometry):
+            if apart:  # each cell is in one window
+                where_or_zero(found, gradient[outputs], out=result[cells])
+            else:
+                result[cells] += where_or_zero(found, gradient[outputs])
         return self.to_caller(result.astype(x.dtype, copy=False))
 
 
