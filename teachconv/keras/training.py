@@ -263,6 +263,11 @@ class Trainer(Layer):
         """Trace the steps anew, after a change of the layers."""
         self._functions: dict[str, Callable[..., Any]] = {}
 
+    @property
+    def train_function(self) -> Any:
+        """`train_step` as it is run: a `teachconv.graph.Function`, or the method itself with ``run_eagerly``."""
+        return self._function("train_step")
+
     def _function(self, name: str) -> Callable[..., Any]:
         """Return a step as a traced function, or as it is with ``run_eagerly``."""
         step: Callable[..., Any] = getattr(self, name)
@@ -275,7 +280,7 @@ class Trainer(Layer):
     def _train(self, x: np.ndarray, y: np.ndarray, where: str) -> dict[str, float]:
         """Run a training step; return the means of the epoch so far."""
         try:
-            loss, y_pred = self._function("train_step")(x, y)
+            loss, y_pred = self.train_function(x, y)
         except InvalidArgumentError as error:
             if "Tensor had" not in str(error):
                 raise

@@ -102,7 +102,7 @@ def test_a_new_learning_rate_counts_without_a_new_trace():
     model.optimizer.learning_rate = 0.0
     model.train_on_batch(IMAGES, LABELS)
     assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True))
-    assert len(model._function("train_step").trace_log) == 1
+    assert len(model.train_function.trace_log) == 1
 
 
 def test_early_stopping_goes_back_to_the_best_weights():
@@ -147,7 +147,7 @@ def test_run_eagerly_gives_the_same():
 def test_one_trace_for_each_batch_size():
     model = network()
     model.fit(IMAGES, LABELS, batch_size=40, epochs=3, verbose=0)  # 40, 40, 20
-    assert len(model._function("train_step").trace_log) == 2
+    assert len(model.train_function.trace_log) == 2
 
 
 def test_what_is_not_trainable_stays():
