@@ -9,6 +9,7 @@ its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -63,6 +64,20 @@ class KerasTensor:
     __array__ = __bool__ = _no_operator
 
 
+def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], None]:
+    """Return the `build` of a subclass such that the layer then knows its sizes and that it has its weights."""
+
+    @wraps(build)
+    def wrapper(self: Layer, input_shape: Shape) -> None:
+        shape = tuple(input_shape)
+        with init_scope():  # variables belong to no trace
+            build(self, shape)
+        self.built = True
+        self.input_shape, self.output_shape = shape, self.compute_output_shape(shape)
+
+    return wrapper
+
+
 class Layer:
     """A function of one tensor, with weights that are made when the size of its input is known.
 
@@ -98,6 +113,11 @@ class Layer:
         self._weights: list[Variable] = []
         if input_shape is not None:
             self.build_for((None, *input_shape))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.build = _building(cls.build)  # type: ignore[method-assign]
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that means nothing."""
@@ -189,8 +209,7 @@ class Layer:
         if self.built:
             self._explain(self.check_weights, shape)
         else:
-            with init_scope():  # variables belong to no trace
-                self.build(shape)
+            self.build(shape)
             self.built = True
         self.input_shape, self.output_shape = shape, output
         return output
@@ -214,6 +233,14 @@ class Layer:
         if inputs.dtype.name == self.dtype or is_integer(inputs.dtype) or inputs.dtype == bool:
             return inputs
         return cast(inputs, self.dtype)
+
+    @property
+    def output(self) -> KerasTensor:
+        """The tensor without a value that the layer returns in its model: its shape and dtype."""
+        if self.input_shape is None or self.output_shape is None:
+            raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
+        source = KerasTensor(self.input_shape, self.dtype, self, None)
+        return KerasTensor(self.output_shape, self.dtype, self, source)
 
     # --- weights ---------------------------------------------------------------------------------
 

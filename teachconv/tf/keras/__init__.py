@@ -23,6 +23,7 @@ from ...keras import (
     optimizers,
     utils,
 )
+from . import backend
 from ..missing import module_getattr
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Model",
     "Sequential",
     "activations",
+    "backend",
     "callbacks",
     "initializers",
     "layers",

@@ -172,7 +172,7 @@ for _ in range(3):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(v * v)
     optimizer.apply_gradients(zip([tape.gradient(loss, v)], [v]))
-print(np.round(v.numpy(), 5).tolist(), round(float(optimizer.learning_rate), 4))
+print(np.round(v.numpy(), 4).tolist(), round(float(optimizer.learning_rate), 4))
 
 # %% a tape inside a traced function
 v = tf.Variable(3.0)
