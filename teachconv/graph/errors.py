@@ -12,6 +12,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 __all__ = [
     "FailedPreconditionError",
     "InvalidArgumentError",
+    "InvalidArgumentTypeError",
     "NoSymbolicArrayError",
     "OperatorNotAllowedInGraphError",
     "SessionError",
@@ -29,6 +30,10 @@ class InvalidArgumentError(ArgumentError):
 
     node_def: Any = None
     op: Any = None
+
+
+class InvalidArgumentTypeError(InvalidArgumentError, ArgumentTypeError):
+    """An op that runs eagerly got inputs of types that do not fit."""
 
 
 class FailedPreconditionError(RuntimeError):

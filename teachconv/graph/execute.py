@@ -15,7 +15,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from . import eager_record, kernels  # noqa: F401  (kernels fills the registry)
 from .common_shape_fns import InferenceContext
 from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, InvalidArgumentTypeError
 from .node_def import NodeDef
 from .op_def import ArgDef, OpDef, get_op_def
 from .op_def_library import check_attrs, element_type, packed
@@ -53,7 +53,10 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
             f"{op_type} belongs to a graph and cannot run eagerly: build one inside `with "
             "graph.as_default():`"
         )
-    args, values, checked = check_attrs(op_def, inputs, attrs)
+    try:
+        args, values, checked = check_attrs(op_def, inputs, attrs)
+    except ArgumentTypeError as error:
+        raise InvalidArgumentTypeError(str(error)) from None
     given, arrays, own = [], [], True
     for value, arg in zip(values, args, strict=True):
         value, array, owned = _input(value, arg, op_def, checked)

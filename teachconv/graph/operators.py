@@ -6,7 +6,8 @@ operator stands for is said in tensor_math_operator_overrides.py, as in TensorFl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ class Operators:
     @staticmethod
     def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
         """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
-        return OVERRIDES["teachconv"](op_name, arguments)
+        with _graph_of(arguments.values()):
+            return OVERRIDES["teachconv"](op_name, arguments)
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -90,6 +92,21 @@ class Operators:
     def __le__(self, other: Any) -> Any:
         return _binary("LessEqual", self, other)
 
+    def __and__(self, other: Any) -> Any:
+        return _binary("and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("or", other, self)
+
+    def __invert__(self) -> Any:
+        return _call("LogicalNot", self, name="LogicalNot")
+
     def __neg__(self) -> Any:
         return _call("Neg", self, name="Neg")
 
@@ -110,14 +127,18 @@ def _binary(name: str, x: Any, y: Any) -> Any:
 
 
 def _call(override: str, *operands: Any, **name: str) -> Any:
-    """Call an operator's function; where ops run eagerly, in the graph of an operand, as TensorFlow 1."""
+    with _graph_of(operands):
+        return OVERRIDES[override](*operands, **name)
+
+
+def _graph_of(operands: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Where ops run eagerly, return the scope of an operand's graph: TensorFlow 1 adds to that graph."""
     if executing_eagerly():
         for operand in operands:
             graph = getattr(operand, "_own_graph", None)
             if graph is not None:
-                with set_default_graph(graph):
-                    return OVERRIDES[override](*operands, **name)
-    return OVERRIDES[override](*operands, **name)
+                return set_default_graph(graph)
+    return nullcontext()
 
 
 def _like(value: Any, other: Any) -> Any:

@@ -23,8 +23,8 @@ from ...keras import (
     optimizers,
     utils,
 )
-from . import backend
 from ..missing import module_getattr
+from . import backend
 
 __all__ = [
     "Input",

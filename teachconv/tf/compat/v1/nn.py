@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .... import graph as tg
 from ....graph import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ... import nn
 from ...missing import module_getattr
@@ -236,6 +237,7 @@ def softmax_cross_entropy_with_logits(
 ) -> Any:
     """Return the cross entropy of each row, for labels that are distributions."""
     axis = either("axis", axis, "dim", None if dim == -1 else dim)
+    labels = tg.stop_gradient(labels)  # TensorFlow 1 takes labels as constants
     return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name)
 
 
