@@ -10,6 +10,7 @@ from functools import reduce
 
 from ..errors import ArgumentError
 from .common_shape_fns import InferenceContext, broadcast, merged_shape, normalize_axes
+from .op_def import get_op_def
 from .strided_slice import index_of, sliced_shape
 from .tensor_shape import StaticShape, is_compatible, text
 
@@ -282,8 +283,6 @@ _SCALARS = ("alpha", "lr", "momentum", "beta1_power", "beta2_power", "beta1", "b
 
 def apply_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the variable's shape, which slots and gradient must have; rates and powers are scalars."""
-    from .op_def import get_op_def
-
     shape = c.shapes[0]
     for arg, given in zip(get_op_def(c.op).inputs, c.shapes, strict=True):
         wanted: StaticShape = () if arg.name in _SCALARS else shape

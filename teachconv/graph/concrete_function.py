@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from . import eager_record, nest, op_def_library
+from . import eager_record, gen_nn_ops, nest, op_def_library
 from .auto_control_deps import add_control_dependencies
 from .config import ConfigProto
 from .constant_op import constant
@@ -83,7 +83,7 @@ class ConcreteFunction:
         if isinstance(leaf, Operation):
             self._targets.append(leaf)
             return _Leaf(None)
-        self.outputs.append(leaf)
+        self.outputs.append(gen_nn_ops.identity(leaf))  # as TensorFlow marks what a function returns
         return len(self.outputs) - 1
 
     @property

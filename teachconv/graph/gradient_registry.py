@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
+from .op_def import GRADIENTS
 
 __all__ = ["NotDifferentiable", "RegisterGradient", "get_gradient_function"]
-
-_GRADIENTS: dict[str, Callable[..., Any] | None] = {}
 
 
 class RegisterGradient:
@@ -35,7 +34,7 @@ class RegisterGradient:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register the function and return it unchanged."""
-        _GRADIENTS[self._op_type] = function
+        GRADIENTS[self._op_type] = function
         return function
 
 
@@ -49,14 +48,14 @@ def NotDifferentiable(op_type: str) -> None:  # noqa: N802  (TensorFlow's name)
         ValueError: if it already has a gradient.
     """
     _check_new(op_type)
-    _GRADIENTS[op_type] = None
+    GRADIENTS[op_type] = None
 
 
 def _check_new(op_type: str) -> None:
     if not isinstance(op_type, str) or not op_type:
         raise ArgumentTypeError(f"op_type must be the name of an op; got {op_type!r}")
-    if op_type in _GRADIENTS:
-        raise ArgumentError(f"op {op_type!r} has a gradient already: {_GRADIENTS[op_type]}")
+    if op_type in GRADIENTS:
+        raise ArgumentError(f"op {op_type!r} has a gradient already: {GRADIENTS[op_type]}")
 
 
 def get_gradient_function(op: Any) -> Callable[..., Any] | None:
@@ -76,10 +75,10 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
     ('_conv2d_grad', None)
     """
     op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
-    if op_type not in _GRADIENTS:
+    if op_type not in GRADIENTS:
         name = op_type if isinstance(op, str) else f"{op.name!r} (op type: {op.type})"
         raise LookupError(
             f"No gradient defined for operation {name}. An op needs a function registered by "
             "@RegisterGradient, or stop_gradient in front of it, which makes its input a constant"
         )
-    return _GRADIENTS[op_type]
+    return GRADIENTS[op_type]

@@ -24,7 +24,7 @@ from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .tensor_shape import as_shape
 
-__all__ = ["REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
+__all__ = ["GRADIENTS", "REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
 
 # TensorFlow's names of the types -> NumPy's
 DATA_TYPES = {
@@ -170,13 +170,8 @@ class OpDef:
 
     @property
     def gradient(self) -> Callable[..., Any] | None:
-        """The op's gradient function, or None if it has none (gradient_registry.py)."""
-        from .gradient_registry import get_gradient_function
-
-        try:
-            return get_gradient_function(self.name)
-        except LookupError:
-            return None
+        """The op's gradient function, or None if it has none."""
+        return GRADIENTS.get(self.name)
 
     @property
     def inferred_attrs(self) -> frozenset[str]:
@@ -222,6 +217,7 @@ class OpDef:
 
 
 REGISTRY: dict[str, OpDef] = {}
+GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which gradient_registry.py fills
 
 
 def register_op(

@@ -7,21 +7,20 @@ a run.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from os.path import abspath, dirname
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from .context import current_graph, session_for, set_default_graph
+from .context import current_graph, set_default_graph
 from .device_spec import DeviceSpec
 from .errors import UnknownNameError
 from .node_def import GraphDef, from_operation
-from .op_def import OpDef, attr_of, get_op_def
+from .op_def import OpDef, get_op_def
+from .operation import Operation
 from .tensor import Tensor
 from .tensor_shape import StaticShape
 
@@ -38,120 +37,6 @@ class GraphKeys:
 # TensorFlow's: at the top level a name starts with a letter, a digit or a dot, in a scope also with others
 _ROOT_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]+$")
-_HERE = dirname(abspath(__file__))
-
-
-class Operation:
-    """One node: an op definition applied to tensors, with attributes, a name and a requested device.
-
-    `Graph.create_op` creates operations.
-
-    Attributes:
-        graph: the graph that contains it.
-        name: its unique name in the graph.
-        op_def: the op's definition.
-        inputs: the input tensors.
-        attrs: the attributes by name.
-        control_inputs: the operations that must finish before it starts.
-        colocated_with: the operation that it is placed together with, or None.
-        device: the requested device, "" for none.
-        number: its position in the order of creation.
-        file: the source file of the program that created it.
-        line: the line in that file.
-        outputs: the output tensors.
-    """
-
-    __slots__ = (
-        "attrs",
-        "colocated_with",
-        "control_inputs",
-        "device",
-        "file",
-        "graph",
-        "inputs",
-        "line",
-        "name",
-        "number",
-        "op_def",
-        "outputs",
-    )
-
-    def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        op_def: OpDef,
-        inputs: tuple[Tensor, ...],
-        attrs: dict[str, Any],
-        control_inputs: tuple[Operation, ...],
-        colocated_with: Operation | None,
-    ):
-        self.graph, self.name, self.op_def, self.inputs = graph, name, op_def, inputs
-        self.attrs, self.control_inputs, self.colocated_with = attrs, control_inputs, colocated_with
-        self.device = str(graph._device)
-        self.number = len(graph._operations)
-        self.file, self.line = _caller()
-        self.outputs: tuple[Tensor, ...] = ()
-
-    @property
-    def type(self) -> str:
-        """The name of the op."""
-        return self.op_def.name
-
-    def get_attr(self, name: str) -> Any:
-        """Return the value of an attribute.
-
-        Args:
-            name: the name of the attribute.
-
-        Returns:
-            The attribute's value.
-
-        Raises:
-            ValueError: if the op has no attribute of that name.
-        """
-        return attr_of(self, name)
-
-    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
-        """Run the operation in a session: ``session.run(self, feed_dict)``.
-
-        Args:
-            feed_dict: values by tensor, as in `Session.run`.
-            session: the session to run in; None uses the default one.
-
-        Raises:
-            ValueError: if there is no session, and as `Session.run`.
-        """
-        session_for(session, "execute operation using `run()`").run(self, feed_dict)
-
-    @property
-    def node_def(self) -> Any:
-        """The operation as plain data, a `NodeDef`."""
-        return from_operation(self)
-
-    def add_control_input(self, op: Operation) -> None:
-        """Make this operation wait until ``op`` has finished.
-
-        Args:
-            op: an operation of the same graph.
-
-        Raises:
-            ValueError: if ``op`` is of another graph, or if this would create a cycle; the graph is then
-                unchanged.
-        """
-        if not isinstance(op, Operation) or op.graph is not self.graph:
-            raise ArgumentError(f"op must be an Operation of the same graph; got {op!r}")
-        path = _path(op, self)
-        if path:
-            names = " -> ".join([*(step.name for step in path), path[0].name])
-            raise ArgumentError(f"{op.name!r} needs {self.name!r} itself, which would make a cycle: {names}")
-        self.graph._check_not_finalized()
-        if op not in self.control_inputs:
-            self.control_inputs = (*self.control_inputs, op)
-            self.graph.version += 1
-
-    def __repr__(self) -> str:
-        return f"<tf.Operation {self.name!r} type={self.type}>"
 
 
 class Graph:
@@ -271,7 +156,8 @@ class Graph:
         """Refuse to add anything from now on."""
         self.finalized = True
 
-    def _check_not_finalized(self) -> None:
+    def check_not_finalized(self) -> None:
+        """Raise ``RuntimeError`` after `finalize`."""
         if self.finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
@@ -279,7 +165,7 @@ class Graph:
 
     def add_to_collection(self, name: str, value: Any) -> None:
         """Append a value to a collection of the graph, such as `GraphKeys.TRAINABLE_VARIABLES`."""
-        self._check_not_finalized()
+        self.check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
@@ -501,7 +387,7 @@ class Graph:
         Raises:
             ValueError: if an input is of another graph.
         """
-        self._check_not_finalized()
+        self.check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
                 raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
@@ -513,7 +399,8 @@ class Graph:
             attrs = attrs | {"_gradient_op_type": gradient}
         direct = {tensor.op for tensor in inputs}
         control = tuple(op for op in self._control if op not in direct) if self._control else ()
-        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate)
+        device, number = str(self._device), len(self._operations)
+        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate, device, number)
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
             for index, (arg, dtype, shape) in enumerate(
@@ -523,34 +410,6 @@ class Graph:
         self._operations.append(op)
         self._by_name[name] = op
         return op
-
-
-def _caller() -> tuple[str, int]:
-    """Return file and line of the nearest frame outside this package, where the program created the node."""
-    frame: Any = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
-
-
-def _path(start: Operation, goal: Operation) -> list[Operation]:
-    """Return a path along inputs from ``start`` back to ``goal``, in execution order; [] if there is none."""
-    came_from: dict[Operation, Operation | None] = {start: None}
-    stack = [start]
-    while stack:
-        op = stack.pop()
-        if op is goal:
-            path: list[Operation] = []
-            step: Operation | None = op
-            while step is not None:
-                path.append(step)
-                step = came_from[step]
-            return path
-        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            if before not in came_from:
-                came_from[before] = op
-                stack.append(before)
-    return []
 
 
 # ---------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from typing import Any, overload
 
 import numpy as np
 
+from .node_def import from_operation
+from .op_kernel import OpKernelContext, find_kernel
 from .tensor_shape import StaticShape, as_shape, is_fully_defined
 
 __all__ = ["Values", "constant_value", "constant_value_as_shape", "known_value"]
@@ -131,9 +133,6 @@ def _needed(tensor: Any) -> list[Any] | None:
 
 
 def _run(op: Any, inputs: list[Any]) -> list[np.ndarray] | None:
-    from .node_def import from_operation
-    from .op_kernel import OpKernelContext, find_kernel
-
     if any(value is None or value.size > _MAX_ELEMENTS for value in inputs):
         return None
     node = from_operation(op)

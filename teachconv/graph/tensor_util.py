@@ -14,7 +14,7 @@ from ..arguments import as_array
 from ..dtypes import is_integer
 from ..errors import ArgumentTypeError
 from .eager_tensor import EagerTensor
-from .tensor_shape import StaticShape, as_shape
+from .tensor_shape import as_shape
 
 __all__ = ["frozen", "int_vector", "static_shape", "to_array"]
 
@@ -73,7 +73,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def static_shape(value: Any) -> StaticShape:
+def static_shape(value: Any) -> Any:
     """Return the static shape of a tensor, a variable, an array or nested lists."""
     return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
 

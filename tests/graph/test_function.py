@@ -112,7 +112,7 @@ def test_concrete_functions():
         concrete(np.ones((1, 2)))
     with pytest.raises(ValueError, match="takes 1 arrays"):
         concrete()
-    assert [op.type for op in concrete.graph.get_operations()] == ["Placeholder", "Const", "Mul"]
+    assert [op.type for op in concrete.graph.get_operations()] == ["Placeholder", "Const", "Mul", "Identity"]
 
 
 def test_the_graph_is_optimised_and_can_be_profiled(rng):
@@ -319,7 +319,11 @@ def test_a_function_in_a_function_is_a_call_node():
         "StatefulPartitionedCall_1",
     ]
     assert calls[0].get_attr("f").name == "square"
-    assert [op.type for op in calls[0].get_attr("f").graph.get_operations()] == ["Placeholder", "Square"]
+    assert [op.type for op in calls[0].get_attr("f").graph.get_operations()] == [
+        "Placeholder",
+        "Square",
+        "Identity",
+    ]
     assert calls[1] in calls[2].control_inputs  # the program's order
     _, metadata = outer.profile(np.float32(3))
     assert {"Square", "Assign", "StatefulPartitionedCall"} <= {node.op for node in metadata.nodes}
