@@ -67,6 +67,7 @@ from .cond import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
+from .custom_gradients import custom_gradient
 from .cwise_ops import (
     abs,
     add_n,
@@ -189,6 +190,7 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
+    "custom_gradient",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
