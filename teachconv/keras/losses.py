@@ -16,6 +16,7 @@ import numpy as np
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import cast, log, maximum, minimum, name_scope, nn, reduce_mean, reduce_sum, reshape, square
+from .activations import logits_of
 from .layers.layer import Shape, as_tensor, shape_text
 from .naming import look_up, snake_case
 
@@ -114,14 +115,9 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
 
 
 def find_logits(y_pred: Any, from_logits: bool) -> Any:
-    """Return the logits: ``y_pred`` itself, or the input of the softmax that made it; None if there is none.
-
-    Keras: _get_logits in keras/src/backend/tensorflow/nn.py, which looks at the node in the same way.
-    """
-    node = getattr(y_pred, "op", None)
-    if node is not None and node.type == "Softmax":
-        return node.inputs[0]
-    return y_pred if from_logits else None
+    """Return ``y_pred`` if it holds logits, or the input of the softmax that made it, or None."""
+    logits = logits_of(y_pred)
+    return y_pred if logits is None and from_logits else logits
 
 
 def _clip(probabilities: Any) -> Any:

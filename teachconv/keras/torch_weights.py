@@ -131,7 +131,7 @@ def _conversions(layer: Layer, name: str, flattened: tuple[int, ...] | None) -> 
     if isinstance(layer, Dense):
         return _matrix(flattened) if flattened and len(flattened) == 3 else (np.transpose, np.transpose)
     if isinstance(layer, DepthwiseConv2D):
-        shape = tuple(layer.kernel.shape)
+        shape = layer.kernel.numpy().shape
         return (
             lambda w: convert_filters(w, "tensorflow_depthwise", "torch"),
             lambda w: convert_filters(w, "torch", "tensorflow_depthwise").reshape(shape),

@@ -67,9 +67,7 @@ class Trainer(Layer):
             y_pred = self(x, training=True)
             loss = self.loss(y, y_pred)
         gradients = tape.gradient(loss, weights)
-        with control_dependencies(
-            [check_numerics(loss, "loss")]
-        ):  # nothing is updated after a loss that is not finite
+        with control_dependencies([check_numerics(loss, "loss")]):  # no update where it fails
             self.optimizer.apply(gradients, weights)
         return loss, y_pred
 
@@ -108,7 +106,7 @@ class Trainer(Layer):
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
             callbacks: a list of `Callback`.
             validation_split: the part of the samples, the last ones, that is only evaluated, after each
-            epoch.
+                epoch.
             validation_data: or (x, y) that are evaluated.
             shuffle: whether each epoch has an order of its own.
             initial_epoch: the number of the first epoch, to continue a training.
@@ -265,7 +263,7 @@ class Trainer(Layer):
 
     @property
     def train_function(self) -> Any:
-        """`train_step` as it is run: a `teachconv.graph.Function`, or the method itself with ``run_eagerly``."""
+        """`train_step` as it is run: a `teachconv.graph.Function`; with ``run_eagerly`` the method itself."""
         return self._function("train_step")
 
     def _function(self, name: str) -> Callable[..., Any]:

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from keras_networks import samples
+from keras_networks import NETWORKS, compiled, samples
 
 import teachconv as tc
+from teachconv import graph as tg
 from teachconv import keras
 from teachconv.keras import layers
 
@@ -170,6 +171,41 @@ def test_a_model_of_models_trains():
     assert history[1] < history[0]
     assert len(model.trainable_variables) == 4
     assert model.geometries(model.input_shape)[0] == tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 4), 2, "SAME")
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_loop_of_ones_own_trains_alike(traced):
+    """The loop of TensorFlow's tutorials: a tape, gradients, apply_gradients; traced for any batch size."""
+    model, other = network(), network()
+    images, labels = IMAGES.astype("float32"), LABELS.astype("int64")
+
+    def step(x, y):
+        with tg.GradientTape() as tape:
+            loss = other.loss(y, other(x, training=True))
+        gradients = tape.gradient(loss, other.trainable_variables)
+        other.optimizer.apply_gradients(zip(gradients, other.trainable_variables, strict=True))
+        return loss
+
+    if traced:
+        any_batch = [tg.TensorSpec([None, 8, 8, 1], "float32"), tg.TensorSpec([None], "int64")]
+        step = tg.function(step, input_signature=any_batch)
+    for rows in (slice(0, 60), slice(60, 100), slice(20, 90)):
+        model.reset_metrics()
+        loss, _ = model.train_on_batch(images[rows], labels[rows])
+        assert float(step(images[rows], labels[rows])) == pytest.approx(loss, rel=1e-6)
+    if traced:
+        assert len(step.trace_log) == 1
+    for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["upscaling", "mixed"])
+def test_every_layer_takes_an_unknown_batch(name):
+    model, x = compiled(name, "float32"), NETWORKS[name][3].astype("float32")
+    any_batch = tg.TensorSpec([None, *x.shape[1:]], "float32")
+    traced = tg.function(lambda x: model(x), input_signature=[any_batch])
+    for size in (3, 5):
+        np.testing.assert_allclose(traced(x[:size]).numpy(), model(x[:size]).numpy(), rtol=1e-5, atol=1e-6)
 
 
 # ---------------------------------------------------------------------------------------------
