@@ -36,6 +36,7 @@ ROOMS = """
     translation
     graph
     keras
+    tf
     explorer
     cli
     __init__ __main__

@@ -65,7 +65,7 @@ from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
 from .cond import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
-from .constant_op import constant
+from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .custom_gradients import custom_gradient
 from .cwise_ops import (
@@ -140,6 +140,7 @@ from .random_ops import random_normal, random_uniform, set_random_seed, truncate
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
 from .tensor import TensorSpec
+from .tensor_conversion import convert_to_tensor
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
 from .variables import (
@@ -188,6 +189,7 @@ __all__ = [
     "cond",
     "constant",
     "control_dependencies",
+    "convert_to_tensor",
     "custom_gradient",
     "device",
     "disable_v2_behavior",
@@ -219,9 +221,10 @@ __all__ = [
     "init_scope",
     "int32",
     "int64",
+    "is_tensor",
     "less",
-    "list_physical_devices",
     "less_equal",
+    "list_physical_devices",
     "log",
     "logical_and",
     "logical_not",

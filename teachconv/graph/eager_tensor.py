@@ -141,7 +141,8 @@ class EagerTensor(Operators):
         return format(self._array[()], spec)
 
     def __str__(self) -> str:
-        return f"tf.Tensor({self._array!s}, shape={self.shape}, dtype={self.dtype.name})"
+        lines = "\n" if "\n" in str(self._array) else ""
+        return f"tf.Tensor({lines}{self._array!s}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         value = repr(self._array) if self._array.ndim else str(self._array)

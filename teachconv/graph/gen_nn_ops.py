@@ -87,6 +87,7 @@ __all__ = [
     "prod",
     "random_standard_normal",
     "random_uniform",
+    "random_uniform_int",
     "range",
     "rank",
     "real_div",
@@ -2219,6 +2220,38 @@ def random_uniform(
     if executing_eagerly():
         return execute("RandomUniform", _inputs, _attrs)
     return op_def_library.apply_op("RandomUniform", name, _inputs, _attrs)
+
+
+def random_uniform_int(
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    seed: Any = 0,
+    seed2: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns uniform random integers from minval to maxval, which is not among them.
+
+    Args:
+        shape: input, of type T.
+        minval: input, of type Tout.
+        maxval: input, of type Tout.
+        seed: attribute, int = 0.
+        seed2: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op RandomUniformInt; Tout: {int32, int64}; T: {int32, int64}.
+    """
+    _inputs: list[Any] = [shape, minval, maxval]
+    _attrs: dict[str, Any] = {"seed": seed, "seed2": seed2, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("RandomUniformInt", _inputs, _attrs)
+    return op_def_library.apply_op("RandomUniformInt", name, _inputs, _attrs)
 
 
 def range(

@@ -149,7 +149,7 @@ class LearningRateScheduler(Callback):
 
     Args:
         schedule: a function of the epoch's number, from 0, and of the learning rate so far; it returns the
-        new one.
+            new one.
         verbose: whether to print it.
 
     >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch == 10 else rate)

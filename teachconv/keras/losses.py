@@ -15,7 +15,8 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import cast, log, maximum, minimum, nn, reduce_mean, reduce_sum, reshape, square
+from ..graph import cast, log, maximum, minimum, name_scope, nn, reduce_mean, reduce_sum, reshape, square
+from .activations import logits_of
 from .layers.layer import Shape, as_tensor, shape_text
 from .naming import look_up, snake_case
 
@@ -60,10 +61,11 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
     logits = find_logits(y_pred, from_logits)
     if logits is None:
         logits = log(_clip(y_pred))
-    classes, axes = y_pred.shape[-1], tuple(y_pred.shape)[:-1]
-    labels = reshape(cast(y_true, "int64"), [-1])
-    losses = nn.sparse_softmax_cross_entropy_with_logits(labels, reshape(logits, [-1, classes]))
-    return losses if len(axes) == 1 else reshape(losses, [-1, *axes[1:]])
+    axes = tuple(y_pred.shape)[:-1]
+    labels = cast(y_true, "int64")
+    if tuple(labels.shape) != axes:  # a last axis of 1
+        labels = reshape(labels, [-1, *axes[1:]])
+    return nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
 def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
@@ -113,14 +115,9 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
 
 
 def find_logits(y_pred: Any, from_logits: bool) -> Any:
-    """Return the logits: ``y_pred`` itself, or the input of the softmax that made it; None if there is none.
-
-    Keras: _get_logits in keras/src/backend/tensorflow/nn.py, which looks at the node in the same way.
-    """
-    node = getattr(y_pred, "op", None)
-    if node is not None and node.type == "Softmax":
-        return node.inputs[0]
-    return y_pred if from_logits else None
+    """Return ``y_pred`` if it holds logits, or the input of the softmax that made it, or None."""
+    logits = logits_of(y_pred)
+    return y_pred if logits is None and from_logits else logits
 
 
 def _clip(probabilities: Any) -> Any:
@@ -160,7 +157,8 @@ class Loss:
         Returns:
             A tensor without axes.
         """
-        return reduce_mean(self.call(y_true, y_pred))
+        with name_scope(self.name):
+            return reduce_mean(self.call(y_true, y_pred))
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels in the dtype in which they enter the graph.

@@ -27,6 +27,7 @@ from ..graph import (
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
+from .checks import check_list, positive
 from .config import next_seed
 from .data import as_batch_size, batches, check_x, check_y, split
 from .diagnosis import first_not_finite
@@ -67,9 +68,7 @@ class Trainer(Layer):
             y_pred = self(x, training=True)
             loss = self.loss(y, y_pred)
         gradients = tape.gradient(loss, weights)
-        with control_dependencies(
-            [check_numerics(loss, "loss")]
-        ):  # nothing is updated after a loss that is not finite
+        with control_dependencies([check_numerics(loss, "loss")]):  # no update where it fails
             self.optimizer.apply(gradients, weights)
         return loss, y_pred
 
@@ -108,7 +107,7 @@ class Trainer(Layer):
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
             callbacks: a list of `Callback`.
             validation_split: the part of the samples, the last ones, that is only evaluated, after each
-            epoch.
+                epoch.
             validation_data: or (x, y) that are evaluated.
             shuffle: whether each epoch has an order of its own.
             initial_epoch: the number of the first epoch, to continue a training.
@@ -124,12 +123,13 @@ class Trainer(Layer):
                 began, and the weights are those before the step.
         """
         (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
-        epochs, history, order = integer(epochs, "epochs"), History(), np.arange(len(x))
+        epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
         rng = np.random.default_rng(next_seed(seed))
-        tell = self._tell([*(callbacks or ()), history], verbose, epochs, -(-len(x) // size))
+        told = [*check_list(callbacks or [], "callbacks", "Callbacks"), history]
+        tell = self._tell(told, verbose, epochs, -(-len(x) // size))
         tell("on_train_begin")
         self.stop_training, logs = False, {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
             tell("on_epoch_begin", epoch)
             self.reset_metrics()
             if shuffle:
@@ -243,17 +243,16 @@ class Trainer(Layer):
             ValueError, TypeError: if an argument is invalid.
             BackendUnavailable: if the backend cannot run here.
         """
-        if metrics is not None and not isinstance(metrics, (list, tuple)):
-            raise ArgumentTypeError(f"metrics must be a list, such as ['accuracy']; got {metrics!r}")
+        identifiers = check_list(metrics or [], "metrics", "names or metrics, such as ['accuracy']")
         if run_eagerly and backend:
             raise ArgumentError(
                 "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"
             )
-        for identifier in metrics or ():
+        for identifier in identifiers:
             metric.get(identifier)
         self._config = ConfigProto(backend=backend or "")
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
-        self._identifiers, self.run_eagerly = list(metrics or ()), bool(run_eagerly)
+        self._identifiers, self.run_eagerly = identifiers, bool(run_eagerly)
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
         self.compiled = True
@@ -262,6 +261,11 @@ class Trainer(Layer):
     def forget_functions(self) -> None:
         """Trace the steps anew, after a change of the layers."""
         self._functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def train_function(self) -> Any:
+        """`train_step` as it is run: a `teachconv.graph.Function`; with ``run_eagerly`` the method itself."""
+        return self._function("train_step")
 
     def _function(self, name: str) -> Callable[..., Any]:
         """Return a step as a traced function, or as it is with ``run_eagerly``."""
@@ -275,7 +279,7 @@ class Trainer(Layer):
     def _train(self, x: np.ndarray, y: np.ndarray, where: str) -> dict[str, float]:
         """Run a training step; return the means of the epoch so far."""
         try:
-            loss, y_pred = self._function("train_step")(x, y)
+            loss, y_pred = self.train_function(x, y)
         except InvalidArgumentError as error:
             if "Tensor had" not in str(error):
                 raise

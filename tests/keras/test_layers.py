@@ -243,6 +243,8 @@ def test_the_logits_behind_a_softmax_are_found_again():
         return keras.losses.sparse_categorical_crossentropy([0], tg.nn.softmax(logits))
 
     assert value(loss(logits)).tolist() == [200.0]
+    eager = keras.losses.sparse_categorical_crossentropy([0], layers.Softmax()(logits))
+    assert value(eager).tolist() == [200.0]
     clipped = keras.losses.sparse_categorical_crossentropy([0], np.float32([[0, 1]]))
     assert value(clipped)[0] == pytest.approx(-math.log(1e-7), rel=1e-6)
 

@@ -55,6 +55,13 @@ def test_every_backend_trains(backend):
         np.testing.assert_allclose(losses, arrays[f"{name}/keras_float64"][:2], rtol=1e-9)
 
 
+def test_the_cupy_backend_trains(stand_in):
+    """With the stand-in for CuPy: the arithmetic of the GPU kernels, on the host."""
+    _, arrays = recorded()
+    losses, _ = train("upscaling", "float32", "cupy", steps=2)
+    np.testing.assert_allclose(losses, arrays["upscaling/keras_float64"][:2], rtol=1e-6)
+
+
 def test_use_backend_chooses_the_backend_of_a_run():
     """The traced step asks for the default backend when it runs."""
     with tc.use_backend("numpy"):

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from keras_networks import samples
+from keras_networks import NETWORKS, compiled, samples
 
 import teachconv as tc
+from teachconv import graph as tg
 from teachconv import keras
 from teachconv.keras import layers
 
@@ -102,7 +103,7 @@ def test_a_new_learning_rate_counts_without_a_new_trace():
     model.optimizer.learning_rate = 0.0
     model.train_on_batch(IMAGES, LABELS)
     assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True))
-    assert len(model._function("train_step").trace_log) == 1
+    assert len(model.train_function.trace_log) == 1
 
 
 def test_early_stopping_goes_back_to_the_best_weights():
@@ -147,7 +148,7 @@ def test_run_eagerly_gives_the_same():
 def test_one_trace_for_each_batch_size():
     model = network()
     model.fit(IMAGES, LABELS, batch_size=40, epochs=3, verbose=0)  # 40, 40, 20
-    assert len(model._function("train_step").trace_log) == 2
+    assert len(model.train_function.trace_log) == 2
 
 
 def test_what_is_not_trainable_stays():
@@ -170,6 +171,41 @@ def test_a_model_of_models_trains():
     assert history[1] < history[0]
     assert len(model.trainable_variables) == 4
     assert model.geometries(model.input_shape)[0] == tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 4), 2, "SAME")
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_loop_of_ones_own_trains_alike(traced):
+    """The loop of TensorFlow's tutorials: a tape, gradients, apply_gradients; traced for any batch size."""
+    model, other = network(), network()
+    images, labels = IMAGES.astype("float32"), LABELS.astype("int64")
+
+    def step(x, y):
+        with tg.GradientTape() as tape:
+            loss = other.loss(y, other(x, training=True))
+        gradients = tape.gradient(loss, other.trainable_variables)
+        other.optimizer.apply_gradients(zip(gradients, other.trainable_variables, strict=True))
+        return loss
+
+    if traced:
+        any_batch = [tg.TensorSpec([None, 8, 8, 1], "float32"), tg.TensorSpec([None], "int64")]
+        step = tg.function(step, input_signature=any_batch)
+    for rows in (slice(0, 60), slice(60, 100), slice(20, 90)):
+        model.reset_metrics()
+        loss, _ = model.train_on_batch(images[rows], labels[rows])
+        assert float(step(images[rows], labels[rows])) == pytest.approx(loss, rel=1e-6)
+    if traced:
+        assert len(step.trace_log) == 1
+    for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["upscaling", "mixed"])
+def test_every_layer_takes_an_unknown_batch(name):
+    model, x = compiled(name, "float32"), NETWORKS[name][3].astype("float32")
+    any_batch = tg.TensorSpec([None, *x.shape[1:]], "float32")
+    traced = tg.function(lambda x: model(x), input_signature=[any_batch])
+    for size in (3, 5):
+        np.testing.assert_allclose(traced(x[:size]).numpy(), model(x[:size]).numpy(), rtol=1e-5, atol=1e-6)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -282,8 +318,26 @@ def test_the_layer_where_it_began_is_named():
         (lambda: network().compile("adam", "mse", backend="cyton"), 'did you mean "cython"'),
         (lambda: keras.Sequential([layers.Dense(2)]).fit(IMAGES, LABELS), "is not compiled"),
         (lambda: keras.Sequential([layers.Dense(2)]).summary(), "does not know the shape of its input"),
-        (lambda: keras.optimizers.Adam(-1.0), "learning_rate must be a finite number that is not negative"),
+        (lambda: keras.optimizers.Adam(-1.0), "learning_rate must be from 0, and finite; got -1.0"),
         (lambda: keras.optimizers.SGD(momentum=2), "momentum must be from 0 to 1"),
+        (lambda: keras.optimizers.Adam(beta_1=1), "beta_1 must be from 0 to below 1; got 1"),
+        (lambda: layers.Dropout("half"), "rate must be a number; got 'half'"),
+        (lambda: layers.Conv2D(4, 3, name=3), "name must be a text"),
+        (lambda: layers.Dense(4, dtype="int32", input_shape=(3,)), "must be a float; got int32"),
+        (lambda: keras.Input(8), r"shape must be the sizes without the batch.*got 8"),
+        (lambda: keras.Input((-8, 3)), "shape must hold sizes from 0"),
+        (lambda: keras.Sequential(layers.Dense(2)), "layers must be a list of layers"),
+        (lambda: network().fit([[1], [2, 3]], LABELS), "x must be an array"),
+        (lambda: network().fit(IMAGES, LABELS, epochs=0), "epochs must be at least 1"),
+        (
+            lambda: network().compile("adam", "mse", metrics="accuracy"),
+            r"metrics must be a list .*\['accuracy'\]",
+        ),
+        (
+            lambda: keras.utils.weights_from_torch(network(), [1]),
+            r"state_dict must be what module.state_dict\(\)",
+        ),
+        (lambda: keras.utils.to_categorical(["a"]), "x must hold whole numbers"),
         (lambda: keras.utils.set_random_seed(-1), "seed must be from 0"),
         (lambda: keras.config.set_floatx("float23"), "did you mean"),
     ],

@@ -26,7 +26,8 @@ class BatchNormalization(Layer):
         center: whether there is a beta.
         scale: whether there is a gamma.
         beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer: how they
-        begin. **more: as in `Layer`.
+            begin.
+        **more: as in `Layer`.
 
     Raises:
         ValueError, TypeError: if an argument is invalid.
@@ -35,8 +36,8 @@ class BatchNormalization(Layer):
     >>> from teachconv import keras
     >>> layer = keras.layers.BatchNormalization()
     >>> y = layer(np.array([[1.0], [3.0]], "float32"), training=True)
-    >>> y.numpy().round(2).ravel().tolist(), layer.moving_mean.numpy().round(2).tolist()
-    ([-1.0, 1.0], [0.02])
+    >>> y.numpy().round(2).ravel().tolist(), layer.moving_mean.numpy()
+    ([-1.0, 1.0], array([0.02], dtype=float32))
     """
 
     def __init__(
