@@ -62,7 +62,7 @@ from .array_ops import (
 )
 from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
-from .cond import cond
+from .cond_v2 import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
