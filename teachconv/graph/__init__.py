@@ -66,6 +66,7 @@ from .cond_v2 import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
+from .custom_gradients import custom_gradient
 from .cwise_ops import (
     abs,
     add_n,
@@ -185,6 +186,7 @@ __all__ = [
     "cond",
     "constant",
     "control_dependencies",
+    "custom_gradient",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",

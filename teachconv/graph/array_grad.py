@@ -25,6 +25,11 @@ def _identity_grad(op: Any, grad: Any) -> Any:
     return grad
 
 
+@RegisterGradient("IdentityN")
+def _identity_n_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
+    return grads
+
+
 @RegisterGradient("Fill")
 def _fill_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return None, math_ops.reduce_sum(grad)

@@ -1,4 +1,4 @@
-"""The gradient of a call of a function: a call of its backward function.
+"""The gradients of calls and of conditionals: calls of backward functions.
 
 TensorFlow: _TapeGradientFunctions in python/eager/polymorphic_function/concrete_function.py. The engine of
 `gradients` builds the backward function from the nodes of the function. What it needs of them, such as the
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from . import array_ops, gen_nn_ops
+from . import array_ops, gen_nn_ops, op_def_library
 from .concrete_function import ConcreteFunction
+from .cond import cond
 from .config import ConfigProto
 from .context import set_default_graph
 from .errors import InvalidArgumentError
@@ -119,17 +121,61 @@ def _call_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     missing = _missing(function, backward.intermediates)
     if missing:
         _extend(op, function.with_outputs(missing))
-    place = {id(tensor): index for index, tensor in enumerate(op.get_attr("f").outputs)}
-    starts = [
-        array_ops.zeros_like(op.outputs[index]) if grads[index] is None else grads[index]
-        for index in backward.outputs
-    ]
-    intermediates = [op.outputs[place[id(tensor)]] for tensor in backward.intermediates]
-    found = backward.call.call([*starts, *intermediates])
+    found = _call(backward, op.get_attr("f"), op.outputs, grads)
     in_grads: list[Any] = [None] * len(op.inputs)
     for index, grad in zip(backward.inputs, found, strict=True):
         in_grads[index] = grad
     return tuple(in_grads)
+
+
+@RegisterGradient("If")
+@RegisterGradient("StatelessIf")
+def _if_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
+    """A conditional of the branches' backward functions; each branch gives zeros to the other's inputs.
+
+    Which branch ran, and so which intermediate results there are, is not known before the run. The gradient
+    therefore runs the branch again; TensorFlow passes its intermediate results on as optional values.
+    """
+    branches = [op.get_attr("then_branch"), op.get_attr("else_branch")]
+    first, second = (len(branch.captured_inputs) for branch in branches)
+    variables = 1 + first + second  # the inputs are the condition, what each branch captures, and variables
+    inputs_of = [
+        [*range(1, 1 + first), *range(variables, variables + len(branches[0].variables))],
+        [*range(1 + first, variables), *range(variables + len(branches[0].variables), len(op.inputs))],
+    ]
+    wanted = sorted(
+        inputs[index]
+        for branch, inputs in zip(branches, inputs_of, strict=True)
+        for index in backward_of(branch).inputs
+    )
+
+    def gradients_of(branch: ConcreteFunction, inputs: list[int]) -> list[Any]:
+        forward, backward = differentiable(branch, higher_order=False), backward_of(branch)
+        operands = [op.inputs[index] for index in inputs[: len(branch.captured_inputs)]]
+        outputs = op_def_library.apply_op(*forward.call_node(operands, forward.variables))
+        given = [inputs[index] for index in backward.inputs]
+        found = dict(zip(given, _call(backward, forward, outputs, grads), strict=True))
+        return [_zeros(op.inputs[index]) if index not in found else found[index] for index in wanted]
+
+    then, otherwise = (partial(gradients_of, *pair) for pair in zip(branches, inputs_of, strict=True))
+    results = dict(zip(wanted, cond(op.inputs[0], then, otherwise), strict=True)) if wanted else {}
+    return tuple(results.get(index) for index in range(len(op.inputs)))
+
+
+def _zeros(tensor: Any) -> Any:
+    return array_ops.zeros(tensor.shape, tensor.dtype) if tensor.is_ref else array_ops.zeros_like(tensor)
+
+
+def _call(
+    backward: _Backward, forward: ConcreteFunction, outputs: Sequence[Any], grads: Sequence[Any]
+) -> Any:
+    """Call a backward function with the gradients of the outputs and the intermediate results among them."""
+    place = {id(tensor): index for index, tensor in enumerate(forward.outputs)}
+    starts = [
+        array_ops.zeros_like(outputs[index]) if grads[index] is None else grads[index]
+        for index in backward.outputs
+    ]
+    return backward.call.call([*starts, *(outputs[place[id(tensor)]] for tensor in backward.intermediates)])
 
 
 def _extend(op: Any, forward: ConcreteFunction) -> None:

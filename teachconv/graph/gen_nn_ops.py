@@ -53,6 +53,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "identity_n",
     "_if",
     "invert_permutation",
     "less",
@@ -1257,6 +1258,30 @@ def identity(
     if executing_eagerly():
         return execute("Identity", _inputs, _attrs)
     return op_def_library.apply_op("Identity", name, _inputs, _attrs)
+
+
+def identity_n(
+    input: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns its inputs; custom_gradient gives it another gradient.
+
+    Args:
+        input: input, of type T.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op IdentityN; T: list(type).
+    """
+    _inputs: list[Any] = [input]
+    _attrs: dict[str, Any] = {"_kernel": _kernel}
+    if executing_eagerly():
+        return execute("IdentityN", _inputs, _attrs)
+    return op_def_library.apply_op("IdentityN", name, _inputs, _attrs)
 
 
 def _if(

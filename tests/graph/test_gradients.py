@@ -135,7 +135,7 @@ def test_every_op_has_a_gradient_or_says_that_it_has_none():
             continue
         without.discard(op)
     assert without == {
-        *("Placeholder", "Const", "Variable", "NoOp", "Prod", "If", "StatelessIf"),
+        *("Placeholder", "Const", "Variable", "NoOp", "Prod"),
         *("ApplyGradientDescent", "ApplyMomentum", "ResourceApplyKerasMomentum", "ApplyAdam"),
     }
 

@@ -211,6 +211,58 @@ def test_second_derivatives_through_a_call_of_a_function():
         assert bounds.judge(result.numpy(), exact, bounds.direct(abs(exact) + 4, 64, exact.dtype)).passed
 
 
+def test_conditionals_are_differentiated_by_the_branch_that_ran():
+    v, u = tg.Variable([1.0, 2.0]), tg.Variable([3.0, 4.0])
+
+    def choose(x, k):
+        return tg.reduce_sum(tg.cond(k > 0.0, lambda: x * x * v + k, lambda: tg.exp(u) * x) * x)
+
+    for decorate in (tc.function, lambda function: tc.function(tc.function(function))):
+        for k in (1.0, -1.0):
+            x, flag = tg.constant([0.5, -1.5]), tg.constant(k)
+            found = []
+            for function in (choose, decorate(choose)):
+                with tg.GradientTape(persistent=True) as outer:
+                    outer.watch([x, flag])
+                    with tg.GradientTape() as inner:
+                        inner.watch([x, flag])
+                        y = function(x, flag)
+                    first = inner.gradient(y, [x, flag, v, u], unconnected_gradients="zero")
+                second = outer.gradient(first[0], [x, v, u], unconnected_gradients="zero")
+                found.append([grad.numpy() for grad in (*first, *second)])
+            for one, other in zip(*found, strict=True):
+                assert bounds.judge(other, one, bounds.direct(abs(one) + 4, 32, one.dtype)).passed
+
+
+def test_custom_gradients_eagerly_in_graphs_and_in_functions():
+    @tg.custom_gradient
+    def product(x, y):
+        """Twice the true gradient of x, and none of y."""
+        return {"z": x * y, "x": x}, lambda dz, dx: (2.0 * dz * y + dx, None)
+
+    def both(x, y):
+        with tg.GradientTape() as tape:
+            tape.watch([x, y])
+            out = product(x, y)
+            loss = tg.reduce_sum(3.0 * out["z"] + y)
+        return [loss, *tape.gradient(loss, [x, y])]
+
+    x, y = tg.constant([1.0, 2.0]), tg.constant([4.0, 5.0])
+    want = [51.0, [24.0, 30.0], [1.0, 1.0]]
+    assert [value.numpy().tolist() for value in both(x, y)] == want
+    assert [value.numpy().tolist() for value in tc.function(both)(x, y)] == want
+    v = tg.Variable(1.0)
+    with pytest.raises(TypeError, match=r"must not read trainable variables \(Variable\)"):
+        tg.custom_gradient(lambda x: (x * v, lambda dy: dy))(x)
+    with pytest.raises(TypeError, match="must return .result, gradient function."):
+        tg.custom_gradient(lambda x: x)(x)
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        z = tg.custom_gradient(lambda x: (x, lambda dy: (dy, dy)))(x)
+    with pytest.raises(TypeError, match="one gradient for each of the 1 arguments; got 2"):
+        tape.gradient(z, x)
+
+
 # --- gradients ----------------------------------------------------------------------------------------
 
 
