@@ -120,7 +120,7 @@ def _follow_tape(gradient: Callable[..., Any], args: tuple[Any, ...]) -> SourceC
 
     tape: Any = gradient.__self__  # type: ignore[attr-defined]
     forward = {operation.type: operation for operation in tape.operations()}
-    with eager_record.recording(recorder := Recorder()):
+    with eager_record.recorded_by(recorder := Recorder()):
         gradient(*args)
     steps = [step_at("tape", gradient), step_at("engine", backpropagate, "walks the records backwards")]
     for operation in forward.values():
