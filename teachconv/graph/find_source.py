@@ -31,9 +31,11 @@ from ..inspection.sources import (
     step_of,
 )
 from ..kinds import kind_of
-from . import array_ops, cwise_ops, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from . import array_ops, cwise_ops, eager_record, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from .backprop import GradientTape
 from .eager_tensor import EagerTensor
 from .gradient_registry import get_gradient_function
+from .gradients_util import backpropagate
 from .op_def import REGISTRY
 from .op_kernel import KERNELS, SILENT
 from .ops import Graph, Operation
@@ -45,12 +47,14 @@ __all__ = ["find_source", "gradient_step", "steps_of_run"]
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
-def find_source(name: str) -> SourceChain:
+def find_source(op: Any, *args: Any) -> SourceChain:
     """Follow an op from its public wrapper to its kernels and the functions of the backends.
 
     Args:
-        name: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
-            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``).
+        op: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
+            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``). Also what `teachconv.find_source`
+            takes of the runtime: a tensor, an operation, or the method `gradient` of a tape.
+        *args: for the method of a tape, its arguments; the gradient is computed.
 
     Returns:
         The steps with file and line, and the lines of every algorithm that apply stride, padding and
@@ -64,10 +68,21 @@ def find_source(name: str) -> SourceChain:
     [('public wrapper', 'conv2d_transpose'),
      ('generated wrapper', 'conv2d_backprop_input'),
      ('op definition', 'Conv2DBackpropInput')]
+
+    Of a node that `gradients` added, the chain begins with the gradient function:
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 8, 8, 1])
+    ...     (dx,) = tg.gradients(tg.nn.conv2d(x, tg.ones([3, 3, 1, 2])), x)
+    >>> [(step.what, step.name) for step in find_source(dx).steps[:2]]
+    [('created at', 'gradients/Conv2D_grad/Conv2DBackpropInput'), ('gradient function', '_conv2d_grad')]
     """
-    public, op_name = _resolve(name)
+    if not isinstance(op, str):
+        return source_of(getattr(op, "__self__", op), op, args, {})
+    public, op_name = _resolve(op)
     steps, lines = _of_op(public, op_name)
-    return SourceChain(name, tuple(steps), tuple(lines))
+    return SourceChain(op, tuple(steps), tuple(lines))
 
 
 def _of_op(
@@ -126,6 +141,33 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
         steps.append(gradient_step(owner.gradient_of, f"the gradient of {owner.gradient_of}"))
     more, lines = _of_op(None, owner.made_by, find_backend()[0])
     return SourceChain(f"{query}, the result of {owner.made_by},", (*steps, *more), tuple(lines))
+
+
+@source_of.register(GradientTape)
+def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
+    ran: list[str] = []
+
+    class Recorder:
+        """Notes the ops that the gradient runs."""
+
+        def record(self, operation: Any) -> None:
+            """Note the op."""
+            ran.append(operation.type)
+
+    recorded = {operation.type: operation for operation in owner.operations()}
+    with eager_record.recorded_by(Recorder()):
+        op(*args, **kwargs)
+    steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
+    for operation in recorded.values():
+        function = get_gradient_function(operation)
+        steps += [] if function is None else [step_at("gradient function", function, f"of {operation.type}")]
+    lines: list[SourceLine] = []
+    for op_type in dict.fromkeys(ran):
+        more, its_lines = _kernels(op_type, find_backend()[0])
+        steps += more
+        lines += its_lines
+    return SourceChain(f"tape.{op.__name__}", tuple(steps), tuple(dict.fromkeys(lines)))
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
