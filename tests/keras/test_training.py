@@ -253,6 +253,12 @@ def test_a_loss_that_is_not_finite_is_said_with_step_and_layer():
     model = network(
         layers.BatchNormalization(), loss="mse", metrics=None, optimizer=keras.optimizers.SGD(1e18)
     )
+    after = []
+
+    class Keep(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            after.append(self.model.get_weights())
+
     with pytest.raises(FloatingPointError) as raised:
         model.fit(IMAGES, HOT, batch_size=20, epochs=3, shuffle=False, verbose=0, callbacks=[Keep()])
     assert len(after) >= 1
