@@ -69,7 +69,7 @@ class GradientTape:
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         self._begin()
-        self._scope = eager_record.recording(self)
+        self._scope = eager_record.recorded_by(self)
         self._scope.__enter__()
         return self
 
@@ -155,6 +155,11 @@ class GradientTape:
             self._watched[id(found)] = found
             if hasattr(item, "_graph_tensor"):
                 self._variables[id(found)] = item
+
+    def operations(self) -> list[Any]:
+        """Return the recorded operations, the last one first."""
+        self._read_graph()
+        return list({id(op): op for op in reversed(self._producers.values())}.values())
 
     def watched_variables(self) -> tuple[Any, ...]:
         """Return the variables that are watched, in the order in which they were first."""
