@@ -65,7 +65,7 @@ class KerasTensor:
 
 
 def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], None]:
-    """Return the `build` of a subclass such that the layer then knows its sizes and that it has its weights."""
+    """Return a subclass's `build`, after which the layer knows its sizes and that it has its weights."""
 
     @wraps(build)
     def wrapper(self: Layer, input_shape: Shape) -> None:
