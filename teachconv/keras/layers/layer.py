@@ -117,7 +117,7 @@ class Layer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
-            cls.build = _building(cls.build)  # type: ignore[method-assign]
+            cls.build = _building(cls.build)  # type: ignore[assignment,method-assign]
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that means nothing."""
