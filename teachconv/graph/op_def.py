@@ -15,6 +15,7 @@ import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class AttrDef:
         where = f"attribute {self.name} of {op}"
         if self.type == "type":
             value = to_dtype(value)
-            if value.name not in self.allowed:
+            if _name_of(value) not in self.allowed:
                 raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
             return value
         if self.type == "string":
@@ -135,6 +136,12 @@ class AttrDef:
                 return tuple(to_dtype(item) for item in value)
             return tuple(integer(item, where) for item in value)
         return as_shape(value, where) if self.type == "shape" else value
+
+
+@lru_cache(maxsize=64)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype, which NumPy puts together anew each time."""
+    return dtype.name
 
 
 ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output

@@ -218,11 +218,11 @@ def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDe
     Conv2DOp (Conv2D, CPU, numpy)
     """
     own = node.attrs.get("_kernel")
-    dtype = constrained_dtype(node)
     for label in (default_label, "") if own is None else (own,):
         for definition in _candidates(node.op, device, label):
-            if not definition.dtypes or dtype in definition.dtypes:
+            if _allows(definition, node):
                 return definition
+    dtype = constrained_dtype(node)
     have = [str(definition).partition(" ")[2] for (op, *_), definition in KERNELS.items() if op == node.op]
     raise InvalidArgumentError(
         f"no kernel for op {node.op} on {device}"
@@ -253,8 +253,8 @@ def has_kernel(node: NodeDef, device: str, default_label: str = "") -> bool:
         Whether there is one.
     """
     label = node.attrs.get("_kernel", default_label if (node.op, default_label) in _LABELLED else "")
-    dtype = constrained_dtype(node)
-    return any(
-        not definition.dtypes or dtype in definition.dtypes
-        for definition in _candidates(node.op, device, label)
-    )
+    return any(_allows(definition, node) for definition in _candidates(node.op, device, label))
+
+
+def _allows(definition: KernelDef, node: NodeDef) -> bool:
+    return not definition.dtypes or constrained_dtype(node) in definition.dtypes

@@ -159,7 +159,7 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
         return None
     if isinstance(value, TensorShape):
         return value._dims
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+    if not isinstance(value, (tuple, list)) and (isinstance(value, str) or not isinstance(value, Sequence)):
         try:
             value = [integer(value, name)] if not hasattr(value, "__len__") else list(value)
         except TypeError:

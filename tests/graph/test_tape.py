@@ -317,10 +317,10 @@ def test_a_gradient_of_the_wrong_shape_or_number_is_refused():
 
 
 def test_a_registered_gradient_overrides_that_of_the_op():
-    tg.RegisterGradient("StraightThrough")(lambda op, grad: grad)
+    tg.RegisterGradient("StraightThroughInTests")(lambda op, grad: grad)
     with tg.Graph().as_default() as graph:
         x = tg.placeholder("float32", [2])
-        with graph.gradient_override_map({"Sign": "StraightThrough"}):
+        with graph.gradient_override_map({"Sign": "StraightThroughInTests"}):
             y = tg.sign(x) * 3.0
         (dx,) = tg.gradients(y, x)
         with tg.Session() as session:
