@@ -62,6 +62,7 @@ class ConcreteFunction:
         self._feeds = (*self.inputs, *(placeholder for _, placeholder in graph.captures))
         self._ref_names = [ref.op.name for ref in graph.variables.values()]
         self.original = self  # differs for the forward function of a gradient
+        self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
         self._config = config
         self._executables: dict[int, tuple[ConfigProto, Executable]] = {}
 
@@ -190,7 +191,9 @@ class ConcreteFunction:
         self, feeds: list[Any], refs: Sequence[VariableRef | None], config: ConfigProto
     ) -> OpKernelContext:
         variables = {name: ref for name, ref in zip(self._ref_names, refs, strict=True) if ref is not None}
-        return OpKernelContext(variables, feeds, config)
+        context = OpKernelContext(variables, feeds, config)
+        context.resources = self._resources
+        return context
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.name}({', '.join(tensor.op.name for tensor in self.inputs)})>"

@@ -79,9 +79,11 @@ class OpKernelContext:
         config: the configuration of the session, which functions that a kernel calls run with; or None.
         recorder: what receives the statistics of nodes, or None.
         rendezvous: the values on their way from one device to another, by key.
+        resources: what kernels keep for later runs of the session or function, by the node's name, such as
+            generators of random numbers; None where there is no later run.
     """
 
-    __slots__ = ("config", "feeds", "recorder", "rendezvous", "variables")
+    __slots__ = ("config", "feeds", "recorder", "rendezvous", "resources", "variables")
 
     def __init__(
         self, variables: dict[str, VariableRef], feeds: Sequence[np.ndarray] = (), config: Any = None
@@ -89,6 +91,7 @@ class OpKernelContext:
         self.variables, self.feeds, self.config = variables, feeds, config
         self.recorder: Any = None
         self.rendezvous: dict[str, Any] = {}
+        self.resources: dict[str, Any] | None = None
 
 
 class OpKernel:

@@ -60,6 +60,7 @@ class Session:
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
         self._variables: dict[str, VariableRef] = {}
+        self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
         self._state = GraphExecutionState(self.graph, self.config)
         self._closed = False
         self._scope: Any = None
@@ -108,6 +109,7 @@ class Session:
         feeds = _feeds(self.graph, feed_dict or {})
         executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()), self.config)
+        context.resources = self._resources
         seed = None if options is None else options.shuffle_seed
         try:
             values = executable.run(context, run_metadata, seed)

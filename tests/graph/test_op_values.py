@@ -188,8 +188,15 @@ def test_random_numbers_are_reproducible_and_distributed_as_they_say():
     assert draw(1, None) == draw(1, None) != draw(2, None)
     assert draw(None, 5) == draw(None, 5)
     assert draw(None, None) != draw(None, None)
-    first, second = draw(1, 2, runs=2)
-    assert first != second  # each run continues the sequence
+    first, second, third = draw(1, 2, runs=3)
+    assert len({*first, *second, *third}) == 9  # each run continues the sequence
+    with tg.Graph().as_default():
+        x = tg.random_normal([3], 0.0, 1.0, seed=2)
+        y = tg.identity(x)
+        tg.set_random_seed(1)
+        with tg.Session() as session:  # also where other tensors are fetched
+            values = [session.run(x), session.run(y), session.run([x, y])[1]]
+    assert len({*np.ravel(values).tolist()}) == 9
     normal = tg.random_normal([20_000], 3.0, 2.0, "float64", seed=1).numpy()
     assert abs(normal.mean() - 3) < 6 * 2 / np.sqrt(20_000)  # six standard errors
     assert abs(normal.std() - 2) < 6 * 2 / np.sqrt(2 * 20_000)

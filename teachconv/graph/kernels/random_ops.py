@@ -18,22 +18,30 @@ __all__: list[str] = []
 
 
 class _Random(InferringKernel):
-    """Keeps one generator for all runs of the node, so that each run continues the sequence."""
+    """Keeps one generator for all runs of the node in a session, so that each continues the sequence."""
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         seeds = [node.attrs["seed"], node.attrs["seed2"]]
-        sequence = np.random.SeedSequence([seed & 0xFFFFFFFF for seed in seeds] if any(seeds) else None)
-        self.generator = np.random.Generator(np.random.PCG64(sequence))
+        self.seeds = [seed & 0xFFFFFFFF for seed in seeds] if any(seeds) else None
+
+    def generator(self, context: OpKernelContext) -> np.random.Generator:
+        """Return the node's generator."""
+        resources = {} if context.resources is None else context.resources
+        known = resources.get(self.node.name)
+        if known is None:
+            fresh = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seeds)))
+            known = resources.setdefault(self.node.name, fresh)  # at once for all threads
+        return known
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return new numbers of the shape that the input gives."""
         (shape,) = self.infer(*inputs)
         dtype = self.node.attrs["dtype"]
         drawn = np.dtype("float64") if dtype == np.float64 else np.dtype("float32")
-        return self.draw(shape, drawn).astype(dtype, copy=False)
+        return self.draw(self.generator(context), shape, drawn).astype(dtype, copy=False)
 
-    def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return random numbers in float32 or float64."""
         raise NotImplementedError
 
@@ -42,9 +50,9 @@ class _Random(InferringKernel):
 class RandomUniformOp(_Random):
     """Draws from the uniform distribution on [0, 1)."""
 
-    def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return uniform random numbers."""
-        return self.generator.random(shape, dtype)
+        return generator.random(shape, dtype)
 
 
 @register_kernel("RandomUniformInt")
@@ -64,18 +72,18 @@ class RandomUniformIntOp(_Random):
 class RandomStandardNormalOp(_Random):
     """Draws from the normal distribution with mean 0 and standard deviation 1."""
 
-    def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return normal random numbers."""
-        return self.generator.standard_normal(shape, dtype)
+        return generator.standard_normal(shape, dtype)
 
 
 @register_kernel("TruncatedNormal")
 class TruncatedNormalOp(_Random):
     """Draws from the normal distribution cut off at two standard deviations."""
 
-    def draw(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return normal random numbers; those beyond 2 are drawn again until none is left."""
-        numbers = self.generator.standard_normal(shape, dtype)
+        numbers = generator.standard_normal(shape, dtype)
         while (far := np.abs(numbers) > 2).any():
-            numbers[far] = self.generator.standard_normal(int(far.sum()), dtype)
+            numbers[far] = generator.standard_normal(int(far.sum()), dtype)
         return numbers
