@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
+from .checks import check_number, positive
 from .layers.layer import shape_text
 
 __all__ = ["as_batch_size", "batches", "check_x", "check_y", "split"]
@@ -60,7 +60,10 @@ def check_y(model: Any, y: Any, samples: int, name: str = "y") -> np.ndarray:
 def _finite(values: Any, name: str) -> np.ndarray:
     if values is None:
         raise ArgumentTypeError(f"{name} must be an array; got None")
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ArgumentError(f"{name} must be an array: {error}") from None
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
     if not array.ndim or not len(array):
@@ -77,9 +80,7 @@ def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tup
     >>> split([[1], [2], [3]], [0, 1, 2], 0.3)[1]
     ([[3]], [2])
     """
-    if not 0 <= validation_split < 1:
-        raise ArgumentError(f"validation_split must be from 0 to below 1; got {validation_split}")
-    if not validation_split:
+    if not check_number(validation_split, "validation_split", 0, 1, below=True):
         return (x, y), None
     samples = len(x)
     at = floor(samples * (1 - validation_split))
@@ -93,10 +94,7 @@ def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tup
 
 def as_batch_size(value: Any, name: str = "batch_size") -> int:
     """Return a batch size as an int, 32 for None as in Keras; raise unless it is at least 1."""
-    size = 32 if value is None else integer(value, name)
-    if size < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {size}")
-    return size
+    return 32 if value is None else positive(value, name)
 
 
 def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:

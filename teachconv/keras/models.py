@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..graph import Variable
 from . import saving
+from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape
 from .summary import Summary
@@ -220,7 +221,7 @@ class Sequential(Model):
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
         self._path = []
-        for layer in layers or ():
+        for layer in check_list(layers or [], "layers", "layers"):
             self.add(layer)
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import Variable, cast, gen_nn_ops, init_scope, name_scope, zeros
+from .checks import check_number
 from .naming import look_up, snake_case
 
 __all__ = ["SGD", "Adam", "Optimizer", "get"]
@@ -32,7 +33,7 @@ class Optimizer:
         self.name = name or snake_case(type(self).__name__)
         with init_scope():
             self._learning_rate = Variable(
-                self._check_rate(learning_rate),
+                check_number(learning_rate, "learning_rate", 0),
                 trainable=False,
                 name=f"{self.name}/learning_rate",
                 dtype="float64",
@@ -41,14 +42,6 @@ class Optimizer:
         self._slots: dict[int, list[Variable]] = {}
         self._built_for: list[Variable] = []
 
-    @staticmethod
-    def _check_rate(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentTypeError(f"learning_rate must be a number; got {value!r}")
-        if not 0 <= value < float("inf"):
-            raise ArgumentError(f"learning_rate must be a finite number that is not negative; got {value}")
-        return float(value)
-
     @property
     def learning_rate(self) -> Variable:
         """A variable; assigning a number to ``optimizer.learning_rate`` changes its value."""
@@ -56,7 +49,7 @@ class Optimizer:
 
     @learning_rate.setter
     def learning_rate(self, value: float) -> None:
-        self._learning_rate.assign(self._check_rate(value))
+        self._learning_rate.assign(check_number(value, "learning_rate", 0))
 
     @property
     def variables(self) -> list[Variable]:
@@ -174,9 +167,7 @@ class SGD(Optimizer):
         name: str | None = None,
     ):
         super().__init__(learning_rate, name)
-        if not 0 <= momentum <= 1:
-            raise ArgumentError(f"momentum must be from 0 to 1; got {momentum}")
-        self.momentum, self.nesterov = float(momentum), bool(nesterov)
+        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), bool(nesterov)
         self._slot_names = ("momentum",) if momentum else ()
 
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
@@ -220,12 +211,9 @@ class Adam(Optimizer):
         name: str | None = None,
     ):
         super().__init__(learning_rate, name)
-        for argument, value in (("beta_1", beta_1), ("beta_2", beta_2)):
-            if not 0 <= value < 1:
-                raise ArgumentError(f"{argument} must be from 0 to below 1; got {value}")
-        if not epsilon >= 0:
-            raise ArgumentError(f"epsilon must not be negative; got {epsilon}")
-        self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
+        self.beta_1 = check_number(beta_1, "beta_1", 0, 1, below=True)
+        self.beta_2 = check_number(beta_2, "beta_2", 0, 1, below=True)
+        self.epsilon = check_number(epsilon, "epsilon", 0)
         with init_scope():  # beta to the power of the step, as in TensorFlow 1's AdamOptimizer
             self._powers = [
                 Variable(beta, trainable=False, name=f"{self.name}/beta_{number}_power", dtype="float64")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from ..translation.filters import convert_filters
 from .layers import BatchNormalization, Conv2D, Conv2DTranspose, Dense, DepthwiseConv2D, Flatten
 from .layers.layer import Layer, set_all
@@ -53,6 +53,8 @@ def weights_from_torch(model: Model, state_dict: Mapping[str, Any]) -> None:
     >>> model.get_weights()[0].shape
     (5, 5, 3, 4)
     """
+    if not isinstance(state_dict, Mapping):
+        raise ArgumentTypeError(f"state_dict must be what module.state_dict() returns; got {state_dict!r}")
     given = {key: np.asarray(value) for key, value in state_dict.items() if not key.endswith(_COUNTER)}
     weights = list(_weights_of(model))
     if len(given) != len(weights):

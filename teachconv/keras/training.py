@@ -27,6 +27,7 @@ from ..graph import (
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
+from .checks import check_list, positive
 from .config import next_seed
 from .data import as_batch_size, batches, check_x, check_y, split
 from .diagnosis import first_not_finite
@@ -122,12 +123,13 @@ class Trainer(Layer):
                 began, and the weights are those before the step.
         """
         (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
-        epochs, history, order = integer(epochs, "epochs"), History(), np.arange(len(x))
+        epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
         rng = np.random.default_rng(next_seed(seed))
-        tell = self._tell([*(callbacks or ()), history], verbose, epochs, -(-len(x) // size))
+        told = [*check_list(callbacks or [], "callbacks", "Callbacks"), history]
+        tell = self._tell(told, verbose, epochs, -(-len(x) // size))
         tell("on_train_begin")
         self.stop_training, logs = False, {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
             tell("on_epoch_begin", epoch)
             self.reset_metrics()
             if shuffle:
@@ -241,17 +243,16 @@ class Trainer(Layer):
             ValueError, TypeError: if an argument is invalid.
             BackendUnavailable: if the backend cannot run here.
         """
-        if metrics is not None and not isinstance(metrics, (list, tuple)):
-            raise ArgumentTypeError(f"metrics must be a list, such as ['accuracy']; got {metrics!r}")
+        identifiers = check_list(metrics or [], "metrics", "names or metrics, such as ['accuracy']")
         if run_eagerly and backend:
             raise ArgumentError(
                 "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"
             )
-        for identifier in metrics or ():
+        for identifier in identifiers:
             metric.get(identifier)
         self._config = ConfigProto(backend=backend or "")
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
-        self._identifiers, self.run_eagerly = list(metrics or ()), bool(run_eagerly)
+        self._identifiers, self.run_eagerly = identifiers, bool(run_eagerly)
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
         self.compiled = True

@@ -30,7 +30,10 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:
     >>> to_categorical([0, 2]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    classes = np.asarray(x).astype(np.int64)
+    array = np.asarray(x)
+    if array.dtype.kind not in "iuf" or (array % 1).any():
+        raise ArgumentError(f"x must hold whole numbers; got dtype {array.dtype}")
+    classes = array.astype(np.int64)
     count = int(classes.max(initial=-1)) + 1 if num_classes is None else num_classes
     wrong = classes[(classes < 0) | (classes >= count)]
     if wrong.size:

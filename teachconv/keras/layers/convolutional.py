@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import integer, normalize_pair
+from ...arguments import normalize_pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
 from ...graph import nn, shape, stack
 from ...translation.translating import resolve
 from .. import activations
+from ..checks import positive
 from .layer import Shape
 from .windows import Geometry, Windowed
 
@@ -328,11 +329,3 @@ class Conv2DTranspose(_Convolution):
         if sizes[0] is None:
             sizes = stack([shape(inputs)[0], *sizes[1:]])
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)
-
-
-def positive(value: Any, name: str) -> int:
-    """Return ``value`` as an int; raise unless it is at least 1."""
-    number = integer(value, name)
-    if number < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {number}")
-    return number

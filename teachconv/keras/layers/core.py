@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError
 from ...graph import cast, matmul, nn, reshape, shape
 from ...graph.random_ops import random_uniform
 from .. import activations
+from ..checks import check_number, check_sizes, positive
 from ..config import next_seed
-from .convolutional import positive
 from .layer import KerasTensor, Layer, Shape
 
 __all__ = ["Activation", "Dense", "Dropout", "Input", "InputLayer", "ReLU", "Softmax"]
@@ -31,12 +31,9 @@ class InputLayer(Layer):
     """
 
     def __init__(self, shape: Sequence[int | None], batch_size: int | None = None, **more: Any):
-        if shape is None or isinstance(shape, int):
-            raise ArgumentTypeError(
-                f"shape must be the sizes without the batch, such as (28, 28, 1); got {shape!r}"
-            )
+        sizes = check_sizes(shape, "shape")
         super().__init__(**more)
-        self.build_for((batch_size, *shape))
+        self.build_for((None if batch_size is None else positive(batch_size, "batch_size"), *sizes))
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input."""
@@ -219,9 +216,7 @@ class Dropout(Layer):
     """
 
     def __init__(self, rate: float, *, seed: int | None = None, **more: Any):
-        if not 0 <= rate <= 1:
-            raise ArgumentError(f"rate must be from 0 to 1; got {rate}")
-        self.rate = float(rate)
+        self.rate = check_number(rate, "rate", 0, 1)
         self.seed = next_seed(seed)
         self._seeds = np.random.default_rng(self.seed)  # one for each call, or for each trace of a call
         super().__init__(**more)

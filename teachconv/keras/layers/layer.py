@@ -20,6 +20,7 @@ from ...errors import ArgumentError, ArgumentTypeError, suggestion
 from ...graph import Variable, cast, constant, init_scope, name_scope
 from ...graph.constant_op import is_tensor
 from .. import initializers
+from ..checks import check_sizes
 from ..config import floatx
 from ..naming import unique_name
 
@@ -65,7 +66,7 @@ class KerasTensor:
 
 
 def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], None]:
-    """Return a subclass's `build`, after which the layer knows its sizes and that it has its weights."""
+    """Wrap the `build` of a subclass, so that it may be called by hand: the layer then knows its sizes."""
 
     @wraps(build)
     def wrapper(self: Layer, input_shape: Shape) -> None:
@@ -104,6 +105,8 @@ class Layer:
     ):
         for key in unknown:
             self._refuse(key, unknown[key])
+        if not isinstance(name, str | None) or name == "":
+            raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
         self.name = unique_name(type(self).__name__) if name is None else name
         self.trainable = trainable
         self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
@@ -112,12 +115,12 @@ class Layer:
         self.output_shape: Shape | None = None
         self._weights: list[Variable] = []
         if input_shape is not None:
-            self.build_for((None, *input_shape))
+            self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
-            cls.build = _building(cls.build)  # type: ignore[assignment,method-assign]
+            cls.build = _building(cls.build)  # type: ignore[assignment, method-assign]
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that means nothing."""
@@ -148,7 +151,7 @@ class Layer:
         Returns:
             The output.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define call(inputs, training=False)")
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Return the shape of the output.
@@ -258,6 +261,8 @@ class Layer:
         Returns:
             The variable.
         """
+        if is_integer(np.dtype(self.dtype)):
+            raise ArgumentError(f"dtype of a layer with weights must be a float; got {self.dtype}")
         value = initializers.get(initializer)(tuple(shape), self.dtype)
         if np.shape(value) != tuple(shape):
             raise ArgumentError(
@@ -336,9 +341,10 @@ def as_tensor(value: Any) -> Any:
 
 def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) -> None:
     """Assign each value to its variable; raise ``ValueError`` before anything changes if one does not fit."""
-    if len(values) != len(variables):
+    if not isinstance(values, (list, tuple)) or len(values) != len(variables):
         names = ", ".join(variable.name for variable in variables)
-        raise ArgumentError(f"{owner} has {len(variables)} weights ({names}); got {len(values)}")
+        got = len(values) if isinstance(values, (list, tuple)) else repr(values)
+        raise ArgumentError(f"{owner} needs a list of {len(variables)} weights ({names}); got {got}")
     arrays = [np.asarray(value) for value in values]
     for variable, array in zip(variables, arrays, strict=True):
         if tuple(variable.shape) != array.shape:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...arguments import integer, normalize_pair
+from ...arguments import normalize_pair
 from ...errors import ArgumentError, suggestion
 from ...geometry import conv2d_transpose_geometry
 from ...graph import gen_nn_ops, reshape, transpose
+from ..checks import check_sizes
 from .layer import Layer, Shape, shape_text
 from .windows import check_data_format
 
@@ -60,9 +61,9 @@ class Reshape(Layer):
     """
 
     def __init__(self, target_shape: Sequence[int], **more: Any):
-        self.target_shape = tuple(integer(size, "target_shape") for size in target_shape)
-        if self.target_shape.count(-1) > 1 or any(size < -1 for size in self.target_shape):
-            raise ArgumentError(f"target_shape must be sizes, at most one of them -1; got {target_shape!r}")
+        self.target_shape = check_sizes(target_shape, "target_shape", least=-1)
+        if self.target_shape.count(-1) > 1:
+            raise ArgumentError(f"target_shape may hold -1 once; got {target_shape!r}")
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
