@@ -26,8 +26,8 @@ INTRO = """# What differs from TensorFlow
 `teachconv.tf` answers as TensorFlow does, apart from what this page lists. {total} short programs
 (`tests/recorded/tensorflow_words/`) were run by TensorFlow {tensorflow} with Keras {keras}, and are run by
 `teachconv.tf` with only `tensorflow` replaced in the imports. {same} of them print the same, and where
-TensorFlow raises an error, an `except` for its class catches ours, too. The other {different} are below, with both
-answers. A test fails if a program on this page agrees, or if one that differs is missing here.
+TensorFlow raises an error, an `except` for its class catches ours, too. The other {different} are below, with
+both answers. A test fails if a program on this page agrees, or if one that differs is missing here.
 
 | programs | in all | the same answer |
 |---|---|---|

@@ -129,8 +129,8 @@ class Tensor(Operators):
 
     def __iter__(self) -> Iterator[Any]:
         raise OperatorNotAllowedInGraphError(
-            f"Iterating over a symbolic `tf.Tensor` is not allowed: {self.name!r} has no value while the graph "
-            "is built; tf.unstack gives its slices as tensors"
+            f"Iterating over a symbolic `tf.Tensor` is not allowed: {self.name!r} has no value while the "
+            "graph is built; tf.unstack gives its slices as tensors"
         )
 
     def __len__(self) -> int:

@@ -65,7 +65,7 @@ class RandomUniformIntOp(_Random):
         _, low, high = inputs
         if low >= high:
             raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
-        return self.generator.integers(low, high, shape, low.dtype)
+        return self.generator(context).integers(low, high, shape, low.dtype)
 
 
 @register_kernel("RandomStandardNormal")

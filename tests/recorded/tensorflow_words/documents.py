@@ -21,17 +21,8 @@ print(features.shape, pooled.shape, features.dtype)
 # %% a convolution on a 4 x 4 image, worked out by hand
 import tensorflow.compat.v1 as tf
 
-k = tf.constant([
-    [1, 0, 1],
-    [2, 1, 0],
-    [0, 0, 1]
-], dtype=tf.float32, name="k")
-i = tf.constant([
-    [4, 3, 1, 0],
-    [2, 1, 0, 1],
-    [1, 2, 4, 1],
-    [3, 1, 0, 2]
-], dtype=tf.float32, name="i")
+k = tf.constant([[1, 0, 1], [2, 1, 0], [0, 0, 1]], dtype=tf.float32, name="k")
+i = tf.constant([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]], dtype=tf.float32, name="i")
 kernel = tf.reshape(k, [3, 3, 1, 1], name="kernel")
 image = tf.reshape(i, [1, 4, 4, 1], name="image")
 

@@ -77,7 +77,7 @@ def device(device_name_or_function: Any) -> Any:
 @in_graph
 def name_scope(name: Any, default_name: str | None = None, values: Any = None) -> Any:
     """Prefix the names of the nodes created in the block; ``default_name`` stands in for a name of None."""
-    return framework.name_scope(default_name if name is None else name)
+    return framework.name_scope(default_name or "" if name is None else name)
 
 
 @in_graph
