@@ -17,6 +17,7 @@ from . import array_ops, gen_nn_ops
 from .constant_op import constant, is_tensor
 from .context import current_graph, get_default_graph
 from .cwise_ops import add_n
+from .eager_tensor import EagerTensor
 from .gradient_registry import get_gradient_function
 from .tensor_shape import TensorShape
 
@@ -306,7 +307,7 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     for index, (tensor, grad) in enumerate(zip(op.inputs, in_grads, strict=True)):
         if grad is not None and hasattr(grad, "op"):
             _refine_shape(op, index, tensor, grad)
-        elif grad is not None:
+        elif isinstance(grad, EagerTensor):
             grad.gradient_of = grad.gradient_of or op.type  # some functions pass a gradient on
     return in_grads
 
