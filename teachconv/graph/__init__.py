@@ -4,9 +4,9 @@ In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a genera
 repository, and a session to an implementation in C++. This package implements the same steps in short
 files that have the names of their TensorFlow counterparts and run on teachconv's backends:
 
-op_def.py, core_ops/ -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph, Tensor,
-Operation) -> session.py -> subgraph.py (prune) -> placer.py -> constant_folding.py, optimizer_cse.py,
-remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
+op_def.py, core_ops/ -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph), operation.py,
+tensor.py -> session.py -> placer.py -> subgraph.py (prune) -> constant_folding.py, optimizer_cse.py,
+remapper.py -> graph_partition.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
 
 >>> import numpy as np, teachconv as tc
 >>> tg = tc.graph
@@ -63,7 +63,7 @@ from .array_ops import (
 )
 from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
-from .cond import cond
+from .cond_v2 import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
 from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope

@@ -69,7 +69,7 @@ class GradientTape:
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         self._begin()
-        self._scope = eager_record.recording(self)
+        self._scope = eager_record.recorded_by(self)
         self._scope.__enter__()
         return self
 

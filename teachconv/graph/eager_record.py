@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from .op_def import OpDef, attr_of
 
-__all__ = ["EagerOperation", "Recorder", "active", "recording", "stop_recording"]
+__all__ = ["EagerOperation", "Recorder", "active", "recorded_by", "stop_recording"]
 
 
 class EagerOperation:
@@ -75,7 +75,7 @@ def interested(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
 
 
 @contextmanager
-def recording(recorder: Recorder) -> Iterator[None]:
+def recorded_by(recorder: Recorder) -> Iterator[None]:
     """Within the block, hand the ops that this thread runs to ``recorder`` too."""
     before = active()
     _state.recorders = (*before, recorder)

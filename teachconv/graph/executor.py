@@ -34,7 +34,7 @@ from .op_def import get_op_def
 from .op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
 
 if TYPE_CHECKING:
-    from .run_metadata import Recorder
+    from .run_metadata import StepStatsCollector
 
 __all__ = ["Executor", "Item"]
 
@@ -129,7 +129,7 @@ class Executor:
         return [len(earlier) for earlier in waits]
 
     def run(
-        self, context: OpKernelContext, recorder: Recorder | None = None, seed: int | None = None
+        self, context: OpKernelContext, recorder: StepStatsCollector | None = None, seed: int | None = None
     ) -> list[Any]:
         """Run the subgraph.
 
@@ -219,7 +219,7 @@ class _Step:
         index: int,
         inputs: list[Any],
         context: OpKernelContext,
-        recorder: Recorder | None,
+        recorder: StepStatsCollector | None,
         finished: SimpleQueue[tuple[int, Any, BaseException | None]],
     ):
         self.item, self.index, self.inputs, self.context = item, index, inputs, context

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from . import array_ops, gen_nn_ops, op_def_library
 from .concrete_function import ConcreteFunction
-from .cond import cond
+from .cond_v2 import cond
 from .config import ConfigProto
 from .context import set_default_graph
 from .errors import InvalidArgumentError

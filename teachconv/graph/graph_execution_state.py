@@ -25,7 +25,7 @@ from .ops import Graph, Operation, Tensor
 from .optimizer_cse import eliminate_common_subexpressions
 from .placer import Placement, place
 from .remapper import remap
-from .run_metadata import Recorder, RunMetadata
+from .run_metadata import RunMetadata, StepStatsCollector
 from .subgraph import prune
 
 __all__ = ["Executable", "GraphExecutionState", "SoftPlacementWarning"]
@@ -90,13 +90,13 @@ class Executable:
             )
         if run_metadata is None:
             return self.executor.run(context, None, seed)
-        recorder = Recorder()
+        recorder = StepStatsCollector()
         values = self.run_inside(context, recorder, seed)
         run_metadata.fill(self, recorder)
         return values
 
     def run_inside(
-        self, context: OpKernelContext, recorder: Recorder | None, seed: int | None = None
+        self, context: OpKernelContext, recorder: StepStatsCollector | None, seed: int | None = None
     ) -> list[object]:
         """Run as a part of another run, which records it."""
         context.recorder = recorder

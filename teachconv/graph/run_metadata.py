@@ -94,7 +94,7 @@ class LoadStats:
     thread: int
 
 
-class Recorder:
+class StepStatsCollector:
     """Collects the statistics of nodes during a run; the executor reports each step to it."""
 
     def __init__(self) -> None:
@@ -127,12 +127,12 @@ class Recorder:
                 node.op,
                 node.device,
                 str(kernel),
-                place(kernel.file, kernel.line),
+                source_line(kernel.file, kernel.line),
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
                 tuple(innermost_loops(facts)),
-                place(node.file, node.line),
+                source_line(node.file, node.line),
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
                 sum(output.nbytes for output in outputs),
@@ -174,10 +174,10 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return place(code.co_filename, code.co_firstlineno)
+    return source_line(code.co_filename, code.co_firstlineno)
 
 
-def place(file: str, line: int) -> str:
+def source_line(file: str, line: int) -> str:
     """Return ``file:line``, with files of the package relative to its parent folder."""
     path = os.path.abspath(file)
     if path.startswith(_PACKAGE + os.sep):
@@ -225,7 +225,7 @@ class RunMetadata(tables.Report):
     before: GraphPicture | None = None
     after: GraphPicture | None = None
 
-    def fill(self, executable: Executable, recorder: Recorder) -> None:
+    def fill(self, executable: Executable, recorder: StepStatsCollector) -> None:
         """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
         self.placements, self.transfers = executable.placements, executable.transfers

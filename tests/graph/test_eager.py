@@ -220,9 +220,9 @@ class Log:
 
 def test_a_recorder_sees_every_op_as_it_would_see_nodes():
     x, v, log, inner = tg.constant([1.0, 2.0]), tg.Variable([3.0, 4.0], name="v"), Log(), Log()
-    with eager_record.recording(log):
+    with eager_record.recorded_by(log):
         y = tg.nn.relu(x + v)
-        with eager_record.recording(inner), eager_record.stop_recording():
+        with eager_record.recorded_by(inner), eager_record.stop_recording():
             tg.square(x)
         v.assign_add(np.ones(2, "float32"))
     tg.square(y)
@@ -244,7 +244,7 @@ def test_a_recorder_sees_every_op_as_it_would_see_nodes():
 
 def test_what_is_recorded_does_not_change_with_the_caller_s_array():
     array, log = np.float32([1, 2]), Log()
-    with eager_record.recording(log):
+    with eager_record.recorded_by(log):
         tg.square(array)
     array[...] = 9
     assert log.operations[0].inputs[0].numpy().tolist() == [1, 2]

@@ -454,10 +454,10 @@ class AnotherRelu(OpKernel):
 
 
 def chain(nodes):
-    x = tg.placeholder("float32", [1], name="x")
+    x, one = tg.placeholder("float32", [1], name="x"), tg.constant(1.0)
     y = x
     for _ in range(nodes):
-        y = y + 1.0
+        y = y + one
     return x, y
 
 
