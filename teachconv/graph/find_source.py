@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,21 +20,27 @@ from ..errors import ArgumentError
 from ..inspection.marks import place
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, backend_steps, step_at
 from ..kinds import kind_of
-from . import array_ops, cwise_ops, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from . import array_ops, cwise_ops, eager_record, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from .backprop import GradientTape
+from .gradient_registry import get_gradient_function
+from .gradients_util import backpropagate
 from .op_def import REGISTRY
 from .op_kernel import KERNELS
+from .ops import Operation, Tensor
 
 __all__ = ["find_source"]
 
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
-def find_source(name: str) -> SourceChain:
+def find_source(name: Any, *args: Any) -> SourceChain:
     """Follow an op from its public wrapper to its kernels and the functions of the backends.
 
     Args:
         name: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
-            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``).
+            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``); a tensor or operation of a graph;
+            or the method `gradient` of a tape.
+        *args: for the method of a tape, its arguments; the gradient is computed.
 
     Returns:
         The steps with file and line, and the lines of every algorithm that apply stride, padding and
@@ -47,7 +54,20 @@ def find_source(name: str) -> SourceChain:
     [('public wrapper', 'conv2d_transpose'),
      ('generated wrapper', 'conv2d_backprop_input'),
      ('op definition', 'Conv2DBackpropInput')]
+
+    Of a node that `gradients` added, the chain begins with the gradient function:
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 8, 8, 1])
+    ...     (dx,) = tg.gradients(tg.nn.conv2d(x, tg.ones([3, 3, 1, 2])), x)
+    >>> [(step.what, step.name) for step in find_source(dx).steps[:2]]
+    [('node', 'gradients/Conv2D_grad/Conv2DBackpropInput'), ('gradient function', '_conv2d_grad')]
     """
+    if isinstance(getattr(name, "__self__", None), GradientTape):
+        return _follow_tape(name, args)
+    if isinstance(name, (Tensor, Operation)):
+        return _follow_node(name.op if isinstance(name, Tensor) else name)
     public, op_name = _resolve(name)
     op_def = REGISTRY[op_name]
     steps: list[SourceStep] = []
@@ -64,6 +84,53 @@ def find_source(name: str) -> SourceChain:
     steps.append(SourceStep("op definition", op_name, place(op_def.file), op_def.line, note))
     kernels_of_op, lines = _kernels(op_name)
     return SourceChain(name, (*steps, *kernels_of_op), tuple(lines))
+
+
+def _follow_node(op: Operation) -> SourceChain:
+    """Return the chain of a node's op, after the line that made the node."""
+    steps = [SourceStep("node", op.name, place(op.file), op.line, "made by this line of the program")]
+    forward = _GRADIENT.match(op.name)  # the scope that `gradients` opens for each op of its walk
+    names = {each.name: each for each in op.graph.get_operations()}
+    if forward is not None and forward["op"] in names:
+        steps += _gradient_function(names[forward["op"]])
+    chain = find_source(op.type)
+    return SourceChain(op.name, (*steps, *chain.steps), chain.lines)
+
+
+_GRADIENT = re.compile(r"[^/]+/(?P<op>.+)_grad/[^/]+(/.*)?$")
+
+
+def _gradient_function(op: Any) -> list[SourceStep]:
+    function = get_gradient_function(op)
+    return [] if function is None else [step_at("gradient function", function, f"of {op.type}")]
+
+
+def _follow_tape(gradient: Callable[..., Any], args: tuple[Any, ...]) -> SourceChain:
+    """Return the steps of a tape's gradient: the engine, each gradient function, and the kernels that ran."""
+
+    class Recorder:
+        """Collects the ops that the gradient runs."""
+
+        def __init__(self) -> None:
+            self.ops: list[str] = []
+
+        def record(self, operation: Any) -> None:
+            """Note the op."""
+            self.ops.append(operation.type)
+
+    tape: Any = gradient.__self__  # type: ignore[attr-defined]
+    forward = {operation.type: operation for operation in tape.operations()}
+    with eager_record.recorded_by(recorder := Recorder()):
+        gradient(*args)
+    steps = [step_at("tape", gradient), step_at("engine", backpropagate, "walks the records backwards")]
+    for operation in forward.values():
+        steps += _gradient_function(operation)
+    lines: list[SourceLine] = []
+    for op_type in dict.fromkeys(recorder.ops):
+        more, its_lines = _kernels(op_type)
+        steps += more
+        lines += its_lines
+    return SourceChain("GradientTape.gradient", tuple(steps), tuple(dict.fromkeys(lines)))
 
 
 def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
