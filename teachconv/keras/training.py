@@ -278,11 +278,14 @@ class Trainer(Layer):
 
     def _train(self, x: np.ndarray, y: np.ndarray, where: str) -> dict[str, float]:
         """Run a training step; return the means of the epoch so far."""
+        averages = [(weight, weight.numpy()) for weight in self.non_trainable_weights]
         try:
             loss, y_pred = self.train_function(x, y)
         except InvalidArgumentError as error:
             if "Tensor had" not in str(error):
                 raise
+            for weight, value in averages:  # the forward pass updates them, before the loss is known
+                weight.assign(value)
             raise FloatingPointError(first_not_finite(self, x, y, where)) from None
         return self._add_to_metrics(y, loss, y_pred)
 

@@ -253,8 +253,17 @@ def test_a_loss_that_is_not_finite_is_said_with_step_and_layer():
     model = network(
         layers.BatchNormalization(), loss="mse", metrics=None, optimizer=keras.optimizers.SGD(1e18)
     )
+    after = []
+
+    class Keep(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            after.append(self.model.get_weights())
+
     with pytest.raises(FloatingPointError) as raised:
-        model.fit(IMAGES, HOT, batch_size=20, epochs=3, shuffle=False, verbose=0)
+        model.fit(IMAGES, HOT, batch_size=20, epochs=3, shuffle=False, verbose=0, callbacks=[Keep()])
+    assert len(after) >= 1
+    for a, b in zip(model.get_weights(), after[-1], strict=True):  # moving averages included
+        np.testing.assert_array_equal(a, b)
     text = str(raised.value)
     assert re.search(r"the loss is (nan|inf) at step \d of epoch 1: ", text)
     assert "learning rate (now 1e+18)" in text
