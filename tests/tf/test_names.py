@@ -58,6 +58,13 @@ def test_disable_v2_behavior_holds_for_the_process():
     assert tf.executing_eagerly()
 
 
+def test_a_node_names_the_line_of_the_program():
+    x = tf1.placeholder(tf1.float32, [1, 3, 3, 1])
+    filters = np.ones((2, 2, 1, 1), "float32")
+    for node in (x, tf1.constant(1.0), tf1.nn.conv2d(x, filters, 1, "SAME"), tc.conv2d(x, filters), x + 1.0):
+        assert node.op.file == __file__, node
+
+
 def test_reset_default_graph():
     assert [tf1.constant(1.0, name="a").name for _ in range(2)] == ["a:0", "a_1:0"]
     tf1.reset_default_graph()
