@@ -26,6 +26,7 @@ from .config import ConfigProto
 from .context import current_graph, set_default_graph
 from .eager_tensor import EagerTensor
 from .func_graph import FuncGraph
+from .locks import TRACING
 from .run_metadata import RunMetadata
 from .tensor import Tensor, TensorSpec
 from .tensor_util import to_array
@@ -199,7 +200,9 @@ class Function:
             leaves.append(("the graph around it", graph))  # which the function may take tensors from
         key = tuple(leaves)
         if key not in self._concrete:
-            self._concrete[key] = self._trace(key, bound)
+            with TRACING.lock:
+                if key not in self._concrete:  # another thread may have traced it
+                    self._concrete[key] = self._trace(key, bound)
         return self._concrete[key], arguments
 
     def _apply_specs(self, bound: inspect.BoundArguments) -> None:

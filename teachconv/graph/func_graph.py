@@ -26,7 +26,8 @@ class FuncGraph(Graph):
         outer: the graph in which the function is traced, or None.
         may_create_variables: whether the function may make variables, which it may on its first trace.
         created: the variables that it has made.
-        captures: the tensors from outside that it uses, each with the placeholder that stands for it here.
+        captures: the tensors from outside that it uses, each with the placeholder that stands for it here, by
+            the identity of the tensor.
         variables: the variables that it uses, each with the reference that stands for it here.
     """
 
@@ -37,7 +38,7 @@ class FuncGraph(Graph):
         self.name, self.outer = name, current_graph()
         self.may_create_variables = may_create_variables
         self.created: list[Any] = []
-        self.captures: list[tuple[Any, Tensor]] = []
+        self.captures: dict[int, tuple[Any, Tensor]] = {}
         self.variables: dict[Any, Tensor] = {}
 
     def capture(self, value: Any) -> Tensor:
@@ -52,9 +53,8 @@ class FuncGraph(Graph):
         Raises:
             ValueError: if the tensor is of a graph that does not enclose this one.
         """
-        for known, placeholder in self.captures:
-            if known is value:
-                return placeholder
+        if id(value) in self.captures:
+            return self.captures[id(value)][1]
         if isinstance(value, Tensor) and not self._encloses(value.graph):
             raise ArgumentError(
                 f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass "
@@ -63,7 +63,7 @@ class FuncGraph(Graph):
         name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
         with self.control_dependencies(None), self.name_scope(None), self.device(None):
             placeholder = gen_nn_ops.placeholder(value.dtype, value.shape, name=name or "captured")
-        self.captures.append((value, placeholder))
+        self.captures[id(value)] = value, placeholder
         return placeholder
 
     def capture_variable(self, variable: Any) -> Tensor:

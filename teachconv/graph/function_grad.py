@@ -22,6 +22,7 @@ from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
 from .gradient_registry import RegisterGradient
 from .gradients_util import backpropagate
+from .locks import TRACING
 from .op_def_library import output_dtypes
 from .tensor import Tensor
 
@@ -62,13 +63,14 @@ def differentiable(function: ConcreteFunction, higher_order: bool) -> ConcreteFu
     Raises:
         LookupError: if an op of the function has no registered gradient.
     """
-    known = _differentiable.setdefault(function, {})
-    if higher_order not in known:
-        forward = _with_intermediates(function)
-        while higher_order and (more := _with_intermediates(forward)) is not forward:
-            forward = more
-        known[higher_order] = forward
-    return known[higher_order]
+    with TRACING.lock:
+        known = _differentiable.setdefault(function, {})
+        if higher_order not in known:
+            forward = _with_intermediates(function)
+            while higher_order and (more := _with_intermediates(forward)) is not forward:
+                forward = more
+            known[higher_order] = forward
+        return known[higher_order]
 
 
 def _with_intermediates(function: ConcreteFunction) -> ConcreteFunction:
@@ -84,9 +86,10 @@ def _missing(function: ConcreteFunction, wanted: Sequence[Tensor]) -> list[Tenso
 
 def backward_of(function: ConcreteFunction) -> _Backward:
     """Return the backward function, built at the first use."""
-    if function not in _backward:
-        _backward[function] = _build(function)
-    return _backward[function]
+    with TRACING.lock:
+        if function not in _backward:
+            _backward[function] = _build(function)
+        return _backward[function]
 
 
 def _build(function: ConcreteFunction) -> _Backward:
@@ -105,7 +108,7 @@ def _build(function: ConcreteFunction) -> _Backward:
             scope=lambda op: inner.name_scope(f"{op.name}_grad"),
         )
         inputs = tuple(index for index, grad in enumerate(grads) if grad is not None)
-        captured, inner.captures = inner.captures, []  # from here on they are arguments
+        captured, inner.captures = list(inner.captures.values()), {}  # from here on they are arguments
         arguments = [*starts, *(placeholder for _, placeholder in captured)]
         call = ConcreteFunction(inner, arguments, [grads[index] for index in inputs], ConfigProto())
     return _Backward(call, outputs, tuple(tensor for tensor, _ in captured), inputs)

@@ -193,12 +193,13 @@ def _log_softmax_grad(op: Any, grad: Any) -> Any:
 
 def _of_logits(op: Any, grad_loss: Any, grad_backprop: Any) -> Any:
     """The loss's gradient; if the second output was used too, plus softmax's Jacobian times its own."""
-    grad = _per_row(grad_loss, op.outputs[1])
+    of_loss = None if grad_loss is None else _per_row(grad_loss, op.outputs[1])
     if grad_backprop is None:
-        return grad
+        return of_loss
     softmax = gen_nn_ops.softmax(op.inputs[0])
     sums = math_ops.reduce_sum(grad_backprop * softmax, -1, keepdims=True)
-    return grad + (grad_backprop - sums) * softmax
+    of_backprop = (grad_backprop - sums) * softmax
+    return of_backprop if of_loss is None else of_loss + of_backprop
 
 
 def _per_row(factors: Any, matrix: Any) -> Any:
@@ -208,6 +209,8 @@ def _per_row(factors: Any, matrix: Any) -> Any:
 @RegisterGradient("SoftmaxCrossEntropyWithLogits")
 def _softmax_xent_grad(op: Any, grad_loss: Any, grad_backprop: Any) -> tuple[Any, ...]:
     to_logits = _of_logits(op, grad_loss, grad_backprop)
+    if grad_loss is None:
+        return to_logits, -grad_backprop
     to_labels = _per_row(grad_loss, -gen_nn_ops.log_softmax(op.inputs[0]))
     if grad_backprop is not None:  # softmax(features) - labels; TensorFlow leaves this term out
         to_labels = to_labels - grad_backprop

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..devices import is_on_device
 from .errors import FailedPreconditionError, InvalidArgumentError
+from .locks import Lockable
 from .node_def import NodeDef
 from .op_def import get_op_def
 from .tensor_shape import StaticShape, is_compatible, text
@@ -39,7 +40,7 @@ SILENT = (
 )
 
 
-class VariableRef:
+class VariableRef(Lockable):
     """A variable's storage, which kernels receive along reference edges instead of a value.
 
     Attributes:
@@ -47,11 +48,13 @@ class VariableRef:
         shape: its static shape; every value must be compatible with it.
         dtype: its dtype.
         value: the value, a read-only array, or None before the first assignment.
+        lock: what a kernel holds from reading a value to replacing it by one computed from it.
     """
 
     __slots__ = ("dtype", "name", "nbytes", "shape", "value")
 
     def __init__(self, name: str, shape: StaticShape, dtype: np.dtype[Any]):
+        super().__init__()
         self.name, self.shape, self.dtype, self.nbytes = name, shape, dtype, 0
         self.value: np.ndarray | None = None
 
@@ -75,7 +78,8 @@ class VariableRef:
             if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
                 value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
             value.flags.writeable = False
-        self.value = value
+        with self.lock:
+            self.value = value
 
 
 class OpKernelContext:

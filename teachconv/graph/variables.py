@@ -7,7 +7,7 @@ its value. Outside a graph the variable stores its value itself, and functions t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,23 +217,10 @@ class Variable(Operators):
         Raises:
             ValueError, TypeError: if the shape or dtype differs; the variable is then unchanged.
         """
-        graph = current_graph()
-        if graph is not None:
-            ref = self._graph_tensor(graph, True)
-            with graph.colocate_with(ref.op):
-                return gen_nn_ops.assign(ref, value, name=name)
-        if self._graph is not None:
-            raise InvalidArgumentError(
-                f"variable {self._name!r} is of a graph: make the assignment inside `with "
-                "graph.as_default():` and run it in a session"
-            )
-        if not isinstance(value, (Variable, EagerTensor)):
-            value = to_array(value, self.dtype, "value")
-        gen_nn_ops.assign(self, value)
-        return self
+        return self._update(gen_nn_ops.assign, value, name)
 
     def assign_add(self, delta: Any, name: str | None = None) -> Any:
-        """Add to the value; equivalent to `assign` with the sum.
+        """Add to the value, while no other thread changes it.
 
         Args:
             delta: what to add, of the same shape and dtype.
@@ -242,10 +229,10 @@ class Variable(Operators):
         Returns:
             As `assign`.
         """
-        return self.assign(self._here() + delta, name)
+        return self._update(gen_nn_ops.assign_add, delta, name)
 
     def assign_sub(self, delta: Any, name: str | None = None) -> Any:
-        """Subtract from the value; equivalent to `assign` with the difference.
+        """Subtract from the value, while no other thread changes it.
 
         Args:
             delta: what to subtract, of the same shape and dtype.
@@ -254,7 +241,7 @@ class Variable(Operators):
         Returns:
             As `assign`.
         """
-        return self.assign(self._here() - delta, name)
+        return self._update(gen_nn_ops.assign_sub, delta, name)
 
     def __iadd__(self, other: Any) -> Any:
         raise RuntimeError(
@@ -265,8 +252,22 @@ class Variable(Operators):
     def __isub__(self, other: Any) -> Any:
         raise RuntimeError("`variable -= value` is not supported: use `variable.assign_sub(value)`.")
 
-    def _here(self) -> Any:
-        return self if current_graph() is None else self.read_value()
+    def _update(self, op: Callable[..., Any], value: Any, name: str | None) -> Any:
+        """Apply an op that takes the reference and a value: run it, or add it to the graph."""
+        graph = current_graph()
+        if graph is not None:
+            ref = self._graph_tensor(graph, True)
+            with graph.colocate_with(ref.op):
+                return op(ref, value, name=name)
+        if self._graph is not None:
+            raise InvalidArgumentError(
+                f"variable {self._name!r} is of a graph: make the assignment inside `with "
+                "graph.as_default():` and run it in a session"
+            )
+        if not isinstance(value, (Variable, EagerTensor)):
+            value = to_array(value, self.dtype, "value")
+        op(self, value)
+        return self
 
     def _graph_tensor(self, graph: Graph, as_ref: bool) -> Tensor:
         """Return the variable as an input of a node of ``graph``: its reference or its value."""

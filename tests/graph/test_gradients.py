@@ -244,7 +244,8 @@ SMOOTH = {
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_second_derivatives_are_central_differences_of_the_first(name):
+@pytest.mark.parametrize("outside", [tg.square, tg.identity])
+def test_second_derivatives_are_central_differences_of_the_first(name, outside):
     """A product H v of the Hessian with a vector, with the bound of the first derivatives' test."""
     at = np.array([0.5, -1.25, 0.75, 2.0, -0.375, 1.5])
     direction = np.array([1.0, -0.5, 0.25, 0.75, -1.0, 0.5])
@@ -253,7 +254,7 @@ def test_second_derivatives_are_central_differences_of_the_first(name):
         x = tg.constant(point)
         with tg.GradientTape() as tape:
             tape.watch(x)
-            y = tg.reduce_sum(tg.square(SMOOTH[name](x)))
+            y = tg.reduce_sum(outside(SMOOTH[name](x)))
         return tape.gradient(y, x)
 
     x = tg.constant(at)
@@ -261,7 +262,7 @@ def test_second_derivatives_are_central_differences_of_the_first(name):
         outer.watch(x)
         with tg.GradientTape() as inner:
             inner.watch(x)
-            y = tg.reduce_sum(tg.square(SMOOTH[name](x)))
+            y = tg.reduce_sum(outside(SMOOTH[name](x)))
         gradient = inner.gradient(y, x)
     product = outer.gradient(gradient, x, direction).numpy()
     step = 2.0**-14
@@ -269,9 +270,36 @@ def test_second_derivatives_are_central_differences_of_the_first(name):
         (first(at + h * direction).numpy() - first(at - h * direction).numpy()) / (2 * h)
         for h in (step, 2 * step)
     )
-    size = float(np.abs(gradient.numpy()).sum() + tg.reduce_sum(tg.square(SMOOTH[name](tg.abs(x)))))
+    size = float(np.abs(gradient.numpy()).sum() + tg.reduce_sum(outside(SMOOTH[name](tg.abs(x)))))
     rounding = 4 * bounds.gamma(1024, UNIT) * size / (2 * step)
     assert (np.abs(near - product) <= np.abs(far - near) + rounding).all()
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_second_derivative_of_a_cross_entropy_is_that_of_its_second_output(sparse):
+    """The loss itself has no gradient then. At equal logits the Hessian is [[1, -1], [-1, 1]] / 4."""
+
+    def loss_of(logits, labels):
+        if sparse:
+            return tg.nn.sparse_softmax_cross_entropy_with_logits([0], logits)
+        return tg.nn.softmax_cross_entropy_with_logits(labels, logits)
+
+    logits, labels, start = tg.constant([[0.0, 0.0]]), tg.constant([[1.0, 0.0]]), tg.constant([[4.0, 0.0]])
+    with tg.GradientTape() as outer:
+        outer.watch([logits, labels])
+        with tg.GradientTape() as inner:
+            inner.watch(logits)
+            loss = loss_of(logits, labels)
+        first = inner.gradient(loss, logits)
+    second = outer.gradient(first, [logits, labels], start)
+    assert first.numpy().tolist() == [[-0.5, 0.5]]
+    assert second[0].numpy().tolist() == [[1.0, -1.0]]
+    assert second[1] is None if sparse else second[1].numpy().tolist() == [[-4.0, 0.0]]
+    with tg.Graph().as_default() as graph, tg.Session(graph) as session:
+        xs = tg.constant([[0.0, 0.0]]), tg.constant([[1.0, 0.0]])
+        (slope,) = tg.gradients(loss_of(*xs), xs[0])
+        (curve,) = tg.gradients(slope, xs[0], tg.constant([[4.0, 0.0]]))
+        assert session.run(curve).tolist() == [[1.0, -1.0]]
 
 
 # --- broadcasting ----------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """`gradients`, GradientTape and the optimizers: what they record, what they refuse, and long chains."""
 
+import sys
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -472,3 +475,52 @@ def test_keras_momentum_scales_each_gradient_by_the_rate_of_its_own_step():
         assert velocity.numpy().tolist() == [-0.25, -1.25]  # 0.5 * velocity - 0.5 * gradient
         step = [0.5 * -0.25 - 0.5, 0.5 * -1.25 - 1.0] if nesterov else [-0.25, -1.25]
         assert v.numpy().tolist() == [1.0 + step[0], 2.0 + step[1]]
+
+
+@pytest.mark.parametrize("name", ["GradientDescent", "Momentum", "Adam"])
+def test_optimizers_update_a_variable_without_axes_as_one_of_one_element(name):
+    results = []
+    for start, gradient in ((1.0, 0.5), ([1.0], [0.5])):
+        momentum = (0.5,) if name == "Momentum" else ()
+        optimizer, v = getattr(tg.train, f"{name}Optimizer")(0.125, *momentum), tg.Variable(start)
+        for _ in range(2):
+            optimizer.apply_gradients([(tg.constant(gradient), v)])
+        assert v.numpy().shape == np.shape(start)
+        results.append(np.ravel(v.numpy()).tolist())
+    assert results[0] == results[1] != [1.0]
+
+
+def test_a_chain_in_a_function_takes_twice_the_steps_for_twice_the_length():
+    """Of each function of the package, from tracing and the backward function to the run, by its lines."""
+
+    def lines_of(length):
+        counts = Counter()
+
+        def line(frame, event, _):
+            counts[frame.f_code] += event == "line"
+            return line
+
+        def call(frame, event, _):
+            return line if "teachconv" in frame.f_code.co_filename else None
+
+        @tc.function
+        def chain(x):
+            for _ in range(length):
+                x = x * 2.0
+            return x
+
+        x, before = tg.constant(1.0), sys.gettrace()
+        sys.settrace(call)
+        try:
+            with tg.GradientTape() as tape:
+                tape.watch(x)
+                y = chain(x)
+            assert float(tape.gradient(y, x)) == 2.0**length
+        finally:
+            sys.settrace(before)
+        return counts
+
+    lines_of(2)  # what is computed once, such as the geometry of a shape
+    one, two = lines_of(30), lines_of(60)
+    steep = {code.co_qualname: two[code] / one[code] for code in two if two[code] > 2.1 * one[code] + 100}
+    assert steep == {}

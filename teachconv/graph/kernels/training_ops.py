@@ -5,6 +5,7 @@ All arithmetic is in the variable's dtype, in the order of TensorFlow's CPU func
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ class _Apply(InferringKernel):
     """Reads the variables that the references among the inputs stand for, updates them, and writes them."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Update the variable and its slots; return the reference to the variable."""
+        """Update the variable and its slots, while no other thread does; return the variable's reference."""
         refs = [value for value in inputs if isinstance(value, VariableRef)]
-        values = [ref.read() for ref in refs]
-        self.infer(*values, *inputs[len(refs) :])
-        for ref, value in zip(refs, self.update(*values, *inputs[len(refs) :]), strict=True):
-            ref.assign(value)
+        with ExitStack() as locks:
+            for ref in sorted(refs, key=id):  # one order for all kernels, or two could wait for each other
+                locks.enter_context(ref.lock)
+            values = [ref.read() for ref in refs]
+            self.infer(*values, *inputs[len(refs) :])
+            for ref, value in zip(refs, self.update(*values, *inputs[len(refs) :]), strict=True):
+                ref.assign(value)
         return refs[0]
 
     def update(self, *values: Any) -> tuple[Any, ...]:
@@ -101,7 +105,7 @@ class ApplyAdamOp(_Apply):
         new_v *= one - beta2
         new_v += v
         step = new_m * beta1 + grad * (one - beta1) if self.node.attrs["use_nesterov"] else new_m
-        change = step * alpha
+        change = np.asarray(step * alpha)  # NumPy returns a scalar where the variable is one
         divisor = np.sqrt(new_v)
         divisor += epsilon
         change /= divisor
