@@ -172,7 +172,9 @@ class Function:
             return self
         if instance not in self._bound:
             method = self._python_function.__get__(instance, owner)
-            self._bound[instance] = Function(method, self._specs, self._config)
+            self._bound.setdefault(
+                instance, Function(method, self._specs, self._config)
+            )  # at once for threads
         return self._bound[instance]
 
     def __repr__(self) -> str:
