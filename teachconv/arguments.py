@@ -128,25 +128,32 @@ def _is_scalar(value: Any) -> bool:
     return type(value) is int or getattr(value, "ndim", None) == 0 or not isinstance(value, Iterable)
 
 
-def normalize_shape(shape: Any, name: str) -> Shape:
+def normalize_shape(shape: Any, name: str, batch: int | None = None) -> Shape:
     """Return a shape as 4 ints.
 
     Args:
         shape: a sequence of 4 integers.
         name: what error messages call the argument.
+        batch: what -1 stands for as the first size, as in TensorFlow; None if it is not allowed.
 
     Returns:
         The shape as a tuple.
 
     Raises:
         ArgumentError, ArgumentTypeError: if it has not 4 sizes, or one is negative or not an integer.
+
+    >>> normalize_shape([-1, 8, 8, 3], "output_shape", batch=2)
+    (2, 8, 8, 3)
     """
     label = f"{name} shape" if name in ("input", "filters") else name
     sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
         raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
+    if batch is not None and sizes[0] == -1:
+        sizes = (batch, *sizes[1:])
     if min(sizes) < 0:
-        raise ArgumentError(f"{label} must have no negative size; got {list(sizes)}")
+        but = "" if batch is None else " except -1 for the batch"
+        raise ArgumentError(f"{label} must have no negative size{but}; got {list(_items(shape, label))}")
     return sizes
 
 

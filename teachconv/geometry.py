@@ -675,8 +675,9 @@ def conv2d_transpose_geometry(
         input_shape: [batch, in_rows, in_cols, in_channels], or that in ``data_format`` order.
         filters_shape: [filter_rows, filter_cols, out_channels / groups, in_channels].
         output_shape: one of the shapes whose forward convolution gives the input's size. It moves the
-            result within the full one, and does not only crop it. None means a size of i·s for SAME and
-            (i - 1)·s + max(ek, s) for VALID; `legal_output_shapes` of the result lists all.
+            result within the full one, and does not only crop it. -1 for the batch means the input's. None
+            means a size of i·s for SAME and (i - 1)·s + max(ek, s) for VALID; `legal_output_shapes` of the
+            result lists all.
         strides: an int, (rows, cols), or TensorFlow's list of 4 in ``data_format`` order.
         padding: that of the forward convolution, as in `conv2d_geometry`.
         data_format: "NHWC" or "NCHW".
@@ -701,9 +702,10 @@ def conv2d_transpose_geometry(
     if unknown:
         refuse_unknown(conv2d_transpose_geometry, unknown)
     data_format = check_data_format(data_format)
-    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape")
+    given = normalize_shape(input_shape, "input")
+    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0])
     forward = transposed_geometry(
-        to_nhwc(normalize_shape(input_shape, "input"), data_format),
+        to_nhwc(given, data_format),
         normalize_shape(filters_shape, "filters"),
         None if wanted is None else to_nhwc(wanted, data_format),
         normalize_pair(strides, "strides", data_format),

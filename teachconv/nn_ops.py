@@ -275,7 +275,9 @@ def _transpose_call(
         _same_dtype(dy, "input", w, "filters")
         dy = _to_nhwc(dy, layout)  # [batch, in_rows, in_cols, in_channels]
         wanted = (
-            None if output_shape is None else to_nhwc(normalize_shape(output_shape, "output_shape"), layout)
+            None
+            if output_shape is None
+            else to_nhwc(normalize_shape(output_shape, "output_shape", dy.shape[0]), layout)
         )
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
         stage.arrays(input=dy, filters=w)
@@ -320,7 +322,8 @@ def conv2d_backprop_input(
     """Return the gradient of `conv2d` with respect to its input, as tf.raw_ops.Conv2DBackpropInput.
 
     Args:
-        input_sizes: the shape of conv2d's input: 4 ints in ``data_format`` order.
+        input_sizes: the shape of conv2d's input: 4 ints in ``data_format`` order; -1 for the batch means
+            that of ``out_backprop``.
         filters: as in `conv2d`.
         out_backprop: the gradient with respect to conv2d's output, of the output's shape.
         strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
@@ -366,7 +369,8 @@ def depthwise_conv2d_backprop_input(
     """Return the gradient of `depthwise_conv2d` with respect to its input.
 
     Args:
-        input_sizes: the shape of the input: 4 ints in ``data_format`` order.
+        input_sizes: the shape of the input: 4 ints in ``data_format`` order; -1 for the batch means that of
+            ``out_backprop``.
         filters: [filter_rows, filter_cols, in_channels, channel_multiplier].
         out_backprop: the gradient with respect to the output, of the output's shape.
         strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv2d`.
@@ -406,10 +410,10 @@ def _backprop_input_call(
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
-        sizes = to_nhwc(normalize_shape(input_sizes, "input_sizes"), layout)
         w, dy = as_array(filters, "filters"), as_array(out_backprop, "out_backprop")
         _same_dtype(w, "filters", dy, "out_backprop")
         dy = _to_nhwc(dy, layout)  # [batch, out_rows, out_cols, out_channels]
+        sizes = to_nhwc(normalize_shape(input_sizes, "input_sizes", dy.shape[0]), layout)
         if depthwise:
             w = w.reshape(_grouped_shape(w.shape, sizes[3]))
         stage.arrays(filters=w, out_backprop=dy)

@@ -109,9 +109,10 @@ def _gradient(
     return conv
 
 
-def _backprop_input(input_sizes: Any, **arguments: Any) -> ConvCall:
+def _backprop_input(input_sizes: Any, out_backprop: Shape, **arguments: Any) -> ConvCall:
     """Resolve a call of conv2d_backprop_input."""
-    return _gradient("conv2d_backprop_input", normalize_shape(input_sizes, "input_sizes"), **arguments)
+    sizes = normalize_shape(input_sizes, "input_sizes", out_backprop[0])
+    return _gradient("conv2d_backprop_input", sizes, out_backprop=out_backprop, **arguments)
 
 
 def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:

@@ -133,7 +133,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
         if shape is None:
             raise ArgumentError("perm must be given for a tensor whose number of axes is not known; got None")
         perm = list(range(len(shape)))[::-1]
-    return gen_nn_ops.transpose(a, int_vector(perm), name=name or "transpose")
+    return gen_nn_ops.transpose(a, int_vector(perm, "perm"), name=name or "transpose")
 
 
 def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
@@ -298,7 +298,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     Returns:
         A tensor.
     """
-    return gen_nn_ops.tile(input, int_vector(multiples), name=name)
+    return gen_nn_ops.tile(input, int_vector(multiples, "multiples"), name=name)
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:

@@ -29,7 +29,8 @@ def identity_n_shape(c: InferenceContext) -> list[StaticShape]:
 
 def shape_from_value(c: InferenceContext) -> list[StaticShape]:
     """Return the value of the first input, as far as it is known."""
-    return [c.shape_value(0, "shape")]
+    name = get_op_def(c.op).inputs[0].name
+    return [_not_negative(c.shape_value(0, name), f"{name} of {c.op}")]
 
 
 def shape_shape(c: InferenceContext) -> list[StaticShape]:
@@ -50,11 +51,15 @@ def broadcast_gradient_args_shape(c: InferenceContext) -> list[StaticShape]:
 def one_hot_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the indices with the depth inserted as a new axis."""
     shape, axis = c.shapes[0], c.attrs["axis"]
+    c.with_rank(1, 0, "depth")
+    depth = c.int_value(1)
+    if depth is not None and depth < 0:
+        raise ArgumentError(f"depth of {c.op} must be at least 0; got {depth}")
     if shape is None:
         return [None]
     if not -1 <= axis <= len(shape):
         raise ArgumentError(f"axis of {c.op} must be from -1 to {len(shape)}; got {axis}")
-    return [_inserted(shape, len(shape) if axis == -1 else axis, c.int_value(1))]
+    return [_inserted(shape, len(shape) if axis == -1 else axis, depth)]
 
 
 # --- the same elements in another shape ---------------------------------------------------------------
@@ -89,6 +94,12 @@ def expand_dims_shape(c: InferenceContext) -> list[StaticShape]:
 
 def _inserted(shape: tuple[int | None, ...], axis: int, size: int | None) -> tuple[int | None, ...]:
     return (*shape[:axis], size, *shape[axis:])
+
+
+def _not_negative(sizes: StaticShape, what: str) -> StaticShape:
+    if sizes is not None and any(size is not None and size < 0 for size in sizes):
+        raise ArgumentError(f"{what} must have no negative number; got {text(sizes)}")
+    return sizes
 
 
 def _axis(axis: int, rank: int, what: str) -> int:
@@ -126,7 +137,7 @@ def slice_shape(c: InferenceContext) -> list[StaticShape]:
 
 def tile_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size times its multiple."""
-    shape, multiples = c.shapes[0], c.shape_value(1, "multiples")
+    shape, multiples = c.shapes[0], _not_negative(c.shape_value(1, "multiples"), f"multiples of {c.op}")
     if shape is None or multiples is None:
         return [None if shape is None and multiples is None else (None,) * len(shape or multiples or ())]
     if len(shape) != len(multiples):

@@ -153,14 +153,26 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
 def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes`` as far as it is known; check that it fits ``out_backprop``."""
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
-    sizes = c.shape_value(0, "input_sizes", 4)
-    wanted = _windowed(c, sizes, filters)  # type: ignore[arg-type]
+    sizes = input_sizes(c)
+    wanted = _windowed(c, sizes, filters)
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
             f"{text(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
         )
     return [sizes]
+
+
+def input_sizes(c: InferenceContext) -> tuple[int | None, ...]:
+    """Return the value of ``input_sizes`` as far as it is known; -1 for the batch is ``out_backprop``'s."""
+    sizes: Any = c.shape_value(0, "input_sizes", 4)
+    if sizes[0] == -1:
+        sizes = (c.with_rank(2, 4, "out_backprop")[0], *sizes[1:])
+    if any(size is not None and size < 0 for size in sizes):
+        raise ArgumentError(
+            f"input_sizes of {c.op} must have no negative size except -1 for the batch; got {text(sizes)}"
+        )
+    return tuple(sizes)
 
 
 def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_memory
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops, op_def_library
@@ -50,6 +51,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         sizes: Any = as_shape(shape)
         if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
             raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
+        check_memory(sizes, array.dtype, "value")
         array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
     if executing_eagerly():
         return EagerTensor(frozen(array))
@@ -76,7 +78,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     Returns:
         The tensor.
     """
-    return gen_nn_ops.fill(int_vector(dims), value, name=name)
+    return gen_nn_ops.fill(int_vector(dims, "dims"), value, name=name)
 
 
 def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
@@ -117,7 +119,8 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
     if prod(sizes) < _LARGE:
         return constant(np.full(sizes, number), name=name)
     with name_scope(name) as scope:
-        as_tensor = constant(np.array(sizes, "int32"), name="shape_as_tensor")
+        index = "int32" if max(sizes) <= np.iinfo("int32").max else "int64"
+        as_tensor = constant(np.array(sizes, index), name="shape_as_tensor")
         return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
 
 

@@ -18,7 +18,7 @@ from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError, InvalidArgumentTypeError
 from .node_def import NodeDef
 from .op_def import ArgDef, OpDef, get_op_def
-from .op_def_library import check_attrs, element_type, packed
+from .op_def_library import check_attrs, check_size, element_type, packed
 from .op_kernel import OpKernelContext, VariableRef, find_kernel
 from .ops import Tensor
 from .tensor_util import to_array
@@ -72,7 +72,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         checked,
     )
     try:
-        op_def.shape_fn(context)
+        check_size(op_def, checked, op_def.shape_fn(context))
     except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
         raise InvalidArgumentError(str(error)) from None
     node = NodeDef(op_type, op_type, (), (), checked, "", 0, "", 0)

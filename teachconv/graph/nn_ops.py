@@ -124,7 +124,7 @@ def conv2d_transpose(
     Args:
         input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order.
         filters: [filter_rows, filter_cols, out_channels, in_channels].
-        output_shape: 4 ints or an int32 tensor; None uses the default size of
+        output_shape: 4 ints or an int32 tensor, -1 for the batch of the input; None uses the default size of
             `teachconv.conv2d_transpose`, which requires static shapes of input and filters.
         strides, padding, data_format, dilations, name, backend: as in `conv2d`.
 
@@ -180,7 +180,7 @@ def conv2d_backprop_input(
     """Return the gradient of `conv2d` with respect to its input.
 
     Args:
-        input_sizes: the shape of the input: 4 ints or an int32 tensor.
+        input_sizes: the shape of the input: 4 ints or an int32 tensor, -1 for the batch of ``out_backprop``.
         filters: as in `conv2d`.
         out_backprop: the gradient with respect to the output.
         strides, padding, data_format, dilations, name, backend: as in `conv2d`.

@@ -12,6 +12,7 @@ from .common_shape_fns import (
     InferenceContext,
     bias_add_shape,
     depthwise_conv2d_native_shape,
+    input_sizes,
     merged_shape,
     pool_shape,
 )
@@ -22,7 +23,7 @@ __all__: list[str] = []
 
 def depthwise_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes``, and check that it fits ``out_backprop``."""
-    sizes = c.shape_value(0, "input_sizes", 4)
+    sizes = input_sizes(c)
     return _backprop(c, sizes, sizes, c.with_rank(1, 4, "filter"))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_memory
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .common_shape_fns import InferenceContext
@@ -19,7 +20,7 @@ from .eager_tensor import EagerTensor
 from .op_def import ArgDef, OpDef, get_op_def
 from .ops import Graph, Tensor
 from .shape_refiner import Values
-from .tensor_shape import as_shape
+from .tensor_shape import StaticShape, as_shape
 from .tensor_util import frozen, to_array
 
 __all__ = ["apply_op"]
@@ -79,6 +80,13 @@ def packed(op_def: OpDef, outputs: tuple[Any, ...], op: Any) -> Any:
 def output_dtypes(op_def: OpDef, attrs: Mapping[str, Any]) -> list[np.dtype[Any]]:
     """Return the dtype of each output."""
     return [attrs.get(arg.type) or to_dtype(arg.type) for arg in op_def.flat(op_def.outputs, attrs)]
+
+
+def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
+    """Raise ``MemoryError`` if a result of known shape would be larger than this machine's memory."""
+    for shape, dtype in zip(shapes, output_dtypes(op_def, attrs), strict=True):
+        if shape is not None and None not in shape:
+            check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
 
 
 def check_attrs(

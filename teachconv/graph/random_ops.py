@@ -14,10 +14,10 @@ from ..arguments import integer
 from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError
 from . import gen_nn_ops
-from .constant_op import constant
+from .constant_op import constant, is_tensor
 from .context import current_graph
 from .ops import name_scope
-from .tensor_util import int_vector
+from .tensor_util import int_vector, to_array
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
@@ -164,9 +164,9 @@ normal, uniform = random_normal, random_uniform  # the names in tf.random
 def _arguments(shape: Any, dtype: Any, **numbers: Any) -> list[Any]:
     """Return the shape and the numbers as tensors, named as TensorFlow names them."""
     sizes = int_vector(shape)
-    if not hasattr(sizes, "dtype"):
-        sizes = np.array(sizes, "int32")
-    found: list[Any] = [sizes if not isinstance(sizes, np.ndarray) else constant(sizes, name="shape")]
+    if isinstance(sizes, np.ndarray) or (isinstance(sizes, list) and not any(map(is_tensor, sizes))):
+        sizes = constant(to_array(sizes, None, "shape"), name="shape")
+    found: list[Any] = [sizes]
     for name, number in numbers.items():
         known = not hasattr(number, "dtype")
         found.append(constant(np.array(number, to_dtype(dtype)), name=name) if known else number)

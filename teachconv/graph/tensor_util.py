@@ -78,10 +78,23 @@ def static_shape(value: Any) -> Any:
     return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
 
 
-def int_vector(value: Any) -> Any:
-    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
+def int_vector(value: Any, name: str = "shape") -> Any:
+    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats.
+
+    Args:
+        value: a tensor or an array, which is returned as it is, or an int or a sequence of ints or tensors.
+        name: the name of the argument, for messages.
+
+    Returns:
+        What an op takes as a vector.
+
+    Raises:
+        TypeError: if it is none of these.
+    """
     if hasattr(value, "dtype"):
         return value
     if isinstance(value, int):
         return [value]
-    return list(value) or to_array([], None, "shape").astype("int32")
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ArgumentTypeError(f"{name} must be ints or a vector; got {value!r}")
+    return list(value) or to_array([], None, name).astype("int32")

@@ -314,3 +314,55 @@ def test_a_kernel_is_chosen_by_the_dtypes_of_its_constraint():
         ValueError, match=r"registered already: Integers \(_TestReversed, CPU, default, int32 or"
     ):
         register_kernel("_TestReversed", dtypes=["int64"])(Reversed)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: tg.random_normal([-1]), ValueError, r"shape of RandomStandardNormal .* got \[-1\]"),
+        (lambda: tg.random_uniform([2, -1]), ValueError, r"shape of RandomUniform .* got \[2, -1\]"),
+        (
+            lambda: tg.random_uniform([-1], 0, 3, "int32"),
+            ValueError,
+            r"shape of RandomUniformInt .* got \[-1\]",
+        ),
+        (lambda: tg.truncated_normal([-1]), ValueError, r"shape of TruncatedNormal .* got \[-1\]"),
+        (lambda: tg.random_normal("a"), TypeError, "shape must be ints or a vector; got 'a'"),
+        (
+            lambda: tg.random_normal([1.5]),
+            TypeError,
+            "shape of RandomStandardNormal.* int32, int64; got float32",
+        ),
+        (
+            lambda: tg.tile([1.0], [-1]),
+            ValueError,
+            r"multiples of Tile must have no negative number; got \[-1\]",
+        ),
+        (lambda: tg.tile([1.0], None), TypeError, "multiples must be ints or a vector; got None"),
+        (lambda: tg.fill([-1], 1.0), ValueError, r"dims of Fill must have no negative number; got \[-1\]"),
+        (lambda: tg.one_hot([1], -1), ValueError, "depth of OneHot must be at least 0; got -1"),
+        (lambda: tg.one_hot([1], [3]), ValueError, r"depth of OneHot must have 0 axes; got shape \[1\]"),
+        (
+            lambda: tg.zeros([10**12] * 2),
+            MemoryError,
+            r"result of Fill of shape \[1000000000000, 1000000000000\]",
+        ),
+        (
+            lambda: tg.zeros([10**6, 10**7]),
+            MemoryError,
+            "the result of Fill .* needs 36.4 TiB; this machine has",
+        ),
+        (lambda: tg.constant(1.0, shape=[10**6, 10**7]), MemoryError, "value of shape .* needs 36.4 TiB"),
+        (lambda: tg.random_normal([10**6, 10**7]), MemoryError, "result of RandomStandardNormal .* 36.4 TiB"),
+        (
+            lambda: tg.ones([10**6, 1]) + tg.ones([1, 10**7]),
+            MemoryError,
+            r"(?s)result of Add .* 36.4 TiB|36.4 TiB.*\(Add,",
+        ),
+    ],
+)
+def test_sizes_that_no_array_has(call, kind, message):
+    """By name, as an op runs eagerly, and in a function."""
+    for run in (call, lambda: tc.function(call)()):
+        with pytest.raises(kind, match=message):
+            run()

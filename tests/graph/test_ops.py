@@ -217,6 +217,33 @@ def test_conv2d_transpose_is_conv2d_backprop_input(rng):
             session.run(y, {unknown: x, sizes: [1, 6, 8, 3]})
 
 
+def test_minus_one_is_the_batch_of_the_result(rng):
+    """As in TensorFlow 2.21 with oneDNN, where -1 for another size ends the process."""
+    x, w = rng.standard_normal((2, 4, 4, 2)), rng.standard_normal((3, 3, 3, 2))
+    want = tc.conv2d_transpose(x, w, (2, 8, 7, 3), 2)
+    assert np.array_equal(tc.conv2d_transpose(x, w, [-1, 8, 7, 3], 2), want)
+    assert np.array_equal(tg.nn.conv2d_transpose(x, w, [-1, 8, 7, 3], 2), want)
+    assert tc.conv2d_transpose_geometry(x.shape, w.shape, (-1, 8, 7, 3), 2).output_shape == want.shape
+    assert np.array_equal(tc.conv2d_backprop_input([-1, 8, 7, 3], w, x, 2, "SAME"), want)
+    assert tc.resolve(tc.conv2d_backprop_input, [-1, 8, 7, 3], w.shape, x.shape, 2, "SAME")
+    depthwise = tc.depthwise_conv2d_backprop_input([-1, 4, 4, 2], np.ones((1, 1, 2, 1)), x, 1, "SAME")
+    assert np.array_equal(depthwise, x)
+    with tg.Graph().as_default() as graph, tg.Session(graph) as session:
+        unknown, sizes = tg.placeholder("float64", [None, 4, 4, 2]), tg.placeholder("int32", [4])
+        y, fed = (tg.nn.conv2d_transpose(unknown, w, each, 2) for each in ([-1, 8, 7, 3], sizes))
+        assert y.shape == (None, 8, 7, 3)
+        assert np.array_equal(session.run(y, {unknown: x}), want)
+        assert np.array_equal(session.run(fed, {unknown: x, sizes: [-1, 8, 7, 3]}), want)
+        (gradient,) = tg.gradients(y, unknown)
+        assert session.run(gradient, {unknown: x}).shape == x.shape
+        with pytest.raises(
+            ValueError, match=r"no negative size except -1 for the batch; got \[\?, -1, 7, 3\]"
+        ):
+            tg.nn.conv2d_transpose(unknown, w, [-1, -1, 7, 3], 2)
+    with pytest.raises(ValueError, match="output_shape must have no negative size except -1 for the batch"):
+        tc.conv2d_transpose(x, w, [-1, 8, -7, 3], 2)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
 def test_every_dtype_goes_through(dtype, rng):
     if dtype == "bfloat16":

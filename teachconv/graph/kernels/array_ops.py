@@ -147,11 +147,12 @@ class OnesLikeOp(OpKernel):
 
 
 @register_kernel("OneHot")
-class OneHotOp(OpKernel):
+class OneHotOp(InferringKernel):
     """Returns on_value at each index of a new axis."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return off_value everywhere for an index that is negative or too large, as TensorFlow does."""
+        self.infer(*inputs)
         indices, depth, on_value, off_value = inputs
         hot = np.where(indices[..., None] == np.arange(depth), on_value, off_value)
         axis = self.node.attrs["axis"]
