@@ -137,6 +137,18 @@ def test_the_progress_is_printed_as_keras_prints_it(verbose, capsys):
     )
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_an_optimizer_updates_a_variable_without_axes_as_one_of_one_element(name):
+    results = []
+    for start, gradient in ((1.0, 0.5), ([1.0], [0.5])):
+        optimizer, v = getattr(keras.optimizers, name)(0.125), tg.Variable(start)
+        for _ in range(2):
+            optimizer.apply_gradients([(tg.constant(gradient), v)])
+        assert v.numpy().shape == np.shape(start)
+        results.append(np.ravel(v.numpy()).tolist())
+    assert results[0] == results[1] != [1.0]
+
+
 def test_run_eagerly_gives_the_same():
     one, other = network(layers.BatchNormalization()), network(layers.BatchNormalization(), run_eagerly=True)
     for model in (one, other):
