@@ -24,7 +24,8 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 # If there is a compiler, a failed build of the extension is an error; without one, install the Python part only.
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean
+.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
+  fuzz fuzz-regression fuzz-coverage
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -95,13 +96,28 @@ BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
 WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
   LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
 
+# Run the inputs that the fuzzers kept under the same sanitizers: about 2 minutes.
+fuzz-regression: sanitize-small $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py regression build/sanitize-small/teachconv/_kernels*.so
+
+# Search for new ones: half of the minutes in the kernels, half in calls. Needs clang; see docs/reliability.md.
+MINUTES ?= 30
+fuzz: $(VENV)/.test
+	sh tests/system_packages.sh clang
+	$(INSTALL) atheris
+	$(BIN)/python tests/fuzz/fuzz.py kernels $$(($(MINUTES) / 2))
+	$(BIN)/python tests/fuzz/fuzz.py calls $$(($(MINUTES) / 2))
+
+fuzz-coverage: $(ENVIRONMENT)
+	$(BIN)/python tests/fuzz/fuzz.py coverage
+
 # Run small cases and shapes under valgrind's memcheck, with the instruction sets that valgrind supports.
 valgrind: $(EXTENSION)
 	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test test-slow docs wheel-check sanitize-small
+check: lint types test test-slow docs wheel-check sanitize-small fuzz-regression
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
