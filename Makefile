@@ -25,7 +25,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage
+  fuzz fuzz-regression fuzz-coverage wheels
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -82,6 +82,17 @@ docs: $(VENV)/.dev
 wheel-check: $(VENV)/.dev
 	sh tests/wheel_check.sh $(BIN)/python
 
+$(VENV)/.release: $(EXTENSION)
+	$(INSTALL_EXTRA) ".[release]"
+	touch $@
+
+# The sdist and this machine's wheel, checked and used in an environment without a compiler. OTHER is another
+# interpreter of the same version to try the wheel on, such as Debian's /usr/bin/python3.
+OTHER ?=
+wheels: $(VENV)/.release
+	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
 	TEACHCONV_SANITIZE=1 $(BUILD_SANITIZED) build/sanitize --build-temp build/sanitize/temp
@@ -120,6 +131,6 @@ valgrind: $(EXTENSION)
 check: lint types test test-slow docs wheel-check sanitize-small fuzz-regression
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
+	rm -rf $(VENV) build dist wheelhouse docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
 	  .mypy_cache .ruff_cache .hypothesis teachconv-demo.html teachconv-explore.html docs/_generated docs/dialect_map.md
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,13 +1,14 @@
 """Fuzz the compiled kernels and the calls that reach them; run the kept inputs again; measure what they cover.
 
-Usage: python tests/fuzz/fuzz.py kernels MINUTES | calls MINUTES | regression EXTENSION.so | coverage
+Usage: python tests/fuzz/fuzz.py kernels MINUTES | calls MINUTES | regression EXTENSION.so | processors | coverage
 
 ``kernels`` builds fuzz_kernels.c and teachconv/kernels with clang, libFuzzer, AddressSanitizer and
 UndefinedBehaviorSanitizer, and searches. ``calls`` searches calls.py with atheris, on an extension that clang
 instrumented. Both end with the smallest set of inputs that reach what was reached, kept in corpus/, one input a
 line in hexadecimal; a fault ends them with the input that shows it. ``regression`` needs neither clang nor atheris:
 it runs the kept inputs, the kernels' built with the C compiler's own sanitizers and the calls' on the sanitized
-extension at the path given. ``coverage`` counts the lines of the kernels that the kept inputs run (gcov).
+extension at the path given. ``processors`` runs the kernels' on other
+processors and compilers. ``coverage`` counts the lines of the kernels that the kept inputs run (gcov).
 """
 
 import json
@@ -34,12 +35,12 @@ def corpus(target):
     return HERE / "corpus" / f"{target}.txt"
 
 
-def build(compiler, name, flags, link_flags):
+def build(compiler, name, flags, link_flags=()):
     """Compile the kernels and their fuzz target, two files at a time, and return the program."""
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
     # a thread for every 64 multiply-adds, so that small problems are divided among threads
-    common = ["-O0", "-g1", "-fopenmp", "-DTEACHCONV_ENOUGH_MACS=64", f"-I{KERNELS}", *flags]
+    common = ["-O0", "-g1", "-w", "-fopenmp", "-DTEACHCONV_ENOUGH_MACS=64", f"-I{KERNELS}", *flags]
     sources = [*sorted(KERNELS.glob("*.c")), HERE / "fuzz_kernels.c"]
     objects = [folder / f"{source.stem}.o" for source in sources]
 
@@ -177,6 +178,37 @@ def replay(extension):
     print(f"{len(lines)} calls: no fault, every number right")
 
 
+PROCESSORS = {  # name: (compiler, its flags, what runs the program)
+    "aarch64, NEON": ("aarch64-linux-gnu-gcc", ["-O2"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]),
+    "aarch64, plain C": (
+        "aarch64-linux-gnu-gcc",
+        ["-O2", "-DTEACHCONV_PLAIN_C"],
+        ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
+    ),
+    "i686, 32 bits": ("i686-linux-gnu-gcc", ["-O2", "-msse2", "-mfpmath=sse"], []),
+    "plain C, -O0": ("cc", ["-O0", "-DTEACHCONV_PLAIN_C"], []),
+    "gcc, -O3": ("gcc", ["-O3"], []),
+    "clang, -O2": ("clang", ["-O2"], []),
+}
+
+
+def processors():
+    """Run the kernels' kept inputs on other processors, under qemu, and with other compilers."""
+    for name, (compiler, flags, runner) in PROCESSORS.items():
+        missing = [program for program in (compiler, *runner[:1]) if not shutil.which(program)]
+        if missing:
+            print(f"{name}: skipped, {missing[0]} is not installed")
+            continue
+        link_flags = []
+        if compiler.startswith("i686"):  # its libraries are in no loader's path
+            folder = "/usr/i686-linux-gnu/lib"
+            link_flags = [f"-Wl,-rpath,{folder}", f"-Wl,--dynamic-linker,{folder}/ld-linux.so.2"]
+        program = build(compiler, name.replace(", ", "_").replace(" ", "_"), ["-DFUZZ_STANDALONE", *flags], link_flags)
+        print(f"{name}: ", end="", flush=True)
+        with corpus("kernels").open() as lines:
+            run([*runner, program], stdin=lines)
+
+
 def coverage():
     """Print how many lines of each header the kept inputs run, and which lines they do not."""
     compiler = needed(os.environ.get("CC", "cc"), "a C compiler: gcc or clang")
@@ -210,7 +242,7 @@ def needed(program, hint):
     return found
 
 
-COMMANDS = {one.__name__: one for one in (kernels, calls, regression, replay, coverage)}
+COMMANDS = {one.__name__: one for one in (kernels, calls, regression, replay, processors, coverage)}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["atheris"]:

@@ -28,15 +28,20 @@ static ptrdiff_t take_between(byte_source *from, ptrdiff_t least, ptrdiff_t most
     return least + take(from, most - least + 1);
 }
 
+/* A power of two: up to 2^40, or what leaves room for a sum where indices have 32 bits. */
+static ptrdiff_t take_large(byte_source *from) {
+    return (ptrdiff_t)1 << take(from, 41) % (8 * (ptrdiff_t)sizeof(ptrdiff_t) - 4);
+}
+
 /* Mostly small steps; some so large that a product of 32 bits would overflow. */
 static ptrdiff_t take_step(byte_source *from) {
     const ptrdiff_t step = take(from, 16);
-    return step < 12 ? 1 + step % 4 : (ptrdiff_t)1 << take(from, 41);
+    return step < 12 ? 1 + step % 4 : take_large(from);
 }
 
 static ptrdiff_t take_pad(byte_source *from) {
     const ptrdiff_t pad = take(from, 16);
-    return pad < 14 ? pad - 4 : (pad == 14 ? 1 : -1) * ((ptrdiff_t)1 << take(from, 41));
+    return pad < 14 ? pad - 4 : (pad == 14 ? 1 : -1) * take_large(from);
 }
 
 enum { FILTER_GRADIENT_GEMM = RUNGS, FILTER_GRADIENT_DEPTHWISE, KERNELS };
@@ -292,10 +297,11 @@ static void check_choices(const trial *t) {
 
 static void try_one(const trial *t) {
     const conv_problem *p = &t->p;
+    if (!problem_fits(p) || problem_macs(p) > MOST_MACS) return;
     const ptrdiff_t xs = p->batch * p->in_rows * p->in_cols * p->in_channels,
                     ys = p->batch * p->out_rows * p->out_cols * p->out_channels,
                     ws = p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
-    if (!problem_fits(p) || problem_macs(p) > MOST_MACS || larger(xs, larger(ys, ws)) > MOST_NUMBERS) return;
+    if (larger(xs, larger(ys, ws)) > MOST_NUMBERS) return;
     const int of_filter = t->kernel >= RUNGS, scatters = is_scatter(t->kernel);
     teachconv_set_isa(t->isa);
     check_choices(t);

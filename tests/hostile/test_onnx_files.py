@@ -37,7 +37,6 @@ def outcome(path, **options):
     try:
         return tc.onnx_model(path, **options)
     except LEGAL as error:
-        assert str(error)
         return error
 
 
