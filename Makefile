@@ -25,7 +25,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels
+  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check public-api bench-check
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -74,6 +74,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports silent tests/typing/user.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -92,6 +93,25 @@ OTHER ?=
 wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+# What has to hold before a version is tagged; it changes nothing and uploads nothing.
+release-check: $(VENV)/.release
+	$(BIN)/python tests/release.py
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/user.py
+	$(MAKE) check wheels test-minimum
+
+# Record the public names and signatures again, after a change that is meant: git diff shows it.
+public-api: $(EXTENSION)
+	$(BIN)/python tests/recorded/record_public_api.py
+
+# Two commits on a dozen layers, interleaved in one run: make bench-check BASE=main
+BASE ?= main
+bench-check: $(EXTENSION)
+	$(BIN)/python benchmarks/bench_check.py $(BASE)
+
+# The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
+test-minimum:
+	$(PYTHON) tests/minimum.py
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)

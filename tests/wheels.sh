@@ -34,6 +34,8 @@ export PATH="$work/bin" CC=false
 "$work/venv/bin/python" -m teachconv demo -o page.html
 "$work/venv/bin/python" -c "import sys, teachconv as tc; print(sys.version); print(tc.__file__); print(tc.backends())"
 printf '[pytest]\nmarkers = slow\n  gpu\n  peers\n' >pytest.ini
+# one thread of BLAS, as in make test
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTHONPATH="$work/tests" "$work/venv/bin/python" -m pytest -q -n 2 -m "not slow" --import-mode=importlib \
   tests/backends/test_engine.py tests/backends/test_engine_threads.py tests/test_geometry.py tests/test_arguments.py \
   tests/test_settings.py tests/test_pickling.py
