@@ -87,6 +87,9 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         _variable(value, given, arrays) if type(value) is VariableRef else _output(value, arrays, own)
         for value in results
     )
+    for output in outputs:
+        if type(output) is EagerTensor:
+            output.made_by = op_type
     recorders = eager_record.active()
     if recorders:
         tensors = tuple(

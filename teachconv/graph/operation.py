@@ -44,6 +44,7 @@ class Operation:
         file: the source file of the program that created it.
         line: the line in that file.
         outputs: the output tensors.
+        original_op: the operation whose gradient function created it, or None.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Operation:
         "name",
         "number",
         "op_def",
+        "original_op",
         "outputs",
     )
 
@@ -78,6 +80,7 @@ class Operation:
         self.device, self.number = device, number
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
+        self.original_op = graph._original_op
 
     @property
     def type(self) -> str:

@@ -74,6 +74,7 @@ class Graph:
         self._device = DeviceSpec()
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
+        self._original_op: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
         self._gradient_names: dict[str, str] = {}
         self._collections: dict[str, list[Any]] = {}
@@ -273,6 +274,21 @@ class Graph:
             yield
         finally:
             self._control = before
+
+    @contextmanager
+    def original_op(self, op: Operation) -> Iterator[None]:
+        """Note that the operations created in the block belong to the gradient of ``op``.
+
+        TensorFlow: Graph._original_op.
+
+        Args:
+            op: an operation of this graph.
+        """
+        before, self._original_op = self._original_op, op
+        try:
+            yield
+        finally:
+            self._original_op = before
 
     @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:

@@ -21,7 +21,19 @@ layers/ -> models.py -> training.py (`train_step`, `fit`) -> losses.py, optimize
 1.0
 """
 
-from . import activations, callbacks, config, initializers, layers, losses, metrics, models, optimizers, utils
+from . import (
+    activations,
+    callbacks,
+    config,
+    find_source,  # noqa: F401  (registers layers and models)
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    utils,
+)
 from .layers import Input, Layer
 from .losses import Loss
 from .metrics import Metric

@@ -279,12 +279,11 @@ def test_find_source_follows_a_gradient():
     chain = tg.find_source(dx)
     assert [step.name for step in chain.steps[:2]] == [dx.op.name, "_conv2d_grad"]
     assert chain.steps[0].file.endswith("test_tape.py")
-    # the kernel and the lines are those of conv2d_transpose
+    # the kernel and the lines are those of conv2d_transpose, which has those of the other backends too
     transpose = tg.find_source("conv2d_transpose")
-    assert chain.lines == transpose.lines
-    assert [step for step in chain.steps if step.what == "kernel"] == [
-        step for step in transpose.steps if step.what == "kernel"
-    ]
+    assert chain.lines
+    assert set(chain.lines) <= set(transpose.lines)
+    assert {step for step in chain.steps if step.what == "kernel"} <= set(transpose.steps)
     assert tg.find_source(z.op).steps[1].name == "conv2d"
 
 
