@@ -1,9 +1,11 @@
-"""Compare the working tree with another commit on a dozen layers: faster, slower or the same, and the noise seen.
+"""Compare the working tree with another commit on a dozen layers: faster, slower or the same.
 
-Usage: python benchmarks/bench_check.py [BASE] [--rounds N], by default main and 15 rounds. BASE is checked out and
-built below build/bench. Three processes take turns in each round, in random order: the working tree, the base, and
-the base a second time. The ratio of the two bases is the noise: a layer is slower only if the 95 % interval of its
-median ratio lies beyond 1 by more than the interval of the bases does. The exit status is 1 if a layer is slower.
+Usage: python benchmarks/bench_check.py [BASE] [--rounds N], by default main and 15 rounds.
+
+BASE is checked out and built below build/bench. Three processes take turns in each round, in random order:
+the working tree, the base, and the base a second time. The ratio of the two bases is the noise. A layer is
+slower only if the 95 % interval of its median ratio lies beyond 1 by more than the interval of the bases
+does. The exit status is 1 if a layer is slower.
 """
 
 from __future__ import annotations

@@ -294,6 +294,8 @@ def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNo
         name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
     }
     name = node.name or node.output[0]
+    if isinstance(name, bytes):  # protobuf returns text that is no UTF-8 as bytes
+        name = name.decode(errors="replace")
     missing = [part for part in node.input if part and part not in shapes]
     if missing:
         note = f"the shape of {', '.join(missing)} is not known"
