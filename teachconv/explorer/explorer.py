@@ -19,7 +19,7 @@ from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .document import SIDES, Document, code, dumps, nbytes
-from .page import asset, frame, page
+from .page import frame, page, script, style
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
@@ -152,7 +152,7 @@ class Explorer:
         made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
             made["beside"] = self._beside()
-        front_end = len((asset("explorer.js") + asset("explorer.css")).encode())
+        front_end = len((script() + style()).encode())
         budget = 0 if live else self.budget - front_end - nbytes(made)
         made["variants"] = Variants(document, live=live).table(budget)
         return made

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["asset", "frame", "page"]
+__all__ = ["frame", "page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -28,17 +29,48 @@ _TAKE_HEIGHT = (
 )
 
 
-@lru_cache(maxsize=4)
-def asset(name: str) -> str:
-    """Return the text of one of the front-end's two files.
+# the front-end's modules in the order in which they are joined: each imports only from those before it
+MODULES = (
+    "numbers",
+    "elements",
+    "view",
+    "grids",
+    "sum_panels",
+    "matrix_panel",
+    "transposed_panels",
+    "panels",
+    "parts",
+    "app",
+    "main",
+)
 
-    Args:
-        name: "explorer.js" or "explorer.css".
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    """Return the front-end as the text of one JavaScript module, which exports nothing.
+
+    The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
+    unique among them, which a test checks.
 
     Returns:
         The text.
     """
+    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in MODULES)
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    """Return the front-end's style sheet."""
+    return _asset("explorer.css")
+
+
+def _asset(name: str) -> str:
     return (files("teachconv.explorer") / name).read_text(encoding="utf-8")
+
+
+def _without_imports(module: str) -> str:
+    """Return the text of a JavaScript module without its import and export statements."""
+    return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
 
 
 def page(title: str, data: str, still: str) -> str:
@@ -58,10 +90,10 @@ def page(title: str, data: str, still: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}: the conv explorer</title>"
-        f"<style>{_BODY}\n{asset('explorer.css')}</style></head><body>"
+        f"<style>{_BODY}\n{style()}</style></head><body>"
         f'<main id="explorer">{still}</main>'
         f'<script type="application/json" id="explorer-data">{data}</script>\n'
-        f'<script type="module">\n{asset("explorer.js")}\n'
+        f'<script type="module">\n{script()}\n'
         'mount(document.getElementById("explorer"),'
         ' JSON.parse(document.getElementById("explorer-data").textContent));\n'
         f"{_TELL_HEIGHT}</script></body></html>\n"

@@ -1,0 +1,147 @@
+// A plane of cells with row and column numbers, for the pointer and the arrow keys.
+
+import { full, short } from "./numbers.js";
+import { h, unique } from "./elements.js";
+
+export const KINDS = {
+  padding: "padding",
+  crop: "cropped by negative padding",
+  unread: "read by no tap",
+  outside: "outside the input",
+  gap: "an inserted zero",
+};
+export const MARKS = {
+  window: "in the window",
+  current: "this cell",
+  fed: "uses it",
+  tap: "this product",
+  other: "in the other call's window",
+  differs: "differs",
+};
+
+/** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
+export class Grid {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, most = 44 }) {
+    this.rows = rows;
+    this.cols = cols;
+    this.content = content;
+    this.onPoint = onPoint;
+    this.most = most;
+    this.cells = new Map();
+    this.marked = [];
+    this.box = h("div", {
+      class: "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
+      "aria-readonly": "true",
+      onkeydown: (event) => this.key(event),
+    });
+    this.box.style.setProperty("--cols", cols.length);
+    const number = (i, role) => h("span", { class: i % 5 ? "number off" : "number", role }, String(i));
+    const head = cols.map(([col]) => number(col, "columnheader"));
+    this.box.append(h("div", { role: "row", class: "row" }, h("span", { class: "number", role: "columnheader" }), head));
+    for (const [row, rowKind] of rows) {
+      const line = h("div", { role: "row", class: "row" }, number(row, "rowheader"));
+      for (const [col, colKind] of cols) line.append(this.cell(row, rowKind, col, colKind));
+      this.box.append(line);
+    }
+    if (onPoint) this.listen();
+    if (!rows.length || !cols.length) this.box.append(h("p", { class: "empty" }, "no cells"));
+    this.element = h("figure", { class: "grid" },
+      h("figcaption", {}, h("b", {}, title), note ? h("small", {}, note) : null), this.box);
+    this.fill();
+  }
+
+  cell(row, rowKind, col, colKind) {
+    const kind = [rowKind, colKind].find((k) => k === "outside" || k === "padding") ?? (rowKind || colKind);
+    const element = h("span", { class: `cell ${kind}`, role: "gridcell", id: unique("cell"), "data-row": row, "data-col": col });
+    this.cells.set(`${row},${col}`, { element, row, col, kind });
+    return element;
+  }
+
+  listen() {
+    const point = (event) => {
+      const found = event.target.closest?.("[role=gridcell]");
+      if (found) this.onPoint(Number(found.dataset.row), Number(found.dataset.col));
+    };
+    this.box.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event));
+    this.box.addEventListener("click", point);
+  }
+
+  /** Write the numbers, and set the strength of each colour by the largest of them. */
+  fill() {
+    let largest = 0;
+    let least = 0;
+    for (const cell of this.cells.values()) {
+      cell.shown = this.content(cell.row, cell.col, cell.kind);
+      if (cell.shown.value < least) least = cell.shown.value;
+      const size = Math.abs(Number(cell.shown.value ?? 0));
+      if (Number.isFinite(size)) largest = Math.max(largest, size);
+    }
+    this.box.classList.toggle("bright", least === 0 && this.cells.size > 300); // a photograph: larger values are lighter
+    for (const cell of this.cells.values()) {
+      const { value, text } = cell.shown;
+      const number = Number(value ?? 0);
+      const size = Number.isFinite(number) ? Math.abs(number) / (largest || 1) : 0;
+      cell.text = text ?? (value === undefined ? "" : short(value));
+      cell.element.textContent = cell.text;
+      cell.element.style.setProperty("--strength", size.toFixed(3));
+      cell.element.classList.toggle("below", number < 0);
+      cell.element.classList.toggle("special", value !== undefined && !Number.isFinite(number));
+      this.label(cell, []);
+    }
+  }
+
+  label(cell, marks) {
+    const { value, text } = cell.shown;
+    const words = [`row ${cell.row}, column ${cell.col}`];
+    if (value !== undefined) words.push(full(value));
+    else if (text) words.push(text);
+    if (cell.kind) words.push(cell.shown.kind ?? KINDS[cell.kind]);
+    words.push(...marks.map((mark) => MARKS[mark]));
+    cell.element.setAttribute("aria-label", words.join(", "));
+    cell.element.title = words.join(", ");
+  }
+
+  /** Mark cells, given as [[row, col, mark], …], and remove all earlier marks. */
+  mark(list) {
+    for (const cell of this.marked) {
+      cell.element.classList.remove(...Object.keys(MARKS));
+      this.label(cell, []);
+    }
+    const found = new Map();
+    for (const [row, col, mark] of list) {
+      const cell = this.cells.get(`${row},${col}`);
+      if (cell) found.set(cell, [...(found.get(cell) ?? []), mark]);
+    }
+    for (const [cell, marks] of found) {
+      cell.element.classList.add(...marks);
+      this.label(cell, [...new Set(marks)]);
+      if (marks.includes("current")) this.box.setAttribute("aria-activedescendant", cell.element.id);
+    }
+    this.marked = [...found.keys()];
+    this.active = list.find(([, , mark]) => mark === "current") ?? null;
+  }
+
+  key(event) {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step || !this.onPoint || !this.rows.length || !this.cols.length) return;
+    const place = (list, value) => list.findIndex(([i]) => i === value);
+    const clamp = (list, i) => list[Math.max(0, Math.min(list.length - 1, i))][0];
+    const [row, col] = this.active ?? [this.rows[0][0], this.cols[0][0]];
+    this.onPoint(clamp(this.rows, place(this.rows, row) + step[0]), clamp(this.cols, place(this.cols, col) + step[1]));
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Set the size of a cell in pixels; small cells show only colours. */
+  fit(pixels) {
+    const size = Math.max(7, Math.min(this.most, Math.floor(pixels)));
+    this.box.style.setProperty("--cell", `${size}px`);
+    this.box.classList.toggle("tiny", size < 24);
+    const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
+    this.box.style.setProperty("--text", `${Math.max(7, Math.min(size * 0.42, (size - 3) / (0.58 * longest)))}px`);
+  }
+
+  get columns() {
+    return this.cols.length;
+  }
+}

@@ -1,0 +1,34 @@
+// Parts of the page that depend on the data alone.
+
+import { h, plural } from "./elements.js";
+
+/** A small image of the whole source, with a frame around the part that is shown. */
+export function overview(doc) {
+  if (!doc.overview) return null;
+  const { image, part } = doc.overview;
+  const frame = h("span", { class: "part" });
+  for (const [i, name] of ["top", "left", "height", "width"].entries()) frame.style[name] = `${100 * part[i]}%`;
+  return h("div", { class: "overview" }, h("img", { src: image, alt: `the whole ${doc.names[doc.source]}; the part shown is framed` }), frame);
+}
+
+/** What the page says about choices that it does not hold. */
+export function leftOut(data, variants) {
+  const { left_out: count } = data.variants;
+  if (data.live) return "Every choice is computed by the running Python process.";
+  const held = Object.keys(variants).length;
+  return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments, or use .live()` : ""}.`;
+}
+
+/** The button that goes through automatic, light and dark; `whole` says that the document is the explorer's own. */
+export function themeButton(root, whole) {
+  const order = ["light dark", "light", "dark"];
+  const words = { "light dark": "theme: automatic", light: "theme: light", dark: "theme: dark" };
+  let now = 0;
+  const button = h("button", { type: "button", class: "theme", title: words[order[0]], "aria-label": words[order[0]], onclick: () => {
+    now = (now + 1) % order.length;
+    for (const element of whole ? [root, document.documentElement] : [root]) element.style.colorScheme = order[now];
+    button.title = words[order[now]];
+    button.setAttribute("aria-label", words[order[now]]);
+  } }, "◐");
+  return button;
+}
