@@ -43,19 +43,24 @@ MODULES = (
     "app",
     "main",
 )
+# what the playground adds: the law, and documents made on the page
+LAW_MODULES = ("python_text", "law", "dialects", "axis_tables", "call_document", "target_calls", "translate")
 
 
-@lru_cache(maxsize=1)
-def script() -> str:
+@lru_cache(maxsize=2)
+def script(modules: tuple[str, ...] = MODULES) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
     unique among them, which a test checks.
 
+    Args:
+        modules: their names, in an order in which each imports only from those before it.
+
     Returns:
         The text.
     """
-    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in MODULES)
+    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in modules)
 
 
 @lru_cache(maxsize=1)
