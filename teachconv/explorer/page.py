@@ -7,7 +7,7 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["frame", "page", "script", "style"]
+__all__ = ["frame", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -45,9 +45,10 @@ MODULES = (
 )
 # what the playground adds: the law, and documents made on the page
 LAW_MODULES = ("python_text", "law", "dialects", "axis_tables", "call_document", "target_calls", "translate")
+PLAYGROUND_MODULES = ("playground_state", "playground_numbers", "playground")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def script(modules: tuple[str, ...] = MODULES) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
@@ -78,6 +79,18 @@ def _without_imports(module: str) -> str:
     return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
 
 
+def playground_page() -> str:
+    """Return the playground: a page on which the reader sets the call, without Python.
+
+    Returns:
+        HTML text.
+    """
+    still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
+    modules = script((*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES))
+    run = 'playground(document.getElementById("explorer"));'
+    return _document("The convolution playground", still, f"{modules}\n{run}")
+
+
 def page(title: str, data: str, still: str) -> str:
     """Return the whole page.
 
@@ -89,19 +102,25 @@ def page(title: str, data: str, still: str) -> str:
     Returns:
         HTML text.
     """
+    holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
+    run = (
+        'mount(document.getElementById("explorer"),'
+        ' JSON.parse(document.getElementById("explorer-data").textContent));'
+    )
+    return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
+
+
+def _document(title: str, still: str, module: str, data: str = "") -> str:
+    """Return an HTML document with the style sheet and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: the conv explorer</title>"
+        f"<title>{escape(title)}</title>"
         f"<style>{_BODY}\n{style()}</style></head><body>"
-        f'<main id="explorer">{still}</main>'
-        f'<script type="application/json" id="explorer-data">{data}</script>\n'
-        f'<script type="module">\n{script()}\n'
-        'mount(document.getElementById("explorer"),'
-        ' JSON.parse(document.getElementById("explorer-data").textContent));\n'
-        f"{_TELL_HEIGHT}</script></body></html>\n"
+        f'<main id="explorer">{still}</main>{data}'
+        f'<script type="module">\n{module}\n{_TELL_HEIGHT}</script></body></html>\n'
     )
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import teachconv.explorer
-from teachconv.explorer.page import LAW_MODULES, MODULES, script
+from teachconv.explorer.page import LAW_MODULES, MODULES, PLAYGROUND_MODULES, script
 
 SOURCES = Path(teachconv.explorer.__file__).parent / "script"
 MOST_LINES = 450
-ALL = (*MODULES, *LAW_MODULES)
+ALL = (*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES)
 
 
 def names(text):

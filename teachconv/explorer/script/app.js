@@ -2,32 +2,44 @@
 
 import { h, unique } from "./elements.js";
 import { View, index, inside, named } from "./view.js";
-import { Grid, KINDS, MARKS } from "./grids.js";
+import { Grid, KINDS } from "./grids.js";
 import { feedPanel, sumPanel } from "./sum_panels.js";
 import { matrices } from "./matrix_panel.js";
 import { fourWays, work } from "./transposed_panels.js";
-import { besidePanel, geometryPanel, overlapPanel, tracePanel } from "./panels.js";
-import { leftOut, overview, themeButton } from "./parts.js";
+import { besidePanel, geometryPanel, otherWindow, overlapPanel, tracePanel } from "./panels.js";
+import { leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 const SPEEDS = { slow: 1600, normal: 800, fast: 250 };
 
 export class App {
   constructor(root, data, host) {
     this.root = root;
-    this.data = data;
     this.host = host;
+    this.speed = "normal";
+    this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
+    this.draw(data);
+    new ResizeObserver(() => this.fit()).observe(root);
+    const target = data.live ? root : root.ownerDocument;
+    target.addEventListener("keydown", (event) => this.key_(event));
+  }
+
+  /** Draw a call, in place of the one that was there before. */
+  draw(data) {
+    const playing = Boolean(this.timer);
+    this.play(false);
+    this.data = data;
     this.doc = data.call;
     this.variants = { ...data.variants.table };
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
     this.view = new View(this.doc, this.doc.base);
     this.other = data.beside?.call ? new View(data.beside.call, data.beside.call.base) : null;
-    this.speed = "normal";
+    this.allRows = this.allChannels = false;
     this.start();
     this.build();
     this.labelControls();
     this.drawStage();
-    new ResizeObserver(() => this.fit()).observe(root);
+    this.play(playing && this.cells.length > 1);
   }
 
   /** The first cell, chosen by Python. */
@@ -82,12 +94,11 @@ export class App {
     this.root.replaceChildren(
       h("header", {}, h("div", {}, h("h1", {}, h("code", {}, doc.code)), this.summary), themeButton(this.root, !this.data.live)),
       doc.shown ? h("div", { class: "shown" }, overview(doc), h("p", {}, doc.shown)) : "",
-      settings, this.message, this.channels, this.stage, this.legend, this.transport, this.live, this.sum,
+      this.data.variants.controls.length ? settings : "", this.message,
+      h("div", { class: "main" }, h("div", {}, this.channels, this.stage, this.legend, this.transport), this.sum), this.live,
       ...this.sections.map((section) => section.element),
       h("footer", {}, h("p", {}, "The arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
     );
-    const target = this.data.live ? this.root : this.root.ownerDocument;
-    target.addEventListener("keydown", (event) => this.key_(event));
   }
 
   buildControls() {
@@ -121,11 +132,16 @@ export class App {
     // `depends` says when a section is redrawn: for each cell, for each variant, or never
     const add = (name, title, depends, content, open = false) => {
       const body = h("div", { class: "body" });
-      const element = h("details", { open, "data-section": name, ontoggle: () => this.refresh() }, h("summary", {}, title), body);
+      const toggled = () => {
+        this.opened.set(name, element.open);
+        this.refresh();
+      };
+      const element = h("details", { open: this.opened.get(name) ?? open, "data-section": name, ontoggle: toggled }, h("summary", {}, title), body);
       list.push({ element, body, depends, content });
     };
     if (this.data.beside) add("beside", `Beside it: ${this.data.beside.label}`, "cell", () => besidePanel(this.view, this), true);
     add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(this.view), true);
+    for (const section of this.host?.sections ?? []) add(section.name, section.title, "variant", () => section.content(this), section.open);
     if (!doc.empty && doc.kind === "conv2d_backprop_input") {
       add("ways", "Transposed convolution, four ways", "cell", () => fourWays(this.view, this), small);
     }
@@ -135,7 +151,7 @@ export class App {
     if (!doc.empty && doc.kind !== "conv2d_backprop_filter") {
       add("overlap", "The overlap map", "variant", () => overlapPanel(this.view, this));
     }
-    add("trace", "The trace: from the Python call to the kernel", "nothing", () => tracePanel(doc));
+    if (doc.trace.length) add("trace", "The trace: from the Python call to the kernel", "nothing", () => tracePanel(doc));
     return list;
   }
 
@@ -230,7 +246,9 @@ export class App {
         const cell = view.cell(side, r, q, state);
         return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
       };
-      return new Grid({ title: doc.names[side], note: note(side), rows, cols, content, onPoint });
+      const change = this.host?.edit && side !== doc.result;
+      const onEdit = change ? (r, q, number) => this.host.edit(side, view.cell(side, r, q, state), number) : null;
+      return new Grid({ title: doc.names[side], note: note(side), rows, cols, content, onPoint, onEdit });
     };
     this.grids = {
       source: plane(doc.source, (r, q) => this.follow(r, q)),
@@ -245,20 +263,9 @@ export class App {
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
     const { terms } = view.variant;
     this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
-    this.drawLegend();
+    this.legend.replaceChildren(...legendEntries(this.grids, doc, Boolean(this.other)));
     this.fit();
     this.update();
-  }
-
-  drawLegend() {
-    const kinds = new Set([...Object.values(this.grids)].flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
-    const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
-    const result = this.doc.result === "in" ? "outside the result: cropped" : KINDS.padding;
-    const words = { ...KINDS, padding: result };
-    if (this.doc.result === "in") words.crop = "outside the full result: zero";
-    this.legend.replaceChildren(entry("window", MARKS.window), entry("current", "the cell"),
-      ...["padding", "outside", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
-      this.other ? entry("other", MARKS.other) : "");
   }
 
   fit() {
@@ -329,6 +336,7 @@ export class App {
   play(on) {
     clearInterval(this.timer);
     this.timer = on ? setInterval(() => this.step(1), SPEEDS[this.speed]) : null;
+    if (!this.playButton) return;
     this.playButton.textContent = on ? "❚❚ pause" : "▶ play";
     this.live.setAttribute("aria-live", on ? "off" : "polite");
   }
@@ -385,7 +393,7 @@ export class App {
         operand: list.filter((tap) => !tap.outside).map((tap) => [...place(doc.operand, tap.operand), "window"]),
         result: [[state.row, state.col, "current"]],
       };
-      if (this.other) this.windowMarks.source.push(...this.otherWindow());
+      if (this.other) this.windowMarks.source.push(...otherWindow(this.other, view, cell));
       for (const [name, marks] of Object.entries(this.windowMarks)) this.grids[name].mark(marks);
       this.sum.replaceChildren(...sumPanel(view, cell, this));
     }
@@ -394,19 +402,9 @@ export class App {
     const name = named(view, doc.result, this.cell());
     this.slider.setAttribute("aria-valuetext", name);
     this.position.textContent = `${now + 1} / ${this.cells.length}`;
+    this.host?.selected?.([state.row, state.col]);
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .headline + p")].map((e) => e.textContent).join(". ");
     this.refresh();
-  }
-
-  /** The other call's window for the same cell. */
-  otherWindow() {
-    const cell = this.cell();
-    if (this.other.kind !== this.view.kind) return [];
-    try {
-      return this.other.taps(cell).list.map((tap) => [tap.source[1], tap.source[2], "other"]);
-    } catch {
-      return []; // the other call has no such channel
-    }
   }
 
   /** Highlight one product everywhere, or none. */

@@ -19,13 +19,17 @@ export const MARKS = {
   differs: "differs",
 };
 
+/** The cell that an event of the pointer is in. */
+const cellOf = (event) => event.target.closest?.("[role=gridcell]");
+
 /** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
 export class Grid {
-  constructor({ title, note = "", rows, cols, content, onPoint = null, most = 44 }) {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44 }) {
     this.rows = rows;
     this.cols = cols;
     this.content = content;
     this.onPoint = onPoint;
+    this.onEdit = onEdit;
     this.most = most;
     this.cells = new Map();
     this.marked = [];
@@ -44,6 +48,7 @@ export class Grid {
       this.box.append(line);
     }
     if (onPoint) this.listen();
+    if (onEdit) this.box.addEventListener("dblclick", (event) => this.edit(cellOf(event)));
     if (!rows.length || !cols.length) this.box.append(h("p", { class: "empty" }, "no cells"));
     this.element = h("figure", { class: "grid" },
       h("figcaption", {}, h("b", {}, title), note ? h("small", {}, note) : null), this.box);
@@ -59,11 +64,32 @@ export class Grid {
 
   listen() {
     const point = (event) => {
-      const found = event.target.closest?.("[role=gridcell]");
+      const found = cellOf(event);
       if (found) this.onPoint(Number(found.dataset.row), Number(found.dataset.col));
     };
     this.box.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event));
     this.box.addEventListener("click", point);
+  }
+
+  /** Let the reader type another number into a cell; Enter takes it, Escape does not. */
+  edit(element) {
+    const cell = element && this.cells.get(`${element.dataset.row},${element.dataset.col}`);
+    if (!cell || cell.shown.value === undefined || element.querySelector("input")) return;
+    const input = h("input", { class: "typed", value: full(cell.shown.value), "aria-label": `new number of row ${cell.row}, column ${cell.col}`, inputmode: "decimal" });
+    const done = (take) => {
+      if (!input.isConnected) return;
+      const number = Number(input.value);
+      element.textContent = cell.text;
+      this.box.focus();
+      if (take && input.value.trim() && Number.isFinite(number)) this.onEdit(cell.row, cell.col, number);
+    };
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter" || event.key === "Escape") done(event.key === "Enter");
+    });
+    input.addEventListener("blur", () => done(true));
+    element.replaceChildren(input);
+    input.select();
   }
 
   /** Write the numbers, and set the strength of each colour by the largest of them. */
@@ -122,6 +148,11 @@ export class Grid {
   }
 
   key(event) {
+    if (this.onEdit && (event.key === "Enter" || event.key === "F2") && this.active) {
+      this.edit(this.cells.get(`${this.active[0]},${this.active[1]}`).element);
+      event.preventDefault();
+      return;
+    }
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step || !this.onPoint || !this.rows.length || !this.cols.length) return;
     const place = (list, value) => list.findIndex(([i]) => i === value);

@@ -83,3 +83,13 @@ export function besidePanel(view, app) {
     app.other ? h("p", {}, "On the input above, the dashed frame is the other call's window for the same cell.") : null,
   ];
 }
+
+/** The other call's window for the same cell, as marks. */
+export function otherWindow(other, view, cell) {
+  if (other.kind !== view.kind) return [];
+  try {
+    return other.taps(cell).list.map((tap) => [tap.source[1], tap.source[2], "other"]);
+  } catch {
+    return []; // the other call has no such channel
+  }
+}

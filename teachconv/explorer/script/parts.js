@@ -1,6 +1,7 @@
 // Parts of the page that depend on the data alone.
 
 import { h, plural } from "./elements.js";
+import { KINDS, MARKS } from "./grids.js";
 
 /** A small image of the whole source, with a frame around the part that is shown. */
 export function overview(doc) {
@@ -14,6 +15,7 @@ export function overview(doc) {
 /** What the page says about choices that it does not hold. */
 export function leftOut(data, variants) {
   const { left_out: count } = data.variants;
+  if (data.playground) return "";
   if (data.live) return "Every choice is computed by the running Python process.";
   const held = Object.keys(variants).length;
   return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments, or use .live()` : ""}.`;
@@ -31,4 +33,18 @@ export function themeButton(root, whole) {
     button.setAttribute("aria-label", words[order[now]]);
   } }, "◐");
   return button;
+}
+
+/** What the marks of the stage mean: only those that are there. */
+export function legendEntries(grids, doc, beside) {
+  const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
+  const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
+  const words = { ...KINDS };
+  if (doc.result === "in") {
+    words.padding = "outside the result: cropped";
+    words.crop = "outside the full result: zero";
+  }
+  return [entry("window", MARKS.window), entry("current", "the cell"),
+    ...["padding", "outside", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
+    ...(beside ? [entry("other", MARKS.other)] : [])];
 }

@@ -206,6 +206,7 @@ export class View {
 
   get computedBy() {
     const { backend, algorithm } = this.doc;
+    if (!backend) return "summed on this page";
     if (!this.arrays[this.doc.result]) return "summed on this page from Python's tap tables";
     return `computed by ${backend}${algorithm ? `, ${algorithm}` : ""}`;
   }
