@@ -23,7 +23,7 @@ from .. import dispatch, nn_ops
 from ..dialects.calls import ConvCall
 from ..dispatch import Call
 from ..dtypes import float_format, is_integer
-from ..geometry import AxisGeometry, Conv2DTransposeGeometry
+from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
@@ -209,14 +209,13 @@ class Document:
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
     """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = call.geometry
-    shown = Conv2DTransposeGeometry(g) if call.op.transposed else g
     return {
         "rows": tables.axis(g.rows, call.kind, part.in_rows, part.out_rows),
         "cols": tables.axis(g.cols, call.kind, part.in_cols, part.out_cols),
         "arrays": arrays,
         "terms": call.terms,
         "note": note,
-        "facts": str(shown).split("\n")[:2],
+        "facts": str(g).split("\n")[1].strip(),
         "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
     }
 

@@ -39,6 +39,7 @@ MODULES = (
     "matrix_panel",
     "transposed_panels",
     "panels",
+    "sections",
     "parts",
     "app",
     "main",

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import nn_ops, taps
+from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
+from teachconv.explorer.axis_tables import Part, part_call
 from teachconv.explorer.document import dumps, number_list
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import CASES
@@ -179,6 +180,42 @@ def test_beside_names_the_mistake():
     same = tc.explore(tc.conv2d, X, W).beside(backend="numpy").data()["beside"]
     assert same["passed"]
     assert same["diagnosis"] is None
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_part_that_is_shown_is_computed_alone(transposed):
+    """A part of the result by a smaller call, against the whole result."""
+    function, shape = (tc.conv2d_transpose, (4, 3)) if transposed else (tc.conv2d, (3, 4))
+    x = make_array((2, 9, 8, 3), "float32", "integers", "x")
+    w = make_array((3, 2, *shape), "float32", "integers", "w")
+    for padding in ("SAME", "VALID", 2, ((-1, 2), (0, -1))):
+        call, _ = nn_ops.call_of(function, (x, w), {"strides": 2, "padding": padding})
+        g = call.geometry
+        ranges = (range(1, 2), range(1, g.rows.in_size), range(2, 4), range(1, 3))
+        part = Part(*ranges, range(1, g.rows.out_size), range(1, 3), range(1, 3))
+        smaller, shown = part_call(call, part)
+        whole = dispatch.run_canonical(call, "reference")
+        assert smaller.geometry.macs < g.macs
+        assert np.array_equal(dispatch.run_canonical(smaller, "reference"), whole[shown])
+
+
+def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
+    """No backend computes the whole of it again, and the page says that only a part was compared."""
+    x, w = make_array((1, 160, 160, 8), "float32"), make_array((3, 3, 8, 64), "float32")
+    explorer = tc.explore(tc.conv2d, x, w, 1, "SAME", at=(0, 80, 80, 0))
+    other = explorer.result.copy()
+    other[0, 80, 80, 0] += 1
+    run, sizes = dispatch.run_canonical, []
+
+    def counted(call, *args, **options):
+        sizes.append(call.geometry.macs)
+        return run(call, *args, **options)
+
+    monkeypatch.setattr(dispatch, "run_canonical", counted)
+    beside = explorer.beside(other)._beside()
+    assert not beside["passed"]
+    assert "only the cells that are shown were compared" in beside["diagnosis"]
+    assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
 
 
 torch, jax = tc.dialects.torch, tc.dialects.jax

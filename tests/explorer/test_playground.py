@@ -59,7 +59,7 @@ def set_field(page, name, value):
 
 
 def heading(page):
-    return page.run("return document.querySelector('h1').textContent")
+    return page.run("return document.querySelector('h1 code').textContent")
 
 
 def problem(page):

@@ -4,10 +4,9 @@ import { h, unique } from "./elements.js";
 import { View, index, inside, named } from "./view.js";
 import { Grid, KINDS } from "./grids.js";
 import { feedPanel, sumPanel } from "./sum_panels.js";
-import { matrices } from "./matrix_panel.js";
-import { fourWays, work } from "./transposed_panels.js";
-import { besidePanel, geometryPanel, otherWindow, overlapPanel, tracePanel } from "./panels.js";
-import { leftOut, legendEntries, overview, themeButton } from "./parts.js";
+import { drawnBeside, otherWindow } from "./panels.js";
+import { sectionsOf } from "./sections.js";
+import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 const SPEEDS = { slow: 1600, normal: 800, fast: 250 };
 
@@ -19,6 +18,9 @@ export class App {
     this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
     this.draw(data);
     new ResizeObserver(() => this.fit()).observe(root);
+    // what the mouse passes over is shown while it is there; a click or a key chooses a place
+    root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
+    root.addEventListener("pointerleave", () => this.unhover());
     const target = data.live ? root : root.ownerDocument;
     target.addEventListener("keydown", (event) => this.key_(event));
   }
@@ -35,6 +37,7 @@ export class App {
     this.view = new View(this.doc, this.doc.base);
     this.other = data.beside?.call ? new View(data.beside.call, data.beside.call.base) : null;
     this.allRows = this.allChannels = false;
+    this.pinned = null;
     this.start();
     this.build();
     this.labelControls();
@@ -86,17 +89,20 @@ export class App {
     this.sum = h("section", { class: "sum", "aria-label": "The sum" });
     this.legend = h("ul", { class: "legend" });
     this.summary = h("p", { class: "summary" });
+    this.heading = h("code", {}, doc.code);
     this.transport = this.buildTransport();
     this.channels = h("div", { class: "controls channels" });
-    this.sections = this.buildSections();
+    this.sections = sectionsOf(this);
     const settings = h("div", { class: "controls", role: "group", "aria-label": "Arguments of the call" }, this.buildControls());
+    const beside = this.sections.filter(({ element }) => element.dataset.section === "beside");
+    const rest = this.sections.filter((section) => !beside.includes(section));
     this.root.classList.add("tcx");
     this.root.replaceChildren(
-      h("header", {}, h("div", {}, h("h1", {}, h("code", {}, doc.code)), this.summary), themeButton(this.root, !this.data.live)),
+      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), this.summary), themeButton(this.root, !this.data.live)),
       doc.shown ? h("div", { class: "shown" }, overview(doc), h("p", {}, doc.shown)) : "",
       this.data.variants.controls.length ? settings : "", this.message,
-      h("div", { class: "main" }, h("div", {}, this.channels, this.stage, this.legend, this.transport), this.sum), this.live,
-      ...this.sections.map((section) => section.element),
+      h("div", { class: "main" }, h("div", {}, this.channels, this.stage, this.legend, this.transport), h("div", {}, beside.map(({ element }) => element), this.sum)), this.live,
+      ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "The arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
     );
   }
@@ -125,42 +131,12 @@ export class App {
       step(-1, "◀", "previous cell"), this.playButton, step(1, "▶", "next cell"), this.slider, this.position, speed);
   }
 
-  buildSections() {
-    const { doc } = this;
-    const small = doc.kind === "conv2d_backprop_input" && !doc.empty && work(this.view, this.state) < 600;
-    const list = [];
-    // `depends` says when a section is redrawn: for each cell, for each variant, or never
-    const add = (name, title, depends, content, open = false) => {
-      const body = h("div", { class: "body" });
-      const toggled = () => {
-        this.opened.set(name, element.open);
-        this.refresh();
-      };
-      const element = h("details", { open: this.opened.get(name) ?? open, "data-section": name, ontoggle: toggled }, h("summary", {}, title), body);
-      list.push({ element, body, depends, content });
-    };
-    if (this.data.beside) add("beside", `Beside it: ${this.data.beside.label}`, "cell", () => besidePanel(this.view, this), true);
-    add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(this.view), true);
-    for (const section of this.host?.sections ?? []) add(section.name, section.title, "variant", () => section.content(this), section.open);
-    if (!doc.empty && doc.kind === "conv2d_backprop_input") {
-      add("ways", "Transposed convolution, four ways", "cell", () => fourWays(this.view, this), small);
-    }
-    if (!doc.empty && doc.kind === "conv2d") {
-      add("matrix", "The matrix C: y = C x", "cell", () => h("div", { class: "strip" }, matrices(this.view, this)));
-    }
-    if (!doc.empty && doc.kind !== "conv2d_backprop_filter") {
-      add("overlap", "The overlap map", "variant", () => overlapPanel(this.view, this));
-    }
-    if (doc.trace.length) add("trace", "The trace: from the Python call to the kernel", "nothing", () => tracePanel(doc));
-    return list;
-  }
-
   // ---- choices ----
 
   async choose(control, choice) {
     this.key[control] = choice;
     const key = this.key.join();
-    let variant = key === this.base ? this.doc.base : this.variants[key];
+    let variant = this.variantOf(this.key);
     if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
     if (key !== this.key.join()) return; // another choice was made in the meantime
     this.message.hidden = Boolean(variant && !variant.error);
@@ -172,7 +148,8 @@ export class App {
       this.message.textContent = `The op refuses these arguments: ${variant.error}`;
     } else {
       this.view = new View(this.doc, variant);
-      this.state.focus = null;
+      this.heading.textContent = variant.code ?? this.doc.code;
+      this.state.focus = this.pinned = null;
       const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
       if (!rows.includes(this.state.row)) this.state.row = rows[0] ?? 0;
       if (!cols.includes(this.state.col)) this.state.col = cols[0] ?? 0;
@@ -180,19 +157,22 @@ export class App {
     }
   }
 
+  variantOf(key) {
+    return key.join() === this.base ? this.doc.base : this.variants[key.join()];
+  }
+
   /** Label each choice by whether it is possible with the other choices as they are. */
   labelControls() {
     for (const [number, control] of this.data.variants.controls.entries()) {
       for (const [i, label] of this.inputs[number].entries()) {
-        const key = this.key.with(number, i).join();
-        const variant = key === this.base ? this.doc.base : this.variants[key];
+        const variant = this.variantOf(this.key.with(number, i));
         const absent = !variant && !this.host;
         const [input, words] = label.children;
         input.disabled = absent;
         label.className = absent ? "absent" : variant?.error ? "refused" : "";
         label.title = absent ? "not on this page" : variant?.error ?? "";
         const size = variant?.shapes?.[this.doc.result];
-        words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : control.labels[i];
+        words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : choiceLabel(control, i, this.variantOf(this.key.with(number, 0))?.shapes?.[this.doc.result]);
       }
     }
   }
@@ -240,9 +220,9 @@ export class App {
       return words.join(", ");
     };
     const plane = (side, onPoint) => {
-      const [rows, cols] = view.drawn(side);
+      const [rows, cols] = side === doc.source && this.other ? drawnBeside(view, this.other, side) : view.drawn(side);
       const content = (r, q, kind) => {
-        if (kind === "padding" || kind === "outside") return { kind: side === doc.result ? "cut away" : KINDS[kind] };
+        if (kind === "padding" || kind === "outside" || kind === "beyond") return { kind: side === doc.result ? "cut away" : KINDS[kind] };
         const cell = view.cell(side, r, q, state);
         return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
       };
@@ -251,9 +231,9 @@ export class App {
       return new Grid({ title: doc.names[side], note: note(side), rows, cols, content, onPoint, onEdit });
     };
     this.grids = {
-      source: plane(doc.source, (r, q) => this.follow(r, q)),
+      source: plane(doc.source, (r, q, how) => this.follow(r, q, how)),
       operand: plane(doc.operand, null),
-      result: plane(doc.result, (r, q) => this.select(r, q)),
+      result: plane(doc.result, (r, q, how) => this.select(r, q, how)),
     };
     const sign = (text) => h("span", { class: "sign", "aria-hidden": "true" }, text);
     this.stage.replaceChildren(this.grids.source.element, sign("×"), this.grids.operand.element, sign("="), this.grids.result.element);
@@ -303,23 +283,35 @@ export class App {
 
   // ---- the selected cell ----
 
-  select(row, col) {
-    const { state } = this;
+  select(row, col, how = "click") {
     const known = this.view.drawn(this.doc.result).map(inside);
     if (!known[0].includes(row) || !known[1].includes(col)) return;
-    if (state.row === row && state.col === col && !state.focus) return;
-    Object.assign(state, { row, col, focus: null });
-    this.update();
+    this.place({ row, col, focus: null }, how);
   }
 
-  /** Select one cell of the source, to show what it contributes to. */
-  follow(row, col) {
-    const known = this.view.drawn(this.doc.source).map(inside);
+  /** Select one cell of the source, or of its padding, to show what it contributes to. */
+  follow(row, col, how = "click") {
+    const known = this.view.drawn(this.doc.source).map((list) => list.map(([i]) => i));
     if (!known[0].includes(row) || !known[1].includes(col)) return;
-    const { focus } = this.state;
-    if (focus && focus[0] === row && focus[1] === col) return;
-    this.state.focus = [row, col];
-    this.update();
+    this.place({ focus: [row, col] }, how);
+  }
+
+  /** Show another place; one that the mouse hovers over only until it leaves. */
+  place(change, how) {
+    const { row, col, focus } = this.state;
+    if (how === "hover") this.pinned ??= { row, col, focus };
+    else this.pinned = null;
+    const before = [row, col, focus].join();
+    Object.assign(this.state, change);
+    if (before !== [this.state.row, this.state.col, this.state.focus].join()) this.update();
+    else if (how !== "hover") this.host?.selected?.([row, col]);
+  }
+
+  unhover() {
+    const { pinned } = this;
+    if (!pinned) return;
+    this.pinned = null;
+    this.place(pinned, "back");
   }
 
   goTo(position) {
@@ -402,7 +394,7 @@ export class App {
     const name = named(view, doc.result, this.cell());
     this.slider.setAttribute("aria-valuetext", name);
     this.position.textContent = `${now + 1} / ${this.cells.length}`;
-    this.host?.selected?.([state.row, state.col]);
+    if (!this.pinned) this.host?.selected?.([state.row, state.col]);
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .headline + p")].map((e) => e.textContent).join(". ");
     this.refresh();
   }

@@ -62,7 +62,7 @@ export function callDocument(name, shapes, words, values, at = null) {
       arrays: { [source]: 0, filter: 1 },
       terms: Math.max(1, termsOf(g, result)),
       note: "",
-      facts: facts(g, transposed),
+      facts: facts(g),
       shapes: sizes,
     },
     steps: call.steps,

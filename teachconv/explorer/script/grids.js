@@ -7,8 +7,9 @@ export const KINDS = {
   padding: "padding",
   crop: "cropped by negative padding",
   unread: "read by no tap",
-  outside: "outside the input",
+  outside: "padding",
   gap: "an inserted zero",
+  beyond: "padding of the other call only",
 };
 export const MARKS = {
   window: "in the window",
@@ -56,19 +57,19 @@ export class Grid {
   }
 
   cell(row, rowKind, col, colKind) {
-    const kind = [rowKind, colKind].find((k) => k === "outside" || k === "padding") ?? (rowKind || colKind);
+    const kind = [rowKind, colKind].find((k) => k === "outside" || k === "padding" || k === "beyond") ?? (rowKind || colKind);
     const element = h("span", { class: `cell ${kind}`, role: "gridcell", id: unique("cell"), "data-row": row, "data-col": col });
     this.cells.set(`${row},${col}`, { element, row, col, kind });
     return element;
   }
 
   listen() {
-    const point = (event) => {
+    const point = (event, how) => {
       const found = cellOf(event);
-      if (found) this.onPoint(Number(found.dataset.row), Number(found.dataset.col));
+      if (found) this.onPoint(Number(found.dataset.row), Number(found.dataset.col), how);
     };
-    this.box.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event));
-    this.box.addEventListener("click", point);
+    this.box.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event, "hover"));
+    this.box.addEventListener("click", (event) => point(event, "click"));
   }
 
   /** Let the reader type another number into a cell; Enter takes it, Escape does not. */
@@ -96,13 +97,16 @@ export class Grid {
   fill() {
     let largest = 0;
     let least = 0;
+    const values = new Set();
     for (const cell of this.cells.values()) {
       cell.shown = this.content(cell.row, cell.col, cell.kind);
       if (cell.shown.value < least) least = cell.shown.value;
+      if (cell.shown.value !== undefined && values.size < 2) values.add(cell.shown.value);
       const size = Math.abs(Number(cell.shown.value ?? 0));
       if (Number.isFinite(size)) largest = Math.max(largest, size);
     }
-    this.box.classList.toggle("bright", least === 0 && this.cells.size > 300); // a photograph: larger values are lighter
+    const varied = values.size > 1; // a map of equal counts is no photograph
+    this.box.classList.toggle("bright", least === 0 && varied && this.cells.size > 300); // a photograph: larger values are lighter
     for (const cell of this.cells.values()) {
       const { value, text } = cell.shown;
       const number = Number(value ?? 0);
@@ -158,7 +162,7 @@ export class Grid {
     const place = (list, value) => list.findIndex(([i]) => i === value);
     const clamp = (list, i) => list[Math.max(0, Math.min(list.length - 1, i))][0];
     const [row, col] = this.active ?? [this.rows[0][0], this.cols[0][0]];
-    this.onPoint(clamp(this.rows, place(this.rows, row) + step[0]), clamp(this.cols, place(this.cols, col) + step[1]));
+    this.onPoint(clamp(this.rows, place(this.rows, row) + step[0]), clamp(this.cols, place(this.cols, col) + step[1]), "key");
     event.preventDefault();
     event.stopPropagation();
   }

@@ -211,16 +211,11 @@ export function termsOf(g, result) {
   return result === "in" ? floorDiv(taps * g.out_channels, g.groups) : taps * shapesOf(g).filter[2];
 }
 
-/** The two lines that head a geometry's text. */
-export function facts(g, transposed) {
-  const shapes = shapesOf(g);
-  const [input, output] = transposed ? [shapes.out, shapes.in] : [shapes.in, shapes.out];
+/** The line that heads a geometry's text: strides, dilations, groups, padding, multiply-adds. */
+export function facts(g) {
   const { rows, cols } = g;
-  return [
-    `${transposed ? "conv2d_transpose" : "conv2d"}: input ${listText(input)} NHWC, filters ${listText(shapes.filter)} -> output ${listText(output)}`,
-    `  strides ${tupleText([rows.stride, cols.stride])}, dilations ${tupleText([rows.dilation, cols.dilation])}, groups ${g.groups}, padding ` +
-      `top ${rows.pad_before} bottom ${rows.pad_after} left ${cols.pad_before} right ${cols.pad_after}, ${count(multiplyAdds(g), "multiply-add")}`,
-  ];
+  return `strides ${tupleText([rows.stride, cols.stride])}, dilations ${tupleText([rows.dilation, cols.dilation])}, groups ${g.groups}, padding ` +
+    `top ${rows.pad_before} bottom ${rows.pad_after} left ${cols.pad_before} right ${cols.pad_after}, ${count(multiplyAdds(g), "multiply-add")}`;
 }
 
 /** Every output_shape that a transposed call may ask for. */

@@ -2,7 +2,7 @@
 
 import { same } from "./numbers.js";
 import { h, plural } from "./elements.js";
-import { heldArray, inside } from "./view.js";
+import { heldArray, index, inside } from "./view.js";
 
 /** The number of products that each cell of the "in" side is in; uneven counts cause the checkerboard. */
 export function overlapPanel(view, app) {
@@ -19,12 +19,22 @@ export function overlapPanel(view, app) {
     app.small("overlap", [rows, cols], content, [])];
 }
 
+/** The arrays of a call with their shapes and layouts, as its own function calls them. */
+function shapesLine(view) {
+  const { doc } = view;
+  const named = (side) => {
+    const letters = doc.cell_names?.[side].letters ?? (side === "filter" ? "" : "NHWC");
+    return `${doc.names[side]} [${index(view.shape(side))}]${letters && ` ${letters}`}`;
+  };
+  return `${doc.op}: ${named(doc.source)}, ${named(doc.operand)} → ${named(doc.result)}`;
+}
+
 export function geometryPanel(view) {
   const lists = [["Rows", view.rows.formulas], ["Columns", view.cols.formulas]];
   const alike = lists[0][1].join() === lists[1][1].join();
   const shown = alike ? [["Rows and columns", lists[0][1]]] : lists;
   return [
-    h("p", { class: "facts" }, view.variant.facts.map((line) => h("span", {}, line.trim()))),
+    h("p", { class: "facts" }, [shapesLine(view), view.variant.facts].map((line) => h("span", {}, line))),
     h("div", { class: "formulas" }, shown.map(([title, lines]) => h("div", {}, h("h3", {}, title), h("pre", {}, lines.join("\n"))))),
   ];
 }
@@ -70,8 +80,8 @@ export function besidePanel(view, app) {
   };
   const bad = drawn[0].flatMap(([r]) => drawn[1].map(([q]) => [r, q])).filter(([r, q]) => differs(r, q)).map(([r, q]) => [r, q, "differs"]);
   const current = [app.state.row, app.state.col, "current"];
-  const point = (r, q) => app.select(r, q);
-  const verdict = beside.passed ? "Equal within the error bound in every cell of the whole result." : `Different in ${plural(bad.length, "cell")} of this plane.`;
+  const point = (r, q, how) => app.select(r, q, how);
+  const verdict = beside.passed ? `Equal within the error bound in every cell ${beside.diagnosis ? "that is shown" : "of the whole result"}.` : `Different in ${plural(bad.length, "cell")} of this plane.`;
   return [
     h("p", { class: beside.passed ? "equal" : "differs" }, `${beside.passed ? "✓" : "✗"} ${verdict}`),
     beside.diagnosis ? h("p", { class: "diagnosis" }, beside.diagnosis) : null,
@@ -82,6 +92,17 @@ export function besidePanel(view, app) {
       app.small("the other − this", drawn, difference, [...bad, current], point)),
     app.other ? h("p", {}, "On the input above, the dashed frame is the other call's window for the same cell.") : null,
   ];
+}
+
+/** The rows and columns of one side, with those that only another call reads. */
+export function drawnBeside(view, other, side) {
+  const ours = view.drawn(side);
+  if (other.kind !== view.kind) return ours;
+  return other.drawn(side).map((theirs, axis) => {
+    const known = new Set(ours[axis].map(([i]) => i));
+    const more = theirs.filter(([i]) => !known.has(i)).map(([i]) => [i, "beyond"]);
+    return [...ours[axis], ...more].sort(([a], [b]) => a - b);
+  });
 }
 
 /** The other call's window for the same cell, as marks. */

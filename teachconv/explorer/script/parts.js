@@ -45,6 +45,45 @@ export function legendEntries(grids, doc, beside) {
     words.crop = "outside the full result: zero";
   }
   return [entry("window", MARKS.window), entry("current", "the cell"),
-    ...["padding", "outside", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
+    ...["padding", "outside", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : [])];
+}
+
+/**
+ * The label of a choice. An output size that is refused is the default size, and as many cells more or fewer as
+ * for the call's own arguments.
+ */
+export function choiceLabel(control, i, usual) {
+  if (control.name !== "output size") return control.labels[i];
+  const [first, now] = [control.labels[0], control.labels[i]].map((label) => label.split(" × ").map(Number));
+  const [rows, cols] = usual?.slice(1, 3) ?? first;
+  return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
+}
+
+/** A call that runs: the arrays by their names alone, without their shapes. */
+export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
+
+/** A button that copies a text. */
+export function copyButton(text, label) {
+  const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
+    button.textContent = (await copied(text())) ? "copied" : "not copied";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
+  } }, "copy");
+  return button;
+}
+
+/** Copy a text to the clipboard, and say whether that was allowed. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch { // an old browser, or a frame that may not
+    const area = h("textarea", {});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
 }

@@ -2,6 +2,7 @@
 
 import { mount } from "./main.js";
 import { h, plural } from "./elements.js";
+import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve } from "./dialects.js";
 import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
@@ -208,7 +209,7 @@ class Playground {
     const { name, shapes, words } = this.call;
     return h("div", { class: "calls" }, TARGETS.map((to) => {
       const { code, why, notes } = translate(name, shapes, words, to);
-      const copy = h("button", { type: "button", "aria-label": `copy the call of ${FRAMEWORKS[to]}`, onclick: () => copyText(code, copy) }, "copy");
+      const copy = copyButton(() => code, `copy the call of ${FRAMEWORKS[to]}`);
       return h("article", { "data-framework": to },
         h("h3", {}, FRAMEWORKS[to], code ? copy : null),
         notes.map((note) => h("p", { class: "note" }, note)),
@@ -230,7 +231,7 @@ class Playground {
     const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": `${title} as comma-separated values` });
     area.value = toCsv(numbers, shape, side === "w");
     const use = h("button", { type: "button", onclick: () => this.take(side, () => fromCsv(area.value)) }, "use these numbers");
-    const copy = h("button", { type: "button", onclick: () => copyText(area.value, copy) }, "copy");
+    const copy = copyButton(() => area.value, `copy the numbers of the ${title}`);
     const file = h("input", { type: "file", accept: ".npy,.csv,.txt,image/*", "aria-label": `a file for the ${title}`, onchange: () => this.file(side, file.files[0]) });
     const save = h("button", { type: "button", onclick: () => download(`${title}.npy`, toNpy(numbers, shape)) }, "save .npy");
     return h("section", {}, h("h3", {}, `${title} [${shape.join(", ")}]`), h("p", {}, preset, copy, save),
@@ -298,21 +299,6 @@ class Playground {
     this.push();
     this.draw();
   }
-}
-
-async function copyText(words, button) {
-  try {
-    await navigator.clipboard.writeText(words);
-  } catch { // an old browser, or a frame that may not
-    const area = h("textarea", {});
-    area.value = words;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  button.textContent = "copied";
-  setTimeout(() => { button.textContent = "copy"; }, 1500);
 }
 
 function download(name, bytes) {

@@ -101,6 +101,7 @@ function tapTable(view, taps, app) {
 export function feedPanel(view, cell) {
   const { doc } = view;
   const found = view.feeds(cell);
+  const padding = view.isPadding(cell);
   const value = view.number(doc.source, cell);
   const number = (v) => (v === undefined ? "not here" : full(v));
   const factor = doc.kind === "conv2d_backprop_filter" ? doc.names.out : "filter";
@@ -108,12 +109,12 @@ export function feedPanel(view, cell) {
     index(view.name(doc.result, tap.result)),
     index(view.name(doc.operand, tap.operand)),
     number(tap.weight),
-    number(tap.product),
+    padding ? "" : number(tap.product),
   ]);
   const places = new Set(found.map((tap) => tap.result.join())).size;
   return [
-    h("h2", { class: "headline" }, `${named(view, doc.source, cell)} = `, h("output", {}, number(value))),
-    h("p", {}, found.length
+    h("h2", { class: "headline" }, `${named(view, doc.source, cell)} = `, h("output", {}, padding ? "padding" : number(value))),
+    h("p", {}, padding ? `No number is here: ${plural(found.length, "tap")} of ${plural(places, "cell")} of the ${doc.names[doc.result]} ${found.length === 1 ? "falls" : "fall"} on it and contribute${found.length === 1 ? "s" : ""} nothing.` : found.length
       ? `The inverse: this cell is in ${plural(found.length, "product")} and contributes to ${plural(places, "cell")} of the ${doc.names[doc.result]}.`
       : `The inverse: this cell is in no window and contributes to nothing.`),
     found.length ? table("What this cell contributes to", [doc.names[doc.result], factor, `${factor} value`, "product"], rows) : null,

@@ -132,8 +132,8 @@ export function fourWays(view, app) {
       `this cell: `, h("output", {}, full(planes[name].get(row, col) ?? NaN)), `; `,
       equal === known.length ? `✓ equal in all ${plural(known.length, "cell")}` : `✗ equal in ${equal} of ${known.length} cells`);
   };
-  const result = (name, marks) => app.small("result", view.drawn("in"), (r, q) => planes[name].get(r, q), marks, (r, q) => app.select(r, q));
-  const source = (content, marks, title) => app.small(title, view.drawn("out"), content, marks, (m, k) => app.follow(m, k));
+  const result = (name, marks) => app.small("result", view.drawn("in"), (r, q) => planes[name].get(r, q), marks, (r, q, how) => app.select(r, q, how));
+  const source = (content, marks, title) => app.small(title, view.drawn("out"), content, marks, (m, k, how) => app.follow(m, k, how));
   const taps = view.taps(cell).list.filter((tap) => tap.source[3] === state.o);
   const window = taps.map((tap) => [tap.source[1], tap.source[2], "window"]);
   const x = (m, k) => view.number("out", [state.n, m, k, state.o]);

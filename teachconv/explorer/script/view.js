@@ -170,9 +170,8 @@ export class View {
   feeds(cell) {
     const [n, row, col, channel] = cell;
     const found = [];
-    const axis = this.doc.source === "in" ? "scatter" : "gather";
-    for (const r of this.rows[axis][row] ?? []) {
-      for (const q of this.cols[axis][col] ?? []) {
+    for (const r of this.meets(this.rows, row)) {
+      for (const q of this.meets(this.cols, col)) {
         if (r[2] || q[2]) continue;
         if (this.doc.source === "out") {
           for (const [c, i] of this.groupOfOut.get(channel).in) {
@@ -191,8 +190,22 @@ export class View {
     return found;
   }
 
+  /** The taps through which the result reads one index of the source, as [tap, index of the result, outside]. */
+  meets(axis, index) {
+    const [table, looks] = this.doc.source === "in" ? [axis.scatter, axis.gather] : [axis.gather, axis.scatter];
+    if (table[index]) return table[index];
+    const found = Object.entries(looks).flatMap(([result, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(result), 0]));
+    return found.sort(([a], [b]) => a - b); // of an index in the padding
+  }
+
+  /** Whether a cell of the source lies in its padding. */
+  isPadding([, row, col]) {
+    const size = this.doc.source === "in" ? "in_size" : "out_size";
+    return row < 0 || col < 0 || row >= this.rows[size] || col >= this.cols[size];
+  }
+
   fed(source, operand, result) {
-    return { ...this.tap(false, source, operand), result };
+    return { ...this.tap(this.isPadding(source), source, operand), result };
   }
 
   /** The value of one cell of the result: the backend's, or else the sum of its taps. */
