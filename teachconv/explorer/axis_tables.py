@@ -16,7 +16,7 @@ from ..dispatch import Call
 from ..geometry import AxisGeometry
 from ..kinds import Kind
 
-__all__ = ["Part", "axis_table", "part_call", "part_of"]
+__all__ = ["Part", "axis_table", "part_call", "part_of", "teaching"]
 
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
@@ -198,6 +198,24 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
     length = min(length, size)
     first = max(0, min(centre - length // 2, size - length))
     return range(start + first, start + first + length)
+
+
+def teaching(axis: AxisGeometry, kind: Kind) -> int:
+    """Return the index of the result to begin with: one with a tap in the padding, or the middle of an image.
+
+    Args:
+        axis: the geometry of one axis.
+        kind: the kind of call, not a filter gradient.
+
+    Returns:
+        The middle if the axis is too long to be shown whole; else the first index, or the last one if only
+        that has a tap in the padding.
+    """
+    size, look = (axis.in_size, taps.scatter_all) if kind.scatters else (axis.out_size, taps.gather_all)
+    if max(axis.in_size, axis.out_size) > _SIDES[0]:
+        return size // 2
+    padded = [any(tap.in_padding for tap in look(axis, index)) for index in (0, size - 1)]
+    return size - 1 if padded == [False, True] else 0
 
 
 # ---------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ MODULES = (
     "panels",
     "sections",
     "parts",
+    "motion",
     "app",
     "main",
 )

@@ -574,7 +574,9 @@ def test_a_uniform_overlap_map_is_not_white(show):
 def test_beside_shows_the_rows_that_only_the_other_call_reads(show):
     """PyTorch's padding=1 reads row -1, which SAME does not have; and the comparison stands beside, not below."""
     x = integers(1, 6, 6, 1)
-    page = show(tc.explore(tc.conv2d, x, W, 2, "SAME").beside(padding=1), width=1280, height=800)
+    page = show(
+        tc.explore(tc.conv2d, x, W, 2, "SAME", at=(0, 0, 0, 0)).beside(padding=1), width=1280, height=800
+    )
     source = page.look()["grids"][0]
     assert (-1, -1) in places(source)
     assert {(-1, 0), (-1, -1)} <= marked(source, "other")
@@ -730,6 +732,9 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
     page = Page(driver, tmp_path / "host.html")
     driver.switch_to.frame(0)
     try:
+        page.run(
+            "document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
+        )  # it moves
         assert same(page.look()["value"], float(explorer.result[0, 0, 0, 0]))
         deadline = time.monotonic() + 10  # the frame grows to the height of what is in it
         while driver.execute_script("return innerHeight != document.body.offsetHeight"):
@@ -757,3 +762,65 @@ def test_a_full_sized_example_is_quick(show):
         "const b = document.querySelector('[aria-label=\"next cell\"]'); const s = performance.now(); for (let i = 0; i < 20; i++) b.click(); return (performance.now() - s) / 20"
     )
     assert spent < 250, spent
+
+
+# ---------------------------------------------------------------------------------------------
+# Motion
+# ---------------------------------------------------------------------------------------------
+
+
+def wait_for(page, script):
+    deadline = time.monotonic() + 20
+    while not page.run(script):
+        assert time.monotonic() < deadline, script
+        time.sleep(0.02)
+
+
+LATER = "return document.querySelectorAll('.product.later').length"
+PAUSED = "return document.querySelector('.play').textContent.endsWith('play')"
+
+
+def test_a_page_opens_moving(show):
+    """Products appear tap by tap and the output fills, until the reader does something."""
+    x = integers(1, 4, 4, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME"), motion=True)
+    wait_for(page, LATER)
+    first = page.look()
+    assert first["position"] == "1 / 16"
+    assert page.run("return document.querySelectorAll('.cell.ahead').length") == 15
+    wait_for(page, "return document.querySelector('.position').textContent === '2 / 16'")
+    page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    assert page.run(PAUSED)
+    assert page.run(LATER) == page.run("return document.querySelectorAll('.ahead').length") == 0
+    seen = page.look()
+    taps = tc.explain(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0))
+    check_cell(seen, taps, tc.conv2d(x, W, 1, "SAME")[0, 0, 1, 0])
+
+
+def test_nothing_moves_where_reduced_motion_is_asked_for(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, 1, "SAME"))
+    time.sleep(0.5)
+    assert page.run(PAUSED)
+    assert page.look()["position"] == "1 / 16"
+
+
+def test_a_cell_step_by_step(show):
+    """Each tap adds its product to the sum that is shown."""
+    x = integers(1, 4, 4, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)))
+    taps = tc.explain(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)).taps
+    for number, tap in enumerate(taps):
+        page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+        assert same(page.look()["value"], tap.running_sum)
+        assert page.run(LATER) == len(taps) - 1 - number
+        assert marked(page.look()["grids"][0], "tap") == {tap.input_index[1:3]}
+
+
+@pytest.mark.parametrize(
+    ("size", "padding", "want"),
+    [(6, "SAME", (2, 2)), (7, "SAME", (0, 0)), (7, "VALID", (0, 0)), (90, "SAME", (22, 22))],
+)
+def test_a_page_opens_on_a_cell_that_teaches(size, padding, want):
+    """With padding in its window where there is any; in the middle of what is too large to be shown whole."""
+    explorer = tc.explore(tc.conv2d, integers(1, size, size, 1), W, 2, padding)
+    assert explorer._document.at == (0, *want, 0)

@@ -6,29 +6,28 @@ import { Grid, KINDS } from "./grids.js";
 import { feedPanel, sumPanel } from "./sum_panels.js";
 import { drawnBeside, otherWindow } from "./panels.js";
 import { sectionsOf } from "./sections.js";
+import { Player, SPEEDS } from "./motion.js";
 import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
-
-const SPEEDS = { slow: 1600, normal: 800, fast: 250 };
 
 export class App {
   constructor(root, data, host) {
     this.root = root;
     this.host = host;
-    this.speed = "normal";
+    this.player = new Player(this);
     this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
     this.draw(data);
     new ResizeObserver(() => this.fit()).observe(root);
     // what the mouse passes over is shown while it is there; a click or a key chooses a place
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
+    this.player.open(root, this.stage);
     const target = data.live ? root : root.ownerDocument;
     target.addEventListener("keydown", (event) => this.key_(event));
   }
 
   /** Draw a call, in place of the one that was there before. */
   draw(data) {
-    const playing = Boolean(this.timer);
-    this.play(false);
+    const playing = this.player.on;
     this.data = data;
     this.doc = data.call;
     this.variants = { ...data.variants.table };
@@ -121,14 +120,18 @@ export class App {
   }
 
   buildTransport() {
-    this.playButton = h("button", { type: "button", class: "play", onclick: () => this.play(!this.timer) }, "▶ play");
+    this.playButton = h("button", { type: "button", class: "play", onclick: () => this.play(!this.player.on) }, "▶ play");
     this.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "cell of the result", oninput: () => this.goTo(Number(this.slider.value)) });
     this.position = h("span", { class: "position" });
     const step = (by, sign, label) => h("button", { type: "button", "aria-label": label, title: label, onclick: () => this.step(by) }, sign);
-    const speed = h("select", { "aria-label": "speed", onchange: () => { this.speed = speed.value; if (this.timer) this.play(true); } },
-      Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === "normal" }, name)));
+    const tap = h("button", { type: "button", "aria-label": "next tap", title: "next tap", onclick: () => {
+      if (this.player.on) this.play(false);
+      this.player.nextTap();
+    } }, "tap ▸");
+    const speed = h("select", { "aria-label": "speed", onchange: () => { this.player.speed = speed.value; if (this.player.on) this.play(true); } },
+      Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === this.player.speed }, name)));
     return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
-      step(-1, "◀", "previous cell"), this.playButton, step(1, "▶", "next cell"), this.slider, this.position, speed);
+      step(-1, "◀", "previous cell"), this.playButton, step(1, "▶", "next cell"), tap, this.slider, this.position, speed);
   }
 
   // ---- choices ----
@@ -320,24 +323,35 @@ export class App {
 
   step(by) {
     if (!this.cells.length) return;
-    const now = this.cells.findIndex(([r, q]) => r === this.state.row && q === this.state.col);
+    const now = this.atCell();
     this.state.focus = null;
     this.goTo((now + by + this.cells.length) % this.cells.length);
   }
 
   play(on) {
-    clearInterval(this.timer);
-    this.timer = on ? setInterval(() => this.step(1), SPEEDS[this.speed]) : null;
-    if (!this.playButton) return;
+    this.player.play(on);
+  }
+
+  /** Draw whether the explorer plays: while it does, the output fills up. */
+  playing(on) {
     this.playButton.textContent = on ? "❚❚ pause" : "▶ play";
     this.live.setAttribute("aria-live", on ? "off" : "polite");
+    this.player.show();
+  }
+
+  atCell() {
+    return this.cells.findIndex(([r, q]) => r === this.state.row && q === this.state.col);
+  }
+
+  atEnd() {
+    return this.atCell() === this.cells.length - 1;
   }
 
   key_(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]") && event.key !== " ") return;
     if (event.key === " " && !event.target.closest?.("input[type=checkbox], input[type=radio], select, button, summary")) {
-      this.play(!this.timer);
+      this.play(!this.player.on);
       event.preventDefault();
     } else if (event.key.startsWith("Arrow")) {
       this.grids.result.key(event);
@@ -388,8 +402,10 @@ export class App {
       if (this.other) this.windowMarks.source.push(...otherWindow(this.other, view, cell));
       for (const [name, marks] of Object.entries(this.windowMarks)) this.grids[name].mark(marks);
       this.sum.replaceChildren(...sumPanel(view, cell, this));
+      this.shown = { list, text: this.sum.querySelector("output").textContent };
     }
-    const now = this.cells.findIndex(([r, q]) => r === state.row && q === state.col);
+    const now = this.atCell();
+    this.player.showAhead();
     this.slider.value = String(now);
     const name = named(view, doc.result, this.cell());
     this.slider.setAttribute("aria-valuetext", name);

@@ -78,6 +78,14 @@ function around(centre, wanted, size, start = 0) {
   return [start + first, start + first + length];
 }
 
+/** The index of the result to begin with: axis_tables.teaching. */
+export function teaching(axis, transposed) {
+  const [size, look] = transposed ? [axis.in_size, scatterAll] : [axis.out_size, gatherAll];
+  if (Math.max(axis.in_size, axis.out_size) > PLANE_SIDES[0]) return floorDiv(size, 2);
+  const [first, last] = [0, size - 1].map((index) => look(axis, index).some(([, , out]) => out));
+  return last && !first ? size - 1 : 0;
+}
+
 /** The tables of one axis for the page: axis_tables.axis_table. */
 export function axisTable(axis, transposed, ins, outs) {
   const [inList, outList] = [range(ins[0], ins[1]), range(outs[0], outs[1])];

@@ -1,6 +1,6 @@
 // A call as the JSON that the view draws, made on the page itself: the copy of document.py, beside law.js.
 
-import { axisTable, partOf } from "./axis_tables.js";
+import { axisTable, partOf, teaching } from "./axis_tables.js";
 import { callText, resolve } from "./dialects.js";
 import { facts, floorDiv, legalOutputShapes, range, shapesOf, termsOf } from "./law.js";
 
@@ -22,7 +22,8 @@ export function callDocument(name, shapes, words, values, at = null) {
   const [source, result] = transposed ? ["out", "in"] : ["in", "out"];
   const empty = [...sizes.in, ...sizes.out, ...sizes.filter].includes(0);
   const inside = (cell) => cell?.every((i, axis) => i >= 0 && i < sizes[result][axis]);
-  const start = !empty && inside(at) ? at : [0, 0, 0, 0];
+  const usual = () => [0, teaching(g.rows, transposed), teaching(g.cols, transposed), 0];
+  const start = empty ? [0, 0, 0, 0] : inside(at) ? at : usual();
   const part = partOf(g, transposed, start);
   const activations = (side) =>
     side === "in" ? [part.images, part.inRows, part.inCols, part.inChannels] : [part.images, part.outRows, part.outCols, part.outChannels];

@@ -62,10 +62,10 @@ function productGrids(view, taps, app) {
 
 function productCell(tap, app) {
   const point = { onpointerenter: () => app.light(tap), onpointerleave: () => app.light(null) };
-  if (tap.outside) return h("span", { class: "product padding", ...point, title: "in the padding" }, h("small", {}, "padding"));
+  if (tap.outside) return h("span", { class: "product padding", "data-tap": tap.order, ...point, title: "in the padding" }, h("small", {}, "padding"));
   if (tap.product === undefined) return h("span", { class: "product" }, h("small", {}, "not here"));
   const factors = `${brief(tap.value)} × ${brief(tap.weight)}`;
-  const element = h("span", { class: "product", ...point, title: `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}` },
+  const element = h("span", { class: "product", "data-tap": tap.order, ...point, title: `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}` },
     h("small", {}, factors), h("b", {}, brief(tap.product)));
   return element;
 }
@@ -87,6 +87,7 @@ function tapTable(view, taps, app) {
   ]);
   const each = (i) => ({
     class: shown[i].outside ? "outside" : null,
+    "data-tap": shown[i].order,
     onpointerenter: () => app.light(shown[i]),
     onpointerleave: () => app.light(null),
   });

@@ -148,7 +148,8 @@ export class View {
     const sum = new ExactSum(this.doc);
     const list = found.filter((tap) => this.name(this.doc.source, tap.source)); // a zero between two cells is no tap
     let missing = 0;
-    for (const tap of list) {
+    for (const [order, tap] of list.entries()) {
+      tap.order = order;
       if (!tap.outside && (tap.value === undefined || tap.weight === undefined)) missing += 1;
       else if (!tap.outside) sum.add(tap.value, tap.weight);
       tap.running = missing ? undefined : sum.value;
