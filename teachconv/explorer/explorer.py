@@ -14,6 +14,7 @@ from ..arguments import axis_order
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
+from ..inspection import plotting
 from ..inspection.explaining import explain
 from ..tables import count
 from ..truth import bounds
@@ -103,16 +104,31 @@ class Explorer:
     # ---------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as one self-contained file, which needs no server and no network.
+        """Write the picture as one file, in the format that the ending of its name says.
 
         Args:
-            path: where to write it.
+            path: where to write it: ``.html``, the interactive page, which needs no server and no network;
+                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif``, all windows in turn. The last
+                three need matplotlib.
 
         Returns:
             The path.
+
+        Raises:
+            ValueError: if the ending is another one, or the call is too large for a picture.
+            ImportError: if matplotlib is not installed.
         """
         path = Path(path)
-        path.write_text(self.html(), encoding="utf-8")
+        words = nn_ops.without_options(self.kwargs)
+        if path.suffix == ".gif":
+            return plotting.animate(path, self.op, *self.args, **words)
+        if path.suffix in (".svg", ".png"):
+            at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
+            plotting.window(self.op, *self.args, at=at, **words).savefig(path)
+        elif path.suffix in (".html", ".htm"):
+            path.write_text(self.html(), encoding="utf-8")
+        else:
+            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {str(path)!r}")
         return path
 
     def html(self) -> str:

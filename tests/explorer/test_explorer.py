@@ -510,3 +510,19 @@ def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
     assert str(page) in capsys.readouterr().out
     assert command("conv2d_backprop_filter", "--input", str(tmp_path / "x.png"), *common) == 2
     assert "takes arrays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "gif"])
+def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
+    start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
+    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"path must end in \.html, \.svg, \.png or \.gif; got .*window\.mp4"
+    ):
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.mp4")

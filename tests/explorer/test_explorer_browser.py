@@ -824,3 +824,26 @@ def test_a_page_opens_on_a_cell_that_teaches(size, padding, want):
     """With padding in its window where there is any; in the middle of what is too large to be shown whole."""
     explorer = tc.explore(tc.conv2d, integers(1, size, size, 1), W, 2, padding)
     assert explorer._document.at == (0, *want, 0)
+
+
+def test_a_photo_is_shown_in_its_colours(show):
+    """Each cell of the input has the colour of its three numbers, and the whole stands in one row at 1280."""
+    x = np.random.default_rng(4).integers(0, 256, (1, 20, 24, 3)).astype("float32")
+    page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"), width=1280, height=800)
+    colours = page.run(
+        """return [...document.querySelectorAll('.stage .grid:nth-of-type(1) [role=gridcell]')]
+        .map((e) => [Number(e.dataset.row), Number(e.dataset.col), getComputedStyle(e).backgroundColor])"""
+    )
+    shown = {(row, col): colour for row, col, colour in colours if row < 20 and col < 24}
+    assert shown[7, 9] == "rgb({:.0f}, {:.0f}, {:.0f})".format(*x[0, 7, 9])
+    assert len(set(shown.values())) > 300
+    assert "stacked" not in page.run("return document.querySelector('.stage').className")
+
+
+def test_one_scale_of_colours_for_all_channels(show):
+    """A channel of small numbers is pale beside one of large numbers."""
+    x = np.ones((1, 4, 4, 2), "float32") * np.float32([1, 100])
+    page = show(tc.explore(tc.conv2d, x, np.ones((1, 1, 2, 1), "float32")))
+    strength = "return document.querySelector('.stage [role=gridcell]').style.getPropertyValue('--strength')"
+    assert float(page.run(strength)) == 0.01
+    assert page.all(".legend .scale")

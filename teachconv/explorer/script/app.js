@@ -7,7 +7,7 @@ import { feedPanel, sumPanel } from "./sum_panels.js";
 import { drawnBeside, otherWindow } from "./panels.js";
 import { sectionsOf } from "./sections.js";
 import { Player, SPEEDS } from "./motion.js";
-import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
+import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, planeNote, themeButton } from "./parts.js";
 
 export class App {
   constructor(root, data, host) {
@@ -211,27 +211,18 @@ export class App {
   drawStage() {
     const { view, doc, state } = this;
     this.buildChannels();
-    const size = (side) => {
-      const { shapes } = view.variant;
-      return side === "filter" ? `${shapes.filter[0]} × ${shapes.filter[1]}` : `${shapes[side][1]} × ${shapes[side][2]}`;
-    };
-    const note = (side) => {
-      const words = [size(side)];
-      if (side === "filter") {
-        if (doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1) words.push(`channels ${state.c} → ${state.o}`);
-      } else if (view.variant.shapes[side][3] > 1) words.push(`channel ${side === "in" ? state.c : state.o}`);
-      return words.join(", ");
-    };
+    const photo = view.isPhoto();
     const plane = (side, onPoint) => {
       const [rows, cols] = side === doc.source && this.other ? drawnBeside(view, this.other, side) : view.drawn(side);
       const content = (r, q, kind) => {
         if (kind === "padding" || kind === "outside" || kind === "beyond") return { kind: side === doc.result ? "cut away" : KINDS[kind] };
         const cell = view.cell(side, r, q, state);
+        if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
         return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
       };
       const change = this.host?.edit && side !== doc.result;
       const onEdit = change ? (r, q, number) => this.host.edit(side, view.cell(side, r, q, state), number) : null;
-      return new Grid({ title: doc.names[side], note: note(side), rows, cols, content, onPoint, onEdit });
+      return new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest });
     };
     this.grids = {
       source: plane(doc.source, (r, q, how) => this.follow(r, q, how)),
@@ -263,7 +254,7 @@ export class App {
     const room = width - 8.5 * em - (apart ? operand.columns * 2.1 * em : 0) - 60;
     const beside = room / (source.columns + result.columns + (apart ? 0 : operand.columns)) - 1;
     const alone = (width - 20) / Math.max(source.columns, result.columns, operand.columns) - 1;
-    const wide = beside >= (width > 44 * em ? 9 : 26); // in a narrow host, such as a docs page, only if legible
+    const wide = beside >= (width > 44 * em ? 7 : 26); // in a narrow host, such as a docs page, only if legible
     this.stage.classList.toggle("stacked", !wide);
     for (const grid of Object.values(this.grids)) {
       grid.most = most;

@@ -25,13 +25,14 @@ const cellOf = (event) => event.target.closest?.("[role=gridcell]");
 
 /** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
 export class Grid {
-  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44 }) {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined }) {
     this.rows = rows;
     this.cols = cols;
     this.content = content;
     this.onPoint = onPoint;
     this.onEdit = onEdit;
     this.most = most;
+    this.scale = scale; // the number that has the strongest colour; that of the plane if not given
     this.cells = new Map();
     this.marked = [];
     this.box = h("div", {
@@ -95,7 +96,7 @@ export class Grid {
 
   /** Write the numbers, and set the strength of each colour by the largest of them. */
   fill() {
-    let largest = 0;
+    let largest = this.scale ?? 0;
     let least = 0;
     const values = new Set();
     for (const cell of this.cells.values()) {
@@ -114,6 +115,7 @@ export class Grid {
       cell.text = text ?? (value === undefined ? "" : short(value));
       cell.element.textContent = cell.text;
       cell.element.style.setProperty("--strength", size.toFixed(3));
+      cell.element.style.background = cell.shown.colour ?? "";
       cell.element.classList.toggle("below", number < 0);
       cell.element.classList.toggle("special", value !== undefined && !Number.isFinite(number));
       this.label(cell, []);

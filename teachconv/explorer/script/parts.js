@@ -35,6 +35,19 @@ export function themeButton(root, whole) {
   return button;
 }
 
+/** What stands beside the title of a plane: its size, and which channels it shows. */
+export function planeNote(view, side, { c, o }, photo) {
+  const { doc } = view;
+  const shape = view.variant.shapes[side];
+  const size = (side === "filter" ? shape.slice(0, 2) : shape.slice(1, 3)).join(" × ");
+  if (side === "filter") {
+    const several = doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1;
+    return several ? `${size}, channels ${c} → ${o}` : size;
+  }
+  if (photo && side === doc.source) return `${size}, in its colours`;
+  return shape[3] > 1 ? `${size}, channel ${side === "in" ? c : o}` : size;
+}
+
 /** What the marks of the stage mean: only those that are there. */
 export function legendEntries(grids, doc, beside) {
   const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
@@ -44,9 +57,10 @@ export function legendEntries(grids, doc, beside) {
     words.padding = "outside the result: cropped";
     words.crop = "outside the full result: zero";
   }
+  const scale = h("li", {}, "below zero", h("span", { class: "scale", role: "img", "aria-label": "colours from below zero to above zero" }), "above zero");
   return [entry("window", MARKS.window), entry("current", "the cell"),
     ...["padding", "outside", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
-    ...(beside ? [entry("other", MARKS.other)] : [])];
+    ...(beside ? [entry("other", MARKS.other)] : []), scale];
 }
 
 /**

@@ -164,18 +164,27 @@ class Playground {
 
   /** The document of a state, in TensorFlow's words where its framework has none. */
   document(state) {
-    let call;
-    try {
-      call = callOf(state);
-    } catch (error) {
-      if (!(error instanceof Wordless)) throw error;
-      call = callOf({ ...state, as: "tensorflow" });
-      this.say(`${error.message} This is TensorFlow's call; below it is translated to ${FRAMEWORKS[state.as]}.`);
-    }
     const value = (array) => (cell) => array.numbers[positionOf(cell, array.shape)];
-    const made = callDocument(call.name, call.shapes, call.words, { source: value(this.x), filter: value(this.w) }, state.at && [0, ...state.at, 0]);
-    this.call = call;
-    return made;
+    const values = { source: value(this.x), filter: value(this.w) };
+    const made = (as) => {
+      this.call = callOf({ ...state, as });
+      return callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
+    };
+    try {
+      return made(state.as);
+    } catch (error) {
+      if (!(error instanceof Refusal) || state.as === "tensorflow") throw error;
+      let other;
+      try {
+        other = made("tensorflow");
+      } catch {
+        throw error; // TensorFlow refuses it too
+      }
+      const framework = FRAMEWORKS[state.as];
+      const why = error instanceof Wordless ? error.message : `${framework} refuses this: ${error.message}.`;
+      this.say(`${why} This is TensorFlow's call; below it is translated to ${framework}.`);
+      return other;
+    }
   }
 
   /** Output size, padding, receptive field, weights and multiply-adds. */

@@ -8,6 +8,7 @@ export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cel
 class Held {
   constructor({ axes, values }, doc) {
     this.axes = axes;
+    this.known = undefined;
     this.values = values.map((raw) => parse(raw, doc));
   }
 
@@ -19,6 +20,15 @@ class Held {
       position = position * (stop - start) + cell[axis] - start; // the number's index in storage
     }
     return this.values[position];
+  }
+
+  /** The largest size of a finite number: one scale of colours for all channels. */
+  get largest() {
+    this.known ??= this.values.reduce((most, value) => {
+      const size = Math.abs(Number(value));
+      return Number.isFinite(size) && size > most ? size : most;
+    }, 0);
+    return this.known;
   }
 
   indices(axis) {
@@ -207,6 +217,23 @@ export class View {
 
   fed(source, operand, result) {
     return { ...this.tap(this.isPadding(source), source, operand), result };
+  }
+
+  /** Whether the source is an image in colours: many cells, three channels, numbers from 0 to 255. */
+  isPhoto() {
+    const held = this.arrays[this.doc.source];
+    if (this.kind !== "conv2d" || !held || this.variant.shapes.in[3] !== 3 || held.indices(1).length * held.indices(2).length < 300) return false;
+    return held.indices(3).length === 3 && held.values.every((value) => value >= 0 && value <= 255);
+  }
+
+  /**
+   * The colour of a cell of a photo.
+   * @param {number[]} cell
+   */
+  colour(cell) {
+    const [n, row, col] = cell;
+    const scale = this.arrays[this.doc.source].largest <= 1 ? 255 : 1;
+    return `rgb(${[0, 1, 2].map((c) => Math.round(Number(this.number(this.doc.source, [n, row, col, c])) * scale)).join(" ")})`;
   }
 
   /** The value of one cell of the result: the backend's, or else the sum of its taps. */
