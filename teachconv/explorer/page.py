@@ -42,6 +42,7 @@ MODULES = (
     "sections",
     "parts",
     "motion",
+    "stamping",
     "app",
     "main",
 )

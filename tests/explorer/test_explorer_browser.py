@@ -847,3 +847,25 @@ def test_one_scale_of_colours_for_all_channels(show):
     strength = "return document.querySelector('.stage [role=gridcell]').style.getPropertyValue('--strength')"
     assert float(page.run(strength)) == 0.01
     assert page.all(".legend .scale")
+
+
+def test_stamping_fills_the_output_input_by_input(show):
+    """After each input cell, the output is that of an input whose later cells are zero."""
+    x, w = integers(1, 3, 2, 2), integers(3, 3, 1, 2)
+    page = show(tc.explore(tc.conv2d_transpose, x, w, None, 2))
+    page.run("document.querySelector('.stamp').click()")
+    order = "return document.querySelector('.position').textContent"
+    for number, (row, col) in enumerate(np.ndindex(3, 2)):
+        so_far = x.copy().reshape(1, 6, 2)
+        so_far[:, number + 1 :] = 0
+        want = tc.conv2d_transpose(so_far.reshape(x.shape), w, None, 2)[0, :, :, 0]
+        seen = page.look()
+        assert marked(seen["grids"][0], "current") == {(row, col)}
+        assert page.run(order) == f"{number + 1} / 6"
+        shown = {(c["row"], c["col"]): c["text"] for c in seen["grids"][2]["cells"] if c["text"]}
+        assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+        page.run("document.querySelector('[aria-label=\"next cell\"]').click()")
+    page.run("document.querySelector('.stamp').click()")
+    shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"] if c["text"]}
+    whole = tc.conv2d_transpose(x, w, None, 2)[0, :, :, 0]
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(whole))

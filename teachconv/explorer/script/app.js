@@ -7,6 +7,7 @@ import { feedPanel, sumPanel } from "./sum_panels.js";
 import { drawnBeside, otherWindow } from "./panels.js";
 import { sectionsOf } from "./sections.js";
 import { Player, SPEEDS } from "./motion.js";
+import { drawStamps, stampButton } from "./stamping.js";
 import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, planeNote, themeButton } from "./parts.js";
 
 export class App {
@@ -37,6 +38,7 @@ export class App {
     this.other = data.beside?.call ? new View(data.beside.call, data.beside.call.base) : null;
     this.allRows = this.allChannels = false;
     this.pinned = null;
+    this.stamp = false;
     this.start();
     this.build();
     this.labelControls();
@@ -131,7 +133,7 @@ export class App {
     const speed = h("select", { "aria-label": "speed", onchange: () => { this.player.speed = speed.value; if (this.player.on) this.play(true); } },
       Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === this.player.speed }, name)));
     return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
-      step(-1, "◀", "previous cell"), this.playButton, step(1, "▶", "next cell"), tap, this.slider, this.position, speed);
+      step(-1, "◀", "previous cell"), this.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(this), this.slider, this.position, speed].filter(Boolean));
   }
 
   // ---- choices ----
@@ -231,7 +233,7 @@ export class App {
     };
     const sign = (text) => h("span", { class: "sign", "aria-hidden": "true" }, text);
     this.stage.replaceChildren(this.grids.source.element, sign("×"), this.grids.operand.element, sign("="), this.grids.result.element);
-    const [rows, cols] = view.drawn(doc.result).map(inside);
+    const [rows, cols] = view.drawn(this.stamp ? doc.source : doc.result).map(inside);
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
     this.slider.max = String(Math.max(0, this.cells.length - 1));
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
@@ -309,13 +311,16 @@ export class App {
   }
 
   goTo(position) {
-    if (this.cells[position]) this.select(...this.cells[position]);
+    if (!this.cells[position]) return;
+    const [row, col] = this.cells[position];
+    if (this.stamp) this.follow(row, col);
+    else this.select(row, col);
   }
 
   step(by) {
     if (!this.cells.length) return;
     const now = this.atCell();
-    this.state.focus = null;
+    if (!this.stamp) this.state.focus = null;
     this.goTo((now + by + this.cells.length) % this.cells.length);
   }
 
@@ -331,7 +336,8 @@ export class App {
   }
 
   atCell() {
-    return this.cells.findIndex(([r, q]) => r === this.state.row && q === this.state.col);
+    const [row, col] = (this.stamp && this.state.focus) || [this.state.row, this.state.col];
+    return this.cells.findIndex(([r, q]) => r === row && q === col);
   }
 
   atEnd() {
@@ -374,6 +380,7 @@ export class App {
       this.refresh();
       return;
     }
+    drawStamps(this);
     const place = (side, cell) => (side === "filter" ? [cell[0], cell[1]] : [cell[1], cell[2]]);
     if (state.focus) {
       const cell = view.cell(doc.source, ...state.focus, state);

@@ -5,10 +5,10 @@ import { h, plural } from "./elements.js";
 import { index, inside } from "./view.js";
 import { entries, matrices } from "./matrix_panel.js";
 
-const WORK = 60_000; // the most products that a panel sums
+export const WORK = 60_000; // the most products that a panel sums
 
 /** Sum maps: "row,col" -> ExactSum. */
-class Sums {
+export class Sums {
   constructor(view, channel) {
     this.view = view;
     this.map = new Map();
