@@ -256,7 +256,7 @@ export class App {
     const room = width - 8.5 * em - (apart ? operand.columns * 2.1 * em : 0) - 60;
     const beside = room / (source.columns + result.columns + (apart ? 0 : operand.columns)) - 1;
     const alone = (width - 20) / Math.max(source.columns, result.columns, operand.columns) - 1;
-    const wide = beside >= (width > 44 * em ? 7 : 26); // in a narrow host, such as a docs page, only if legible
+    const wide = beside >= (width > 44 * em ? 6 : 26); // in a narrow host, such as a docs page, only if legible
     this.stage.classList.toggle("stacked", !wide);
     for (const grid of Object.values(this.grids)) {
       grid.most = most;
@@ -338,10 +338,6 @@ export class App {
   atCell() {
     const [row, col] = (this.stamp && this.state.focus) || [this.state.row, this.state.col];
     return this.cells.findIndex(([r, q]) => r === row && q === col);
-  }
-
-  atEnd() {
-    return this.atCell() === this.cells.length - 1;
   }
 
   key_(event) {

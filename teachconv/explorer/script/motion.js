@@ -13,6 +13,7 @@ export class Player {
     this.speed = "normal";
     this.timer = 0;
     this.tap = null; // the last tap that is shown; null for all of them
+    this.rounds = 0; // how many cells are still to be shown before the opening ends
     this.opening = false; // playing since the page was opened, until the reader does something
   }
 
@@ -49,7 +50,7 @@ export class Player {
     if (this.tap !== null) {
       this.nextTap();
       this.wait();
-    } else if (this.opening && this.app.atEnd()) {
+    } else if (this.opening && !(this.rounds -= 1)) { // every cell was shown
       this.play(false);
     } else {
       this.app.step(1);
@@ -94,6 +95,7 @@ export class Player {
       if (!entry.isIntersecting) return;
       view.disconnect();
       this.opening = true;
+      this.rounds = this.app.cells.length;
       this.play(true);
     }, { threshold: 0.2 });
     view.observe(stage);
