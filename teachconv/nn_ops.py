@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .devices import check_same_place
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError, suggestion
+from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 
@@ -49,6 +49,7 @@ __all__ = [
 # ---------------------------------------------------------------------------------------------
 
 
+@hide_unknown
 def conv2d(
     input: Any,
     filters: Any,
@@ -63,6 +64,7 @@ def conv2d(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve images with filters (a cross-correlation: the filter is not flipped), as tf.nn.conv2d.
 
@@ -105,6 +107,8 @@ def conv2d(
     >>> y[0, :, :, 0].tolist()
     [[14, 6], [6, 12]]
     """
+    if unknown:
+        refuse_unknown(conv2d, unknown)
     call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -123,6 +127,7 @@ def _conv2d_call(
     return Call(OPS["conv2d"], x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
 
 
+@hide_unknown
 def depthwise_conv2d(
     input: Any,
     filters: Any,
@@ -137,6 +142,7 @@ def depthwise_conv2d(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve each channel with its own filters, as tf.nn.depthwise_conv2d.
 
@@ -161,6 +167,8 @@ def depthwise_conv2d(
     >>> tc.depthwise_conv2d(x, np.int32([[[[1, 10], [100, 1000]]]]))[0, 0, 1].tolist()
     [2, 20, 300, 3000]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d, unknown)
     call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -183,6 +191,7 @@ def _depthwise_call(
     )
 
 
+@hide_unknown
 def conv2d_transpose(
     input: Any,
     filters: Any,
@@ -199,6 +208,7 @@ def conv2d_transpose(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply the transpose of a convolution, the input gradient of `conv2d`, as tf.nn.conv2d_transpose.
 
@@ -233,6 +243,8 @@ def conv2d_transpose(
     >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # shifted, not cropped
     [10, 102, 20, 203, 30]
     """
+    if unknown:
+        refuse_unknown(conv2d_transpose, unknown)
     call = _transpose_call(
         input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
     )
@@ -281,6 +293,7 @@ def _transpose_call(
 # ---------------------------------------------------------------------------------------------
 
 
+@hide_unknown
 def conv2d_backprop_input(
     input_sizes: Any,
     filters: Any,
@@ -295,6 +308,7 @@ def conv2d_backprop_input(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its input, as tf.raw_ops.Conv2DBackpropInput.
 
@@ -315,12 +329,15 @@ def conv2d_backprop_input(
     >>> tc.conv2d_backprop_input((1, 3, 3, 1), np.ones((2, 2, 1, 1), "int32"), dy)[0, :, :, 0].tolist()
     [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
     """
+    if unknown:
+        refuse_unknown(conv2d_backprop_input, unknown)
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
     return run(call, backend, algorithm, precision, out)
 
 
+@hide_unknown
 def depthwise_conv2d_backprop_input(
     input_sizes: Any,
     filters: Any,
@@ -335,6 +352,7 @@ def depthwise_conv2d_backprop_input(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `depthwise_conv2d` with respect to its input.
 
@@ -356,6 +374,8 @@ def depthwise_conv2d_backprop_input(
     >>> tc.depthwise_conv2d_backprop_input((1, 1, 1, 2), w, dy).ravel().tolist()
     [3, 7]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -390,6 +410,7 @@ def _backprop_input_call(
     return Call(op, dy, w, geometry, shape, layout, names=names)
 
 
+@hide_unknown
 def conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -404,6 +425,7 @@ def conv2d_backprop_filter(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its filters, as tf.raw_ops.Conv2DBackpropFilter.
 
@@ -425,12 +447,15 @@ def conv2d_backprop_filter(
     >>> tc.conv2d_backprop_filter(x, (2, 2, 1, 1), np.ones((1, 2, 2, 1), "int32"))[:, :, 0, 0].tolist()
     [[8, 12], [20, 24]]
     """
+    if unknown:
+        refuse_unknown(conv2d_backprop_filter, unknown)
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
     return run(call, backend, algorithm, precision, out)
 
 
+@hide_unknown
 def depthwise_conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -445,6 +470,7 @@ def depthwise_conv2d_backprop_filter(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `depthwise_conv2d` with respect to its filters.
 
@@ -466,6 +492,8 @@ def depthwise_conv2d_backprop_filter(
     >>> tc.depthwise_conv2d_backprop_filter(x, (1, 1, 2, 2), dy).ravel().tolist()
     [1, 10, 200, 2000]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -579,15 +607,11 @@ OPTIONS = ("backend", "algorithm", "precision", "out")
 
 
 def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument.
-
-    Python itself names the nearest argument from 3.13 on; here every version does.
-    """
+    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument."""
     signature = inspect.signature(op)
     unknown = [name for name in kwargs if name not in signature.parameters]
     if unknown:
-        near = suggestion(unknown[0], signature.parameters)
-        raise ArgumentTypeError(f"{op.__name__} has no argument {unknown[0]!r}{near}")
+        refuse_unknown(op, unknown)
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:
