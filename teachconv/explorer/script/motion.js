@@ -82,7 +82,7 @@ export class Player {
   /** Hide the cells of the result that are still to come while the explorer plays. */
   showAhead() {
     const { app } = this;
-    const now = this.on && !app.state.focus ? app.atCell() : app.cells.length;
+    const now = this.on && !app.state.focus ? app.atCell() - (this.tap === null ? 0 : 0.5) : app.cells.length; // a half: not yet summed
     for (const [i, [row, col]] of app.cells.entries()) {
       app.grids.result.cells.get(`${row},${col}`)?.element.classList.toggle("ahead", i > now);
     }
