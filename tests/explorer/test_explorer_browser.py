@@ -524,6 +524,14 @@ def test_arrows_work_from_an_input_that_starts_in_the_padding(show):
     assert len(seen) == 6
 
 
+def test_the_page_scrolls_where_no_grid_has_the_focus(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, 1, "SAME"), height=500)
+    before = page.look()["position"]
+    page.press("\ue015", "\ue015")
+    assert page.look()["position"] == before
+    wait_for(page, "return scrollY > 0")
+
+
 def test_the_heading_follows_the_controls(show):
     page = show(tc.explore(tc.conv2d, integers(1, 6, 6, 1), W, 2, "SAME"))
     page.choose("stride", "1")

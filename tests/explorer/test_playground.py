@@ -179,6 +179,23 @@ def test_a_number_typed_into_a_cell(at):
     assert as_nhwc(again)[0][0, 1, 1, 0] == -7.5
 
 
+def test_a_space_in_a_text_is_a_space(at):
+    page = at()
+    page.open("numbers")
+    page.all(".arrays textarea")[0].send_keys("1 2")
+    assert "1 2" in page.run("return document.querySelector('.arrays textarea').value")
+    assert page.all(".play")[0].text.endswith("play")
+
+
+def test_the_focus_stays_in_the_grid_whose_number_was_typed(at):
+    page = at("#conv2d&n=3&k=2&s=1&p=valid")
+    page.run("document.querySelector('.stage .grid [role=grid]').focus()")
+    page.press("\ue015", "\ue007")  # down, Enter
+    page.press("9", "\ue007")
+    assert as_nhwc(page)[0][0, 1, 0, 0] == 9
+    assert page.run("return document.activeElement.getAttribute('aria-label')") == "input"
+
+
 def give(page, side, path):
     page.open("numbers")
     page.all(".arrays input[type=file]")[side].send_keys(str(path))

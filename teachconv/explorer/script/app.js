@@ -8,7 +8,7 @@ import { drawnBeside, otherWindow } from "./panels.js";
 import { sectionsOf } from "./sections.js";
 import { Player, SPEEDS } from "./motion.js";
 import { drawStamps, stampButton } from "./stamping.js";
-import { callable, choiceLabel, copyButton, leftOut, legendEntries, overview, planeNote, themeButton } from "./parts.js";
+import { callable, choiceLabel, copyButton, focusedGrid, leftOut, legendEntries, overview, planeNote, themeButton } from "./parts.js";
 
 export class App {
   constructor(root, data, host) {
@@ -28,7 +28,7 @@ export class App {
 
   /** Draw a call, in place of the one that was there before. */
   draw(data) {
-    const playing = this.player.on;
+    const [playing, had] = [this.player.on, focusedGrid(this)];
     this.data = data;
     this.doc = data.call;
     this.variants = { ...data.variants.table };
@@ -44,6 +44,7 @@ export class App {
     this.labelControls();
     this.drawStage();
     this.play(playing && this.cells.length > 1);
+    if (had) this.grids[had].box.focus({ preventScroll: true });
   }
 
   /** The first cell, chosen by Python. */
@@ -104,7 +105,7 @@ export class App {
       this.data.variants.controls.length ? settings : "", this.message,
       h("div", { class: "main" }, h("div", {}, this.channels, this.stage, this.legend, this.transport), h("div", {}, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
-      h("footer", {}, h("p", {}, "The arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
+      h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
     );
   }
 
@@ -226,6 +227,7 @@ export class App {
       const onEdit = change ? (r, q, number) => this.host.edit(side, view.cell(side, r, q, state), number) : null;
       return new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest });
     };
+    const had = focusedGrid(this);
     this.grids = {
       source: plane(doc.source, (r, q, how) => this.follow(r, q, how)),
       operand: plane(doc.operand, null),
@@ -233,6 +235,7 @@ export class App {
     };
     const sign = (text) => h("span", { class: "sign", "aria-hidden": "true" }, text);
     this.stage.replaceChildren(this.grids.source.element, sign("×"), this.grids.operand.element, sign("="), this.grids.result.element);
+    if (had) this.grids[had].box.focus({ preventScroll: true });
     const [rows, cols] = view.drawn(this.stamp ? doc.source : doc.result).map(inside);
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
     this.slider.max = String(Math.max(0, this.cells.length - 1));
@@ -343,11 +346,13 @@ export class App {
   key_(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]") && event.key !== " ") return;
-    if (event.key === " " && !event.target.closest?.("input[type=checkbox], input[type=radio], select, button, summary")) {
+    if (event.key === " " && !event.target.closest?.("input:not([type=range]), textarea, select, button, summary")) {
       this.play(!this.player.on);
       event.preventDefault();
-    } else if (event.key.startsWith("Arrow")) {
-      this.grids.result.key(event);
+    } else if (event.key.startsWith("Arrow") && this.pinned) { // the mouse is over a cell: the keys go on from there
+      const grid = this.state.focus ? this.grids.source : this.grids.result;
+      grid.box.focus({ preventScroll: true });
+      grid.key(event);
     }
   }
 

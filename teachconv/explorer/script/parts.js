@@ -74,6 +74,10 @@ export function choiceLabel(control, i, usual) {
   return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
 }
 
+/** Which grid of the stage has the keyboard's focus, which it keeps when it is drawn again. */
+export const focusedGrid = ({ grids = {}, root }) =>
+  Object.keys(grids).find((name) => grids[name].box.contains(root.ownerDocument.activeElement));
+
 /** A call that runs: the arrays by their names alone, without their shapes. */
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
 
