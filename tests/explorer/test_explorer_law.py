@@ -283,7 +283,7 @@ def compare(documents, dialect, numbers):
         if want.get("document", {}).get("shown"):  # a sum with terms outside the part that is shown
             known = got["document"]["result_values"]["values"]
             values = want["document"]["result_values"]["values"]
-            assert sum(isinstance(value, str) for value in known) < len(known)
+            assert not known or not all(isinstance(value, str) for value in known)
             values[:] = [k if isinstance(k, str) else value for k, value in zip(known, values, strict=True)]
         assert not (where := differing(got, want)), (call, where)
         refused += "error" in want
