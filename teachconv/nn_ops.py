@@ -24,6 +24,7 @@ from .arguments import (
     normalize_padding,
     normalize_pair,
     normalize_shape,
+    override_of,
     to_nhwc,
 )
 from .devices import check_same_place
@@ -109,6 +110,8 @@ def conv2d(
     """
     if unknown:
         refuse_unknown(conv2d, unknown)
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("conv2d", locals())
     call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -169,6 +172,8 @@ def depthwise_conv2d(
     """
     if unknown:
         refuse_unknown(depthwise_conv2d, unknown)
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("depthwise_conv2d", locals())
     call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -245,6 +250,8 @@ def conv2d_transpose(
     """
     if unknown:
         refuse_unknown(conv2d_transpose, unknown)
+    if (override := override_of(input, filters, output_shape, bias)) is not None:
+        return override("conv2d_transpose", locals())
     call = _transpose_call(
         input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
     )
@@ -331,6 +338,8 @@ def conv2d_backprop_input(
     """
     if unknown:
         refuse_unknown(conv2d_backprop_input, unknown)
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -376,6 +385,8 @@ def depthwise_conv2d_backprop_input(
     """
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -449,6 +460,8 @@ def conv2d_backprop_filter(
     """
     if unknown:
         refuse_unknown(conv2d_backprop_filter, unknown)
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -494,6 +507,8 @@ def depthwise_conv2d_backprop_filter(
     """
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )

@@ -5,9 +5,9 @@ TensorFlow: python/framework/errors_impl.py.
 
 from __future__ import annotations
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["FailedPreconditionError", "InvalidArgumentError"]
+__all__ = ["FailedPreconditionError", "InvalidArgumentError", "OperatorNotAllowedInGraphError"]
 
 
 class InvalidArgumentError(ArgumentError):
@@ -16,3 +16,7 @@ class InvalidArgumentError(ArgumentError):
 
 class FailedPreconditionError(RuntimeError):
     """The state of the session does not allow a node to run; usually a variable is not initialised."""
+
+
+class OperatorNotAllowedInGraphError(ArgumentTypeError):
+    """Python needs the value of a tensor that has none while its graph is built."""

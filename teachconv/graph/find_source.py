@@ -19,13 +19,13 @@ from ..errors import ArgumentError
 from ..inspection.marks import place
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, backend_steps, step_at
 from ..kinds import kind_of
-from . import array_ops, gen_nn_ops, kernels, math_ops, nn_ops  # noqa: F401  (kernels fills the registry)
+from . import array_ops, cwise_ops, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
 from .op_def import REGISTRY
 from .op_kernel import KERNELS
 
 __all__ = ["find_source"]
 
-_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops)
+_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
 def find_source(name: str) -> SourceChain:
@@ -110,6 +110,11 @@ def _generated_name(public: Callable[..., Any]) -> str:
             and node.value.id == "gen_nn_ops"
         ):
             return node.attr
+    for node in ast.walk(tree):  # or its helper in the same module does
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            helper = public.__globals__.get(node.func.id)
+            if inspect.isfunction(helper) and helper.__module__ == public.__module__:
+                return _generated_name(helper)
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
@@ -117,7 +122,7 @@ def _kernels(op_name: str) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the kernels of an op, each with its backends' steps, and the lines of every algorithm."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    found = [definition for (op, _, _), definition in KERNELS.items() if op == op_name]
+    found = [definition for (op, *_), definition in KERNELS.items() if op == op_name]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
         labels = [definition.label or "default" for definition in mine]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .. import tables
@@ -209,10 +210,12 @@ def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPi
     folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
     marks = dict.fromkeys(folded, "folded")
     marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
-    marks |= {copy.name: "copy" for copy in executable.copies}
+    marks |= {node.name: "copy" for pair in executable.transfers for node in (pair.send, pair.recv)}
+    sends = {pair.recv.name: pair.send.name for pair in executable.transfers}
     marks |= {node.name: "fed" for node in _arguments(executable)}
     wanted = tuple(sorted(executable.subgraph.wanted))
-    return _picture("after: what ran", executable.subgraph.nodes.values(), gives, marks, wanted)
+    nodes = [node for part in executable.partitions.values() for node in part.values()]
+    return _picture("after: what ran", nodes, gives, marks, wanted, sends)
 
 
 def _arguments(executable: Executable) -> list[NodeDef]:
@@ -225,7 +228,9 @@ def _gives(node: NodeStats) -> str:
 
 def _static(graph: Graph) -> dict[str, str]:
     return {
-        op.name: ", ".join(f"{tensor_shape.text(out.shape)} {out.dtype.name}" for out in op.outputs)
+        op.name: ", ".join(
+            f"{tensor_shape.text(tensor_shape.as_shape(out.shape))} {out.dtype.name}" for out in op.outputs
+        )
         for op in graph.get_operations()
     }
 
@@ -236,13 +241,14 @@ def _picture(
     gives: dict[str, str],
     marks: dict[str, str],
     wanted: tuple[str, ...],
+    sends: Mapping[str, str] = MappingProxyType({}),
 ) -> GraphPicture:
     drawn = {
         node.name: PictureNode(
             node.name,
             node.op,
             gives.get(node.name, ""),
-            tuple(name for name, _ in node.inputs),
+            (*(name for name, _ in node.inputs), *((sends[node.name],) if node.name in sends else ())),
             node.control_inputs,
             marks.get(node.name, ""),
         )

@@ -25,6 +25,7 @@ from .op_kernel import OpKernelContext
 if TYPE_CHECKING:
     from .executor import Item
     from .graph_execution_state import Executable
+    from .graph_partition import Transfer
     from .node_def import NodeDef, Rewrite
     from .placer import Placement
 
@@ -93,7 +94,7 @@ class LoadStats:
     thread: int
 
 
-class Recorder:
+class StepStatsCollector:
     """Collects the statistics of nodes during a run; the executor reports each step to it."""
 
     def __init__(self) -> None:
@@ -126,12 +127,12 @@ class Recorder:
                 node.op,
                 node.device,
                 str(kernel),
-                place(kernel.file, kernel.line),
+                source_line(kernel.file, kernel.line),
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
                 tuple(innermost_loops(facts)),
-                place(node.file, node.line),
+                source_line(node.file, node.line),
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
                 sum(output.nbytes for output in outputs),
@@ -173,10 +174,10 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return place(code.co_filename, code.co_firstlineno)
+    return source_line(code.co_filename, code.co_firstlineno)
 
 
-def place(file: str, line: int) -> str:
+def source_line(file: str, line: int) -> str:
     """Return ``file:line``, with files of the package relative to its parent folder."""
     path = os.path.abspath(file)
     if path.startswith(_PACKAGE + os.sep):
@@ -192,7 +193,8 @@ class RunMetadata(tables.Report):
         pruned: the nodes that the run did not need.
         rewrites: the changes made by the optimisers.
         placements: device and reason by node name.
-        copies: the nodes that copy between devices.
+        partitions: the names of the nodes of each device.
+        transfers: the pairs of _Send and _Recv that bring values from one device to another.
         nodes: the statistics of the nodes that ran, in order of completion.
         loads: what was used for the first time in the process, such as a backend's module.
         peak_bytes: the largest number of bytes stored at one time for later nodes.
@@ -215,17 +217,19 @@ class RunMetadata(tables.Report):
     pruned: tuple[NodeDef, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     placements: dict[str, Placement] = field(default_factory=dict)
-    copies: tuple[NodeDef, ...] = ()
+    partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
     loads: tuple[LoadStats, ...] = ()
     peak_bytes: int = 0
     before: GraphPicture | None = None
     after: GraphPicture | None = None
 
-    def fill(self, executable: Executable, recorder: Recorder) -> None:
+    def fill(self, executable: Executable, recorder: StepStatsCollector) -> None:
         """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
-        self.placements, self.copies = executable.placements, executable.copies
+        self.placements, self.transfers = executable.placements, executable.transfers
+        self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
         self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
         self.peak_bytes = recorder.peak_bytes
         self.before = picture_before(executable)
@@ -259,7 +263,12 @@ class RunMetadata(tables.Report):
                 f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
                 f"{tables.duration(load.seconds)}, in no node's time"
             )
-        lines += [f"copied: {copy.inputs[0][0]} to {copy.device} by {copy.name}" for copy in self.copies]
+        if len(self.partitions) > 1:
+            sizes = [
+                f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()
+            ]
+            lines.append(f"partitioned: {', '.join(sizes)}")
+        lines += [f"sent: {transfer}" for transfer in self.transfers]
         return lines
 
     def _headline(self) -> str:
