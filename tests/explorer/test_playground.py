@@ -250,7 +250,7 @@ def test_random_choices_show_what_python_computes(at):
         "p": ["same", "valid", "same_lower", "1", "0,2", "-1,0,2,1"],
     }
     shown = 0
-    for _ in range(40):
+    for _ in range(24):
         name = rng.choice(list(choices))
         page.run("location.hash = arguments[0]", changed(address(page), name, rng.choice(choices[name])))
         page.run("return new Promise((done) => setTimeout(done, 20))")
@@ -268,7 +268,7 @@ def test_random_choices_show_what_python_computes(at):
         }
         assert (y == op(x, w, **words)[0, :, :, 0]).all(), address(page)
         shown += 1
-    assert shown > 5
+    assert shown > 3
 
 
 def changed(hash_, name, value):
