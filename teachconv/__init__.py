@@ -108,7 +108,7 @@ __all__ = [
     "use_backend",
 ]
 
-_MODULES = {"dialects": "dialects", "graph": "graph", "plot": "inspection.plotting"}
+_MODULES = {"dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
 _LATER = {"function": "graph"}
 _LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}

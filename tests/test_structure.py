@@ -35,6 +35,8 @@ ROOMS = """
     verification
     translation
     graph
+    keras
+    tf
     explorer
     cli
     __init__ __main__

@@ -34,6 +34,7 @@ from . import nn_ops as nn
 from . import training as train
 from .array_ops import (
     broadcast_to,
+    check_numerics,
     concat,
     expand_dims,
     fill,
@@ -64,7 +65,7 @@ from .backprop import GradientTape
 from .concrete_function import ConcreteFunction
 from .cond_v2 import cond
 from .config import ConfigProto, RunOptions, list_physical_devices
-from .constant_op import constant
+from .constant_op import constant, is_tensor
 from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .custom_gradients import custom_gradient
 from .cwise_ops import (
@@ -139,6 +140,7 @@ from .random_ops import random_normal, random_uniform, set_random_seed, truncate
 from .run_metadata import LoadStats, NodeStats, RunMetadata
 from .session import InteractiveSession, Session
 from .tensor import TensorSpec
+from .tensor_conversion import convert_to_tensor
 from .tensor_shape import TensorShape
 from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
 from .variables import (
@@ -182,10 +184,12 @@ __all__ = [
     "bfloat16",
     "broadcast_to",
     "cast",
+    "check_numerics",
     "concat",
     "cond",
     "constant",
     "control_dependencies",
+    "convert_to_tensor",
     "custom_gradient",
     "device",
     "disable_v2_behavior",
@@ -217,9 +221,10 @@ __all__ = [
     "init_scope",
     "int32",
     "int64",
+    "is_tensor",
     "less",
-    "list_physical_devices",
     "less_equal",
+    "list_physical_devices",
     "log",
     "logical_and",
     "logical_not",

@@ -30,6 +30,11 @@ def _identity_n_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     return grads
 
 
+@RegisterGradient("CheckNumerics")
+def _check_numerics_grad(op: Any, grad: Any) -> Any:
+    return array_ops.check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")
+
+
 @RegisterGradient("Fill")
 def _fill_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return None, math_ops.reduce_sum(grad)

@@ -22,6 +22,7 @@ from .tensor_util import int_vector, static_shape
 
 __all__ = [
     "broadcast_to",
+    "check_numerics",
     "concat",
     "expand_dims",
     "fill",
@@ -417,3 +418,23 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
         A tensor of the same shape.
     """
     return gen_nn_ops.stop_gradient(input, name=name)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
+    """Return the input; a run fails there if it holds NaN or infinity, as tf.debugging.check_numerics.
+
+    Args:
+        tensor: a tensor, variable or array of floats.
+        message: how the error begins.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError: eagerly, if the input is not finite.
+
+    >>> check_numerics([1.0], "loss").numpy().tolist()
+    [1.0]
+    """
+    return gen_nn_ops.check_numerics(tensor, message, name=name)

@@ -156,6 +156,11 @@ class GradientTape:
             if hasattr(item, "_graph_tensor"):
                 self._variables[id(found)] = item
 
+    def operations(self) -> list[Any]:
+        """Return the recorded operations, the last one first."""
+        self._read_graph()
+        return list({id(op): op for op in reversed(self._producers.values())}.values())
+
     def watched_variables(self) -> tuple[Any, ...]:
         """Return the variables that are watched, in the order in which they were first."""
         self._read_graph()

@@ -201,11 +201,14 @@ def _windowed(
     channels = some_depth if in_channels is None else in_channels
     some_depth = channels if depth is None else depth
     mode, pads = normalize_padding(padding_argument(c.attrs), data_format)
+    same = mode in ("SAME", "SAME_LOWER")  # then the size does not depend on the filter
+    rows_known = in_rows is not None and (same or filter_rows is not None)
+    cols_known = in_cols is not None and (same or filter_cols is not None)
     geometry = conv2d_geometry(
         (
             1 if batch is None else batch,
-            _LARGE if in_rows is None or filter_rows is None else in_rows,
-            _LARGE if in_cols is None or filter_cols is None else in_cols,
+            in_rows if in_rows is not None and rows_known else _LARGE,
+            in_cols if in_cols is not None and cols_known else _LARGE,
             channels,
         ),
         (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
@@ -213,8 +216,8 @@ def _windowed(
         pads if mode == "EXPLICIT" else mode,
         dilations=normalize_pair(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
     )
-    rows = None if in_rows is None or filter_rows is None else geometry.rows.out_size
-    cols = None if in_cols is None or filter_cols is None else geometry.cols.out_size
+    rows = geometry.rows.out_size if rows_known else None
+    cols = geometry.cols.out_size if cols_known else None
     return (batch, outs, rows, cols) if data_format == "NCHW" else (batch, rows, cols, outs)
 
 

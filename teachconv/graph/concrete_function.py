@@ -18,7 +18,8 @@ from ..errors import ArgumentError
 from . import eager_record, gen_nn_ops, nest, op_def_library
 from .auto_control_deps import add_control_dependencies
 from .config import ConfigProto
-from .context import executing_eagerly
+from .constant_op import constant
+from .context import executing_eagerly, set_default_graph
 from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
@@ -71,6 +72,9 @@ class ConcreteFunction:
             leaf = leaf.read_value()
         elif isinstance(leaf, EagerTensor):
             leaf = self.graph.capture(leaf)
+        if isinstance(leaf, (bool, int, float, np.ndarray, np.generic)):
+            with set_default_graph(self.graph):
+                leaf = constant(leaf)
         if not isinstance(leaf, (Tensor, Operation)):
             return _Leaf(leaf)
         if isinstance(leaf, Tensor) and leaf.graph is not self.graph:

@@ -43,6 +43,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
     (dtype('int32'), array([0.5, 0.5], dtype=float32))
     """
+    if value is None:
+        raise ArgumentError("None values not supported.")
     array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
     if shape is not None:
         sizes: Any = as_shape(shape)

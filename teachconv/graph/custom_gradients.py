@@ -70,9 +70,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_gradient(results: list[Any], arguments: list[Any], function: Callable[..., Any]) -> list[Any]:
     """Return the results as outputs of an IdentityN node whose gradient is the function's."""
-    name = f"CustomGradient-{next(_numbers)}"
 
-    @RegisterGradient(name)
     def gradient(op: Any, *grads: Any) -> tuple[Any, ...]:
         pairs = zip(grads, op.outputs, strict=True)
         given = [array_ops.zeros_like(output) if grad is None else grad for grad, output in pairs]
@@ -86,11 +84,13 @@ def _with_gradient(results: list[Any], arguments: list[Any], function: Callable[
 
     graph = current_graph()
     if graph is not None:
+        name = f"CustomGradient-{next(_numbers)}"  # for as long as the process runs, as in TensorFlow
+        RegisterGradient(name)(gradient)
         with graph.gradient_override_map({"IdentityN": name}):
             return list(gen_nn_ops.identity_n([*results, *arguments])[: len(results)])
     outputs = [EagerTensor(item._numpy()) for item in (*results, *arguments)]
     operation = eager_record.EagerOperation(
-        get_op_def("IdentityN"), (*results, *arguments), tuple(outputs), {"_gradient_op_type": name}
+        get_op_def("IdentityN"), (*results, *arguments), tuple(outputs), {"_gradient_function": gradient}
     )
     for recorder in eager_record.active():
         recorder.record(operation)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import to_dtype
+from ..dtypes import is_integer, to_dtype
 from . import gen_nn_ops
 from .constant_op import is_tensor
+from .ops import name_scope
 
 __all__ = [
     "abs",
@@ -187,10 +188,10 @@ def logical_not(x: Any, name: str | None = None) -> Any:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y with broadcasting.
+    """Return x / y with broadcasting; integers are converted to float64 first.
 
     Args:
-        x, y: floats of one dtype: tensors, variables, arrays or Python numbers.
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
         name: the name of the node.
 
     Returns:
@@ -199,6 +200,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
     """
+    dtypes = {value.dtype for value in (x, y) if hasattr(value, "dtype")}
+    if dtypes and all(map(is_integer, dtypes)):
+        with name_scope(name or "truediv") as scope:
+            return gen_nn_ops.real_div(cast(x, "float64"), cast(y, "float64"), name=scope)
     return gen_nn_ops.real_div(x, y, name=name or "truediv")
 
 

@@ -134,6 +134,11 @@ class Function:
         self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
         self.trace_log: list[TraceRecord] = []
 
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The function that is traced."""
+        return self._python_function
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the graph of this signature, tracing it first if necessary.
 

@@ -25,6 +25,10 @@ class EagerTensor(Operators):
     NumPy's functions take it as an array (``__array__``); the operators run ops, which a tape records. It is
     hashed by identity, so it can be the key of a dict, although ``==`` compares the elements.
 
+    Attributes:
+        made_by: the name of the op that returned it; "" for a constant.
+        gradient_of: the name of the op whose gradient function returned it, or "".
+
     Args:
         array: the value, which becomes read-only: the tensor takes it over.
         device: the name of the device that computed it.
@@ -38,11 +42,12 @@ class EagerTensor(Operators):
      array([1., 2.], dtype=float32), TensorShape([2]), '/job:localhost/replica:0/task:0/device:CPU:0')
     """
 
-    __slots__ = ("__weakref__", "_array", "_device")
+    __slots__ = ("__weakref__", "_array", "_device", "gradient_of", "made_by")
 
     def __init__(self, array: np.ndarray, device: str = "/device:CPU:0") -> None:
         array.flags.writeable = False
         self._array, self._device = array, device
+        self.made_by = self.gradient_of = ""
 
     # --- properties ------------------------------------------------------------------------------
 
@@ -136,7 +141,8 @@ class EagerTensor(Operators):
         return format(self._array[()], spec)
 
     def __str__(self) -> str:
-        return f"tf.Tensor({self._array!s}, shape={self.shape}, dtype={self.dtype.name})"
+        lines = "\n" if "\n" in str(self._array) else ""
+        return f"tf.Tensor({lines}{self._array!s}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         value = repr(self._array) if self._array.ndim else str(self._array)

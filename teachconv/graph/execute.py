@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 from . import eager_record, kernels  # noqa: F401  (kernels fills the registry)
 from .common_shape_fns import InferenceContext
 from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, InvalidArgumentTypeError
 from .node_def import NodeDef
 from .op_def import ArgDef, OpDef, get_op_def
 from .op_def_library import check_attrs, element_type, packed
@@ -53,7 +53,10 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
             f"{op_type} belongs to a graph and cannot run eagerly: build one inside `with "
             "graph.as_default():`"
         )
-    args, values, checked = check_attrs(op_def, inputs, attrs)
+    try:
+        args, values, checked = check_attrs(op_def, inputs, attrs)
+    except ArgumentTypeError as error:
+        raise InvalidArgumentTypeError(str(error)) from None
     given, arrays, own = [], [], True
     for value, arg in zip(values, args, strict=True):
         value, array, owned = _input(value, arg, op_def, checked)
@@ -62,14 +65,16 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         own = own and owned
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
-    op_def.shape_fn(
-        InferenceContext(
-            op_type,
-            [array.shape for array in arrays],
-            [None if type(array) is VariableRef else array for array in arrays],
-            checked,
-        )
+    context = InferenceContext(
+        op_type,
+        [array.shape for array in arrays],
+        [None if type(array) is VariableRef else array for array in arrays],
+        checked,
     )
+    try:
+        op_def.shape_fn(context)
+    except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
+        raise InvalidArgumentError(str(error)) from None
     node = NodeDef(op_type, op_type, (), (), checked, "", 0, "", 0)
     kernel_def = find_kernel(node, "CPU")
     kernel = kernel_def.kernel(node, kernel_def.label)
@@ -82,6 +87,9 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         _variable(value, given, arrays) if type(value) is VariableRef else _output(value, arrays, own)
         for value in results
     )
+    for output in outputs:
+        if type(output) is EagerTensor:
+            output.made_by = op_type
     recorders = eager_record.active()
     if recorders:
         tensors = tuple(

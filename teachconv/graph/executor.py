@@ -257,6 +257,8 @@ def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:
     if isinstance(error, FailedPreconditionError):
         raise FailedPreconditionError(f"{where}: {error}") from error
     if isinstance(error, (ArgumentError, ArgumentTypeError, ValueError, TypeError)):
-        raise InvalidArgumentError(f"{where}: {error}") from error
+        failure = InvalidArgumentError(f"{where}: {error}")
+        failure.node_def = node
+        raise failure from error
     error.add_note(f"in {where}")
     raise error

@@ -33,6 +33,7 @@ __all__ = [
     "broadcast_gradient_args",
     "broadcast_to",
     "cast",
+    "check_numerics",
     "concat_offset",
     "concat_v2",
     "const",
@@ -86,6 +87,7 @@ __all__ = [
     "prod",
     "random_standard_normal",
     "random_uniform",
+    "random_uniform_int",
     "range",
     "rank",
     "real_div",
@@ -628,6 +630,32 @@ def cast(
     if executing_eagerly():
         return execute("Cast", _inputs, _attrs)
     return op_def_library.apply_op("Cast", name, _inputs, _attrs)
+
+
+def check_numerics(
+    tensor: Any,
+    message: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns its input; fails if it holds NaN or infinity.
+
+    Args:
+        tensor: input, of type T.
+        message: attribute, string.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type T.
+
+    Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
+    """
+    _inputs: list[Any] = [tensor]
+    _attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("CheckNumerics", _inputs, _attrs)
+    return op_def_library.apply_op("CheckNumerics", name, _inputs, _attrs)
 
 
 def concat_offset(
@@ -2192,6 +2220,38 @@ def random_uniform(
     if executing_eagerly():
         return execute("RandomUniform", _inputs, _attrs)
     return op_def_library.apply_op("RandomUniform", name, _inputs, _attrs)
+
+
+def random_uniform_int(
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    seed: Any = 0,
+    seed2: Any = 0,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns uniform random integers from minval to maxval, which is not among them.
+
+    Args:
+        shape: input, of type T.
+        minval: input, of type Tout.
+        maxval: input, of type Tout.
+        seed: attribute, int = 0.
+        seed2: attribute, int = 0.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type Tout.
+
+    Op RandomUniformInt; Tout: {int32, int64}; T: {int32, int64}.
+    """
+    _inputs: list[Any] = [shape, minval, maxval]
+    _attrs: dict[str, Any] = {"seed": seed, "seed2": seed2, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("RandomUniformInt", _inputs, _attrs)
+    return op_def_library.apply_op("RandomUniformInt", name, _inputs, _attrs)
 
 
 def range(

@@ -17,6 +17,7 @@ from . import array_ops, gen_nn_ops
 from .constant_op import constant, is_tensor
 from .context import current_graph, get_default_graph
 from .cwise_ops import add_n
+from .eager_tensor import EagerTensor
 from .gradient_registry import get_gradient_function
 from .tensor_shape import TensorShape
 
@@ -292,7 +293,8 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     function = get_gradient_function(op)
     if function is None:
         return nothing
-    with scope(op):
+    graph = current_graph()
+    with scope(op), nullcontext() if graph is None else graph.original_op(op):
         in_grads = function(op, *grads)
         in_grads = list(in_grads) if isinstance(in_grads, (list, tuple)) else [in_grads]
         if gate is not None and sum(grad is not None for grad in in_grads) > 1:
@@ -305,6 +307,8 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     for index, (tensor, grad) in enumerate(zip(op.inputs, in_grads, strict=True)):
         if grad is not None and hasattr(grad, "op"):
             _refine_shape(op, index, tensor, grad)
+        elif isinstance(grad, EagerTensor):
+            grad.gradient_of = grad.gradient_of or op.type  # some functions pass a gradient on
     return in_grads
 
 

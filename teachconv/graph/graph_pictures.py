@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from types import MappingProxyType
@@ -105,7 +105,8 @@ class GraphPicture:
         """Return the graph in graphviz's language.
 
         Returns:
-            The DOT text; values flow downwards, and control dependencies are dotted.
+            The DOT text. Values flow downwards, control dependencies are dotted, and each name scope with
+            several nodes, such as ``gradients/Conv2D_grad/``, is a box.
         """
         nodes = list(self.nodes.values())[:_LINES]
         drawn = {node.name for node in nodes}
@@ -116,12 +117,8 @@ class GraphPicture:
             '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" fillcolor="white"]',
             '  edge [arrowsize="0.6" color="#777777"]',  # reads on light and on dark pages
         ]
+        lines += _boxes(nodes, "")
         for node in nodes:
-            text = f"{_quoted(node.name)}\\n{_quoted(node.op)}" + (
-                f"\\n{_quoted(node.gives)}" if node.gives else ""
-            )
-            mark = f" ({node.mark})" if node.mark else ""
-            lines.append(f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]')
             for other in node.inputs:
                 if other in drawn:
                     lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
@@ -157,6 +154,26 @@ class GraphPicture:
     def _repr_html_(self) -> str:
         svg = self.to_svg()
         return f"<pre style='line-height:1.3'>{escape(self.tree())}</pre>" if svg is None else svg
+
+
+def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
+    """Yield the nodes of a scope in DOT; scopes inside it that have several nodes are boxes."""
+    inside: dict[str, list[PictureNode]] = {}
+    for node in nodes:
+        first, slash, _ = node.name[len(scope) :].partition("/")
+        inside.setdefault(f"{scope}{first}/" if slash else "", []).append(node)
+    for inner, members in inside.items():
+        if inner and len(members) > 1:
+            label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
+            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} color="#aaaaaa" fontcolor="#777777"'
+            yield from _boxes(members, inner)
+            yield "  }"
+            continue
+        for node in members:
+            gives = f"\\n{_quoted(node.gives)}" if node.gives else ""
+            text = f"{_quoted(node.name[len(scope) :])}\\n{_quoted(node.op)}{gives}"
+            mark = f" ({node.mark})" if node.mark else ""
+            yield f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]'
 
 
 def _quoted(text: str) -> str:

@@ -23,7 +23,7 @@ __all__: list[str] = []
 for _name in (
     *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
     *("LogicalAnd", "LogicalOr", "LogicalNot", "FloorDiv", "Range", "ArgMax"),
-    *("RandomUniform", "RandomStandardNormal", "TruncatedNormal"),
+    *("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"),
 ):
     NotDifferentiable(_name)
 

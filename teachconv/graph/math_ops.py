@@ -235,6 +235,8 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     ([2, 5], [0, 1, 2])
     """
     start, limit = (0, start) if limit is None else (start, limit)
+    if dtype is None and any(isinstance(value, float) for value in (start, limit, delta)):
+        dtype = "float32"
     if dtype is not None:
         start, limit, delta = (cast(value, dtype) for value in (start, limit, delta))
     return gen_nn_ops.range(start, limit, delta, name=name)

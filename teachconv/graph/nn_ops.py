@@ -13,6 +13,7 @@ from ..arguments import check_data_format, normalize_padding, normalize_pair
 from ..errors import ArgumentError
 from ..geometry import conv2d_transpose_geometry
 from . import gen_nn_ops
+from .ops import name_scope
 from .tensor_shape import is_fully_defined, text
 from .tensor_util import static_shape
 
@@ -431,16 +432,12 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0])
     0.6931471824645996
     """
-    return _of_rows(
-        gen_nn_ops.sparse_softmax_cross_entropy_with_logits,
-        logits,
-        labels,
-        None,
-        name or "SparseSoftmaxCrossEntropyWithLogits",
-    )
+    op = gen_nn_ops.sparse_softmax_cross_entropy_with_logits
+    with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):
+        return _of_rows(op, logits, labels, None, None)
 
 
-def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str) -> Any:
+def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str | None) -> Any:
     """Apply a loss to the rows of logits with any number of axes; the op itself takes matrices."""
     shape = static_shape(logits)
     if shape is None or len(shape) == 2:

@@ -22,6 +22,7 @@ from .tensor_shape import StaticShape, is_compatible, text
 
 __all__ = [
     "KERNELS",
+    "SILENT",
     "KernelDef",
     "OpKernel",
     "OpKernelContext",
@@ -29,6 +30,13 @@ __all__ = [
     "find_kernel",
     "register_kernel",
 ]
+
+
+# ops that compute nothing: logs of what a program computes leave them out
+SILENT = (
+    *("Const", "Identity", "NoOp", "Placeholder", "Shape", "ShapeN", "Variable"),
+    *("VariableV2", "_Arg", "_Recv", "_Send"),
+)
 
 
 class VariableRef:

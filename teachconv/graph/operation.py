@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from os.path import abspath, dirname
+from os.path import abspath, dirname, join, sep
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Operation"]
 
 _HERE = dirname(abspath(__file__))
+# what only forwards a program's call: this folder, TensorFlow's names for it, and teachconv.conv2d
+_FORWARDING = (_HERE + sep, join(dirname(_HERE), "tf") + sep, join(dirname(_HERE), "nn_ops.py"))
 
 
 class Operation:
@@ -42,6 +44,7 @@ class Operation:
         file: the source file of the program that created it.
         line: the line in that file.
         outputs: the output tensors.
+        original_op: the operation whose gradient function created it, or None.
     """
 
     __slots__ = (
@@ -56,6 +59,7 @@ class Operation:
         "name",
         "number",
         "op_def",
+        "original_op",
         "outputs",
     )
 
@@ -76,6 +80,7 @@ class Operation:
         self.device, self.number = device, number
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
+        self.original_op = graph._original_op
 
     @property
     def type(self) -> str:
@@ -141,7 +146,7 @@ class Operation:
 def _caller() -> tuple[str, int]:
     """Return file and line of the nearest frame outside this package, where the program created the node."""
     frame: Any = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FORWARDING):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 

@@ -6,10 +6,13 @@ operator stands for is said in tensor_math_operator_overrides.py, as in TensorFl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+
+from .context import executing_eagerly, set_default_graph
 
 __all__ = ["OVERRIDES", "Operators"]
 
@@ -21,11 +24,13 @@ class Operators:
 
     __slots__ = ()
     __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
+    _own_graph: Any = None  # the graph to which operators add where ops run eagerly
 
     @staticmethod
     def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
         """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
-        return OVERRIDES["teachconv"](op_name, arguments)
+        with _graph_of(arguments.values()):
+            return OVERRIDES["teachconv"](op_name, arguments)
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -87,14 +92,29 @@ class Operators:
     def __le__(self, other: Any) -> Any:
         return _binary("LessEqual", self, other)
 
+    def __and__(self, other: Any) -> Any:
+        return _binary("and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("or", other, self)
+
+    def __invert__(self) -> Any:
+        return _call("LogicalNot", self, name="LogicalNot")
+
     def __neg__(self) -> Any:
-        return OVERRIDES["Neg"](self, name="Neg")
+        return _call("Neg", self, name="Neg")
 
     def __abs__(self) -> Any:
-        return OVERRIDES["Abs"](self, name="Abs")
+        return _call("Abs", self, name="Abs")
 
     def __getitem__(self, key: Any) -> Any:
-        return OVERRIDES["strided_slice"](self, key)
+        return _call("strided_slice", self, key)
 
     def _compared(self, name: str, other: Any) -> Any:
         return _binary(name, self, other)
@@ -103,7 +123,22 @@ class Operators:
 def _binary(name: str, x: Any, y: Any) -> Any:
     """Call the function of a binary operator; ``name`` is also that of the node."""
     x, y = _like(x, y), _like(y, x)
-    return OVERRIDES[name](x, y, name=name)
+    return _call(name, x, y, name=name)
+
+
+def _call(override: str, *operands: Any, **name: str) -> Any:
+    with _graph_of(operands):
+        return OVERRIDES[override](*operands, **name)
+
+
+def _graph_of(operands: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Where ops run eagerly, return the scope of an operand's graph: TensorFlow 1 adds to that graph."""
+    if executing_eagerly():
+        for operand in operands:
+            graph = getattr(operand, "_own_graph", None)
+            if graph is not None:
+                return set_default_graph(graph)
+    return nullcontext()
 
 
 def _like(value: Any, other: Any) -> Any:

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from .context import current_graph, get_default_graph, set_default_graph
+from .context import current_graph, set_default_graph
 from .device_spec import DeviceSpec
+from .errors import UnknownNameError
 from .node_def import GraphDef, from_operation
 from .op_def import OpDef, get_op_def
 from .operation import Operation
@@ -73,6 +74,7 @@ class Graph:
         self._device = DeviceSpec()
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
+        self._original_op: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
         self._gradient_names: dict[str, str] = {}
         self._collections: dict[str, list[Any]] = {}
@@ -98,7 +100,7 @@ class Graph:
             ValueError: if the graph has no operation of that name.
         """
         if name not in self._by_name:
-            raise ArgumentError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+            raise UnknownNameError(f"the graph has no operation {name!r}; it has {self._some_names()}")
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
@@ -118,8 +120,30 @@ class Graph:
             raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
         outputs = self.get_operation_by_name(op_name).outputs
         if int(index) >= len(outputs):
-            raise ArgumentError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+            raise UnknownNameError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
         return outputs[int(index)]
+
+    def as_graph_element(self, obj: Any) -> Tensor | Operation:
+        """Return the tensor or the operation that an object stands for.
+
+        Args:
+            obj: a tensor, an operation or a variable of this graph, or the name of a tensor or operation.
+
+        Returns:
+            The tensor or operation.
+
+        Raises:
+            ValueError, TypeError: if it is of another graph, or nothing of the kind.
+        """
+        if isinstance(obj, str):
+            return self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)
+        if hasattr(obj, "_graph_tensor"):
+            obj = obj.value()
+        if not isinstance(obj, (Tensor, Operation)):
+            raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
+        if obj.graph is not self:
+            raise ArgumentError(f"{obj.name!r} is not an element of this graph.")
+        return obj
 
     def as_graph_def(self) -> GraphDef:
         """Return the nodes as plain data, which prints in the text form of TensorFlow's GraphDef.
@@ -250,6 +274,21 @@ class Graph:
             yield
         finally:
             self._control = before
+
+    @contextmanager
+    def original_op(self, op: Operation) -> Iterator[None]:
+        """Note that the operations created in the block belong to the gradient of ``op``.
+
+        TensorFlow: Graph._original_op.
+
+        Args:
+            op: an operation of this graph.
+        """
+        before, self._original_op = self._original_op, op
+        try:
+            yield
+        finally:
+            self._original_op = before
 
     @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
@@ -409,7 +448,7 @@ def name_scope(name: str | None) -> Any:
 
 
 def device(name: str | None) -> Any:
-    """Request a device in the default graph: `Graph.device`.
+    """Request a device in the default graph: `Graph.device`. Ops that run eagerly run on the CPU.
 
     Args:
         name: a device such as "/cpu:1", or None.
@@ -418,9 +457,14 @@ def device(name: str | None) -> Any:
         The context manager.
 
     Raises:
-        ValueError: outside a graph.
+        ValueError: if ``name`` is not that of a device.
     """
-    return get_default_graph().device(name)
+    graph = current_graph()
+    if graph is not None:
+        return graph.device(name)
+    if name is not None:
+        DeviceSpec.from_string(name)
+    return nullcontext()
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:

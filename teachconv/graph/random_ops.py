@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer
-from ..dtypes import to_dtype
+from ..dtypes import is_integer, to_dtype
+from ..errors import ArgumentError
 from . import gen_nn_ops
 from .constant_op import constant
 from .context import current_graph
@@ -122,8 +123,8 @@ def truncated_normal(
 
 def random_uniform(
     shape: Any,
-    minval: Any = 0.0,
-    maxval: Any = 1.0,
+    minval: Any = 0,
+    maxval: Any = None,
     dtype: Any = "float32",
     seed: int | None = None,
     name: str | None = None,
@@ -133,14 +134,25 @@ def random_uniform(
     Args:
         shape, dtype, seed, name: as in `random_normal`.
         minval: the lower end.
-        maxval: the upper end.
+        maxval: the upper end; None for 1, which integers do not have.
 
     Returns:
         A tensor.
+
+    Raises:
+        ValueError: if ``dtype`` is one of integers and ``maxval`` is None, or not above ``minval``.
+
+    >>> sorted(set(random_uniform([100], 5, 8, "int32", seed=1).numpy().tolist()))
+    [5, 6, 7]
     """
+    integers = is_integer(to_dtype(dtype))
+    if integers and maxval is None:
+        raise ArgumentError(f"Must specify maxval for integer dtype {to_dtype(dtype)}")
     with name_scope(name or "random_uniform") as scope:
-        sizes, low, high = _arguments(shape, dtype, min=minval, max=maxval)
+        sizes, low, high = _arguments(shape, dtype, min=minval, max=1 if maxval is None else maxval)
         seeds = get_seed(seed)
+        if integers:
+            return gen_nn_ops.random_uniform_int(sizes, low, high, *seeds, name=scope)
         numbers = gen_nn_ops.random_uniform(sizes, to_dtype(dtype), *seeds)
         width = gen_nn_ops.sub(high, low, name="sub")
         return gen_nn_ops.add(gen_nn_ops.mul(numbers, width, name="mul"), low, name=scope)

@@ -12,15 +12,18 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import backends, record, tables
-from ..inspection.tracing import innermost_loops
+from ..inspection import marks
+from ..inspection.tracing import innermost_loops, loop_text
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
+from .timeline import chrome_trace, timeline_svg
 
 if TYPE_CHECKING:
     from .executor import Item
@@ -47,7 +50,7 @@ class NodeStats:
         backend: the backend that the kernel called, or "".
         algorithm: the backend's algorithm, or "".
         backend_at: ``file:line`` of the backend's function, or "".
-        loops: function and ``file:line`` of each innermost loop that ran.
+        loops: the mark of each innermost loop that ran (inspection/marks.py): its file, line and text.
         made_at: ``file:line`` of the program that created the node.
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
@@ -65,7 +68,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
-    loops: tuple[str, ...]
+    loops: tuple[marks.Mark, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
@@ -101,6 +104,7 @@ class StepStatsCollector:
         self.nodes: list[NodeStats] = []
         self.loads: list[LoadStats] = []
         self.peak_bytes = 0
+        marks.read()  # they name the innermost loops; reading them is no part of the run
         self._begin = time.perf_counter()
         self._threads: dict[int, int] = {}
         self._live: dict[int, tuple[int, int]] = {}  # buffer -> (uses, bytes): views share one
@@ -288,13 +292,19 @@ class RunMetadata(tables.Report):
         return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
 
     def _repr_html_(self) -> str:
-        table = self._table().html()
+        table = self._table()
         if self.before is None or self.after is None:
-            return table
+            return table.html()
+        events = "<br>".join(map(escape, self._events()))
+        wide = "<div style='overflow-x:auto'>{}</div>"
         return (
-            f"<div><div style='overflow-x:auto'>{table}</div>"
-            f"<details><summary>the graph before</summary>{self.before._repr_html_()}</details>"
-            f"<details open><summary>what ran</summary>{self.after._repr_html_()}</details></div>"
+            f"<div><p>{escape(self._headline())}</p>"
+            f"{wide.format(timeline_svg(self))}"
+            f"<details><summary>what was changed before the run</summary>{events}</details>"
+            f"<details open><summary>what ran</summary>"
+            f"{wide.format(tables.Table(table.columns, table.rows).html())}</details>"
+            f"<details><summary>the graph as it was built</summary>{self.before._repr_html_()}</details>"
+            f"<details open><summary>the graph that ran</summary>{self.after._repr_html_()}</details></div>"
         )
 
     # --- as a file -------------------------------------------------------------------------------
@@ -309,7 +319,8 @@ class RunMetadata(tables.Report):
         page = (
             "<!doctype html><meta charset='utf-8'><title>RunMetadata</title>"
             "<style>:root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1.5em}"
-            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}td{font-family:ui-monospace,monospace;"
+            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}"
+            "td{font-family:ui-monospace,monospace;"
             f"font-size:12px}}</style>{top}{self._repr_html_()}"
         )
         Path(path).write_text(page, encoding="utf-8")
@@ -320,8 +331,6 @@ class RunMetadata(tables.Report):
         Args:
             path: the file to write.
         """
-        from .timeline import chrome_trace
-
         Path(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
@@ -333,7 +342,9 @@ def _cells(node: NodeStats) -> tuple[str, ...]:
         node.op,
         node.device.removeprefix("/device:"),
         f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-        "\n".join([f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *node.loops]),
+        "\n".join(
+            [f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *map(loop_text, node.loops)]
+        ),
         ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
         tables.size(node.nbytes),
         tables.duration(node.start),

@@ -5,7 +5,7 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from . import nest
 from .config import ConfigProto, RunOptions
 from .context import get_default_graph, set_default_graph, set_default_session
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, SessionError
 from .graph_execution_state import GraphExecutionState
 from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
@@ -94,7 +94,11 @@ class Session:
             FailedPreconditionError: if a variable is not initialised.
         """
         if self._closed:
-            raise InvalidArgumentError("this session is closed; create another one")
+            raise SessionError("Attempted to use a closed Session: create another one.")
+        if not self.graph.get_operations():
+            raise SessionError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
         if options is not None and not isinstance(options, RunOptions):
             raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
@@ -106,10 +110,28 @@ class Session:
         executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()), self.config)
         context.resources = self._resources
-        values = executable.run(context, run_metadata, None if options is None else options.shuffle_seed)
+        seed = None if options is None else options.shuffle_seed
+        try:
+            values = executable.run(context, run_metadata, seed)
+        except InvalidArgumentError as error:
+            if error.node_def is not None:  # passes may have renamed it
+                error.op = self.graph._by_name.get(error.node_def.name)
+            raise
         arrays = iter(fetched(values))
         results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
         return nest.pack_sequence_as(fetches, results)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
+        """Return a function that runs the graph: one argument for each tensor of ``feed_list``.
+
+        Args:
+            fetches: as in `run`.
+            feed_list: the tensors that the function's arguments are fed to.
+
+        Returns:
+            The function, which returns the values of ``fetches``.
+        """
+        return lambda *values: self.run(fetches, dict(zip(feed_list, values, strict=True)))
 
     def as_default(self) -> Any:
         """Return a context manager that makes this the default session; it does not close the session."""
@@ -211,7 +233,10 @@ def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarra
         raise ArgumentTypeError(f"feed_dict must map tensors to values; got {type(feed_dict).__name__}")
     feeds: dict[Tensor, np.ndarray] = {}
     for key, value in feed_dict.items():
-        tensor = _graph_element(key, graph, "feed_dict")
+        try:
+            tensor = _graph_element(key, graph, "feed_dict")
+        except ArgumentError as error:
+            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
         if isinstance(tensor, Operation):
             raise ArgumentTypeError(
                 f"feed_dict: {tensor.name!r} is an operation; feed its tensor, {tensor.name + ':0'!r}"

@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import to_dtype
 from ..errors import ArgumentTypeError
 from .context import session_for
-from .errors import OperatorNotAllowedInGraphError
+from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
 from .operators import Operators
 from .tensor_shape import StaticShape, TensorShape
 
@@ -59,6 +59,10 @@ class Tensor(Operators):
         """The graph that contains the tensor."""
         return self.op.graph
 
+    @property
+    def _own_graph(self) -> Graph | None:
+        return None if self.graph.is_function else self.graph  # what leaks from a function stays unusable
+
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
 
@@ -79,8 +83,8 @@ class Tensor(Operators):
         return self.shape
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that read the tensor, in the order of their creation."""
-        return [op for op in self.graph.get_operations() if any(tensor is self for tensor in op.inputs)]
+        """Return the operations that read the tensor, once for each time, in the order of their creation."""
+        return [op for op in self.graph.get_operations() for tensor in op.inputs if tensor is self]
 
     @property
     def device(self) -> str:
@@ -98,8 +102,22 @@ class Tensor(Operators):
             f"session.run({self.name!r}) gives its value"
         )
 
+    def set_shape(self, shape: Any) -> None:
+        """Add what is known of the static shape.
+
+        Args:
+            shape: a shape; None stands for sizes that are not known.
+
+        Raises:
+            ValueError: if it contradicts the static shape.
+        """
+        self.shape = self.shape.merge_with(shape)
+
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise self._no_value("elements")
+        raise NoSymbolicArrayError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array: it has no value before the "
+            f"graph is run; session.run({self.name!r}) gives its value"
+        )
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
@@ -110,10 +128,17 @@ class Tensor(Operators):
         )
 
     def __iter__(self) -> Iterator[Any]:
-        raise self._no_value("elements to iterate over")
+        raise OperatorNotAllowedInGraphError(
+            f"Iterating over a symbolic `tf.Tensor` is not allowed: {self.name!r} has no value while the "
+            "graph is built; tf.unstack gives its slices as tensors"
+        )
 
     def __len__(self) -> int:
         raise self._no_value("length")
+
+    def __str__(self) -> str:
+        known = "" if self.shape.rank is None else f"shape={self.shape}, "
+        return f'Tensor("{self.name}", {known}dtype={self.dtype.name})'
 
     def __repr__(self) -> str:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
@@ -139,6 +164,16 @@ class TensorSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", TensorShape(self.shape))
         object.__setattr__(self, "dtype", to_dtype(self.dtype))
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """Return the shape and dtype of a tensor, variable or array."""
+        return cls(tensor.shape, tensor.dtype, name)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether a tensor or a specification has the dtype, and a shape that fits."""
+        fits: bool = self.shape.is_compatible_with(spec_or_value.shape)
+        return fits and bool(self.dtype == spec_or_value.dtype)
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype.name}"

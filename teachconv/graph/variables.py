@@ -62,6 +62,8 @@ class Variable(Operators):
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
     ) -> None:
+        if initial_value is None:
+            raise ArgumentError("initial_value must be specified.")
         self.trainable = trainable
         function = current_graph()
         if isinstance(function, FuncGraph):
@@ -133,6 +135,8 @@ class Variable(Operators):
         """The graph that contains it, or None if it was created eagerly."""
         return self._graph
 
+    _own_graph = graph
+
     @property
     def shape(self) -> TensorShape:
         """The shape, which assignments do not change."""
@@ -179,6 +183,12 @@ class Variable(Operators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.numpy(), dtype)
+
+    def __float__(self) -> float:
+        return float(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.numpy())
 
     def eval(self, session: Any = None) -> Any:
         """Return the value in a session.
@@ -245,6 +255,15 @@ class Variable(Operators):
             As `assign`.
         """
         return self.assign(self._here() - delta, name)
+
+    def __iadd__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "`variable += value` with `tf.Variable`s is not supported. Use `variable.assign_add(value)` to "
+            "modify the variable, or `out = variable + value` if you need to get a new output Tensor."
+        )
+
+    def __isub__(self, other: Any) -> Any:
+        raise RuntimeError("`variable -= value` is not supported: use `variable.assign_sub(value)`.")
 
     def _here(self) -> Any:
         return self if current_graph() is None else self.read_value()

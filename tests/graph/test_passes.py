@@ -605,7 +605,7 @@ def test_the_log_says_where_everything_ran(graph):
     for place, text in (
         (node.kernel_at, "class FusedConv2DOp"),
         (node.backend_at, "def conv2d("),
-        (node.loops[0].split(", ")[1], "left @ right"),
+        (f"{node.loops[0].file}:{node.loops[0].line}", "left @ right"),
         (node.made_at, "relu"),
     ):
         file, _, line = place.rpartition(":")

@@ -263,6 +263,30 @@ def test_custom_gradients_eagerly_in_graphs_and_in_functions():
         tape.gradient(z, x)
 
 
+def test_find_source_follows_a_gradient():
+    x, w = tg.constant(np.ones((1, 4, 4, 1), "float32")), tg.Variable(np.ones((3, 3, 1, 2), "float32"))
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tg.nn.relu(tg.nn.conv2d(x, w))
+    steps = tg.find_source(tape.gradient, y, [x, w]).steps
+    assert [step.name for step in steps[:4]] == ["gradient", "backpropagate", "_relu_grad", "_conv2d_grad"]
+    assert {"ReluGradOp", "Conv2DBackpropInputOp", "Conv2DBackpropFilterOp"} <= {step.name for step in steps}
+    with tg.Graph().as_default():
+        image = tg.placeholder("float32", [None, 4, 4, 1])
+        with tg.name_scope("layer"):
+            z = tg.nn.conv2d(image, tg.ones([3, 3, 1, 2]), name="conv")
+        (dx,) = tg.gradients(z, image)
+    chain = tg.find_source(dx)
+    assert [step.name for step in chain.steps[:2]] == [dx.op.name, "_conv2d_grad"]
+    assert chain.steps[0].file.endswith("test_tape.py")
+    # the kernel and the lines are those of conv2d_transpose, which has those of the other backends too
+    transpose = tg.find_source("conv2d_transpose")
+    assert chain.lines
+    assert set(chain.lines) <= set(transpose.lines)
+    assert {step for step in chain.steps if step.what == "kernel"} <= set(transpose.steps)
+    assert tg.find_source(z.op).steps[1].name == "conv2d"
+
+
 # --- gradients ----------------------------------------------------------------------------------------
 
 

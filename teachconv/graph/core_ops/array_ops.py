@@ -33,6 +33,14 @@ register_op(
     shape_fn=shape_fns.unchanged_shape,
     summary="Returns its input, which counts as a constant for gradients.",
 )
+register_op(
+    "CheckNumerics",
+    inputs=["tensor: T"],
+    outputs=["output: T"],
+    attrs=["T: floattype", "message: string"],
+    shape_fn=shape_fns.unchanged_shape,
+    summary="Returns its input; fails if it holds NaN or infinity.",
+)
 
 # --- shapes as values ---------------------------------------------------------------------------------
 

@@ -200,6 +200,15 @@ def _random(dtypes: str) -> dict[str, Any]:
 
 
 register_op("RandomUniform", **_random("floattype"), summary="Returns uniform random numbers in [0, 1).")
+register_op(
+    "RandomUniformInt",
+    inputs=["shape: T", "minval: Tout", "maxval: Tout"],
+    outputs=["output: Tout"],
+    attrs=["seed: int = 0", "seed2: int = 0", "Tout: {int32, int64}", "T: {int32, int64}"],
+    shape_fn=array_shape_fns.shape_from_value,
+    summary="Returns uniform random integers from minval to maxval, which is not among them.",
+    is_stateful=True,
+)
 register_op("RandomStandardNormal", **_random("floattype"), summary="Returns normal random numbers.")
 register_op(
     "TruncatedNormal",

@@ -28,6 +28,7 @@ __all__ = [
     "KERNELS",
     "array_ops",
     "conv_ops",
+    "gpu_ops",
     "cwise_ops",
     "functional_ops",
     "gpu_ops",

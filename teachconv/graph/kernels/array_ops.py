@@ -39,6 +39,20 @@ class IdentityNOp(OpKernel):
         return inputs if len(inputs) != 1 else inputs[0]
 
 
+@register_kernel("CheckNumerics")
+class CheckNumericsOp(OpKernel):
+    """Returns the input; fails if it is not finite. TensorFlow: core/kernels/check_numerics_op.cc."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the input; raise `InvalidArgumentError` if it holds NaN or infinity."""
+        if not np.isfinite(inputs[0]).all():
+            found = [name for name, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(inputs[0]).any()]
+            raise InvalidArgumentError(
+                f"{self.node.attrs['message']} : Tensor had {' and '.join(found)} values"
+            )
+        return inputs[0]
+
+
 # --- shapes as values ---------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InvalidArgumentError
 from ..node_def import NodeDef
 from ..op_kernel import OpKernelContext, register_kernel
 from .inference import InferringKernel
@@ -52,6 +53,19 @@ class RandomUniformOp(_Random):
     def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return uniform random numbers."""
         return generator.random(shape, dtype)
+
+
+@register_kernel("RandomUniformInt")
+class RandomUniformIntOp(_Random):
+    """Draws integers from minval to maxval, which is not among them."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return new integers of the shape that the first input gives."""
+        (shape,) = self.infer(*inputs)
+        _, low, high = inputs
+        if low >= high:
+            raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
+        return self.generator(context).integers(low, high, shape, low.dtype)
 
 
 @register_kernel("RandomStandardNormal")
