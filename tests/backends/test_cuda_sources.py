@@ -1,6 +1,7 @@
-"""Every CUDA source compiles for every dtype it is used with, for sm_80 and sm_90, without a warning. No GPU is needed."""
+"""Every CUDA source compiles for every dtype it is used with, for four generations, without a warning. No GPU is needed."""
 
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
@@ -12,27 +13,47 @@ from teachconv.kinds import KINDS
 from teachconv.nn_ops import call_of
 from teachconv.verification.cases import CASES
 
-TILES = ((8, 8), (8, 4), (4, 4))
-VARIANTS = {  # how each source may be compiled: its dtypes, and its other macros
-    "direct.cu": (FLOATS + INTEGERS, [()]),
-    "helpers.cu": (FLOATS, [()]),
-    "im2col.cu": (FLOATS, [()]),
-    "depthwise.cu": (FLOATS, [()]),
-    "implicit_gemm.cu": (FLOATS, [(f"RM={rows}", f"RN={cols}") for rows, cols in TILES]),
-    "tensor_gemm.cu": (
-        FLOATS[:3],
-        [(f"TILE_ROWS={16 * rows}", f"TILE_COLS={16 * cols}") for rows, cols in TILES],
-    ),
-    "winograd.cu": (FLOATS, [("TILE=2",), ("TILE=4",)]),
+KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
+TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128, 64), (128, 128))]
+WINOGRAD = [f"{kind} TILE={tile}" for kind in KINDS_OF[:2] for tile in (2, 4)]
+
+
+def each(kinds, variants, end=""):
+    return [f"{kind} {variant}{end}" for variant in variants for kind in kinds]
+
+
+HALVES = FLOATS[:2]
+VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
+    "direct.cu": [(FLOATS + INTEGERS, KINDS_OF)],
+    "add_splits.cu": [(FLOATS, KINDS_OF)],
+    "im2col.cu": [(FLOATS, KINDS_OF)],
+    "tiled.cu": [(FLOATS, KINDS_OF[:1])],
+    "registers.cu": [(FLOATS, KINDS_OF[:1])],
+    "depthwise.cu": [(FLOATS, ["CHANNELS=1", "CHANNELS=4"])],
+    "implicit_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES)), (("float64",), each(KINDS_OF, TILES[:1]))],
+    "tensor_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES))],
+    "pipelined_gemm.cu": [
+        (FLOATS[:3], each(KINDS_OF, TILES[1:])),
+        (("float32",), each(KINDS_OF, TILES[1:], " TF32")),
+    ],
+    "winograd.cu": [(FLOATS, WINOGRAD)],
 }
-UNUSED = {("implicit_gemm.cu", "float64", defines) for defines in VARIANTS["implicit_gemm.cu"][1][:2]}
+# the oldest cards that NVRTC knows, and those that a large machine has; TF32 and bfloat16 on tensor cores, and
+# asynchronous copies, need sm_80
+ARCHS = (75, 80, 90, 100)
 ALL = [
-    (file, dtype, defines)
-    for file, (dtypes, variants) in VARIANTS.items()
+    (file, dtype, tuple(defines.split()))
+    for file, groups in VARIANTS.items()
+    for dtypes, variants in groups
     for dtype in dtypes
     for defines in variants
-    if (file, dtype, defines) not in UNUSED
 ]
+
+
+def runs_on(file, dtype, arch):
+    """Whether the ladder uses a source on a card."""
+    algorithm = Path(file).stem + ("_tf32" if (file, dtype) == ("tensor_gemm.cu", "float32") else "")
+    return not ladder.lacks(algorithm, dtype, arch)
 
 
 @lru_cache(maxsize=1)
@@ -57,11 +78,12 @@ needs_a_compiler = pytest.mark.skipif(
 def compilations():
     """Every source, dtype and macro for both cards; the first of each file is quick enough for every run."""
     for file, dtype, defines in ALL:
-        for arch in ("sm_80", "sm_90"):
-            first = next(entry for entry in ALL if entry[0] == file)
-            marks = () if ((file, dtype, defines), arch) == (first, "sm_90") else pytest.mark.slow
-            name = "-".join([file, dtype, str(defines).replace(" ", ""), arch])
-            yield pytest.param(file, dtype, defines, arch, marks=marks, id=name)
+        first = next(entry for entry in ALL if entry[0] == file)
+        for arch in ARCHS:
+            if runs_on(file, dtype, arch):
+                marks = () if ((file, dtype, defines), arch) == (first, 90) else pytest.mark.slow
+                name = "-".join([file, dtype, ",".join(defines), f"sm_{arch}"])
+                yield pytest.param(file, dtype, defines, f"sm_{arch}", marks=marks, id=name)
 
 
 @needs_a_compiler
@@ -76,11 +98,11 @@ def test_compiles_without_a_warning(file, dtype, defines, arch):
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not on the path")
 @pytest.mark.parametrize("file", VARIANTS)
 def test_nvcc_compiles_without_a_warning(file):
-    dtypes, variants = VARIANTS[file]
+    _, dtype, defines = next(entry for entry in ALL if entry[0] == file)
     gencode = [
         "-gencode=arch=compute_80,code=sm_80",
         "-Xptxas=-warn-spills",
-        *sources.defines(dtypes[0], variants[0]),
+        *sources.defines(dtype, defines),
     ]
     succeeded, log = compile_by_nvcc(sources.source_text(file), file, gencode)
     assert succeeded, log
@@ -91,7 +113,7 @@ def test_nvcc_compiles_without_a_warning(file):
 def test_a_warning_and_an_error_are_found():
     text = sources.source_text("direct.cu")
     for bad in ("__device__ void f() { int unused; }", "__device__ int f() { return x; }"):
-        succeeded, log = compile_source(text + bad, "direct.cu", "float32", (), "sm_80")
+        succeeded, log = compile_source(text + bad, "direct.cu", "float32", ("KIND=Forward",), "sm_80")
         assert not succeeded or log
         assert "direct.cu" in log  # the #line directives hold
 
@@ -125,7 +147,7 @@ def test_schedules_use_what_is_compiled():
                     if algorithm.fits(kind, dtype, g):
                         scheduled = ladder.schedule(kind, g, dtype, algorithm.name, None, False, False)
                         seen |= {step.kernel for step in scheduled.steps if isinstance(step, launches.Launch)}
-    assert {(kernel.file, kernel.dtype, kernel.defines) for kernel in seen} <= set(ALL)
+    assert {(kernel.file, kernel.dtype, tuple(kernel.defines)) for kernel in seen} <= set(ALL)
     assert {(kernel.file, kernel.name) for kernel in seen} == {
         (file, name) for file in VARIANTS for name in sources.kernel_names(file)
     }
@@ -146,9 +168,9 @@ def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     want = tuple(str(tmp_path / "nvidia" / folder / "include") for folder in folders)
-    assert sources.header_folders.__wrapped__() == want
+    assert sources._header_places.__wrapped__()[0][1] == want
     (tmp_path / "nvidia" / folders[-1] / "include" / "crt" / "mma.h").unlink()
-    assert sources.header_folders.__wrapped__() != want
+    assert want not in [folders for _, folders in sources._header_places.__wrapped__()]
 
 
 def test_nothing_is_added_atomically_and_no_assembly():
