@@ -1,4 +1,7 @@
-/* shim.cpp: the scheduler of shim.h: it runs the threads of a block as fibers. */
+/* shim.cpp: the scheduler of shim.h: it runs the threads of a block as fibers.
+
+   With -DRACES it tells ThreadSanitizer what the fibers are. It is compiled without ThreadSanitizer itself, which would report
+   the scheduler's own variables; what asynchronous copies read and write is reported, because memcpy and memset always are. */
 
 #include "shim.h"
 #include <csetjmp>
@@ -8,7 +11,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(RACES)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -40,13 +43,13 @@ static bool copies_wait;
    sanitizers have to be told whenever the stack changes. */
 static const void *scheduler_stack = nullptr;
 static size_t scheduler_stack_size = 0;
-QUIET static void to_fiber(Fiber *fiber) {
+static void to_fiber(Fiber *fiber) {
 #if defined(__SANITIZE_ADDRESS__)
     void *fake = nullptr;
     __sanitizer_start_switch_fiber(&fake, fiber->stack.get(), Fiber::stack_size);
     swapcontext(&scheduler, &fiber->context);
     __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#elif defined(__SANITIZE_THREAD__)
+#elif defined(RACES)
     __tsan_switch_to_fiber(fiber->tsan, __tsan_switch_to_fiber_no_sync);
     swapcontext(&scheduler, &fiber->context);
 #else
@@ -57,21 +60,21 @@ QUIET static void to_fiber(Fiber *fiber) {
 #endif
 }
 static void *tsan_scheduler;
-QUIET static void to_scheduler() {
+static void to_scheduler() {
     Fiber *self = current;
 #if defined(__SANITIZE_ADDRESS__)
     void *fake = nullptr;
     __sanitizer_start_switch_fiber(&fake, scheduler_stack, scheduler_stack_size);
     swapcontext(&self->context, &scheduler);
     __sanitizer_finish_switch_fiber(fake, &scheduler_stack, &scheduler_stack_size);
-#elif defined(__SANITIZE_THREAD__)
+#elif defined(RACES)
     __tsan_switch_to_fiber(tsan_scheduler, __tsan_switch_to_fiber_no_sync);
     swapcontext(&self->context, &scheduler);
 #else
     if (!_setjmp(self->place)) _longjmp(scheduler_place, 1);
 #endif
 }
-QUIET static void wait(State state) {
+static void wait(State state) {
     current->state = state;
     to_scheduler();
 }
@@ -79,19 +82,19 @@ QUIET static void wait(State state) {
 /* What ThreadSanitizer is told: a barrier releases what its threads did before, and they acquire it behind it. Two for each kind
    of barrier, in turn: a fiber may reach the next one while others have not left this one. */
 static char block_barrier[2], warp_barrier[64][2], start_of_block, end_of_block;
-QUIET static void release(void *barrier) {
-#if defined(__SANITIZE_THREAD__)
+static void release(void *barrier) {
+#if defined(RACES)
     __tsan_release(barrier);
 #endif
     (void)barrier;
 }
-QUIET static void acquire(void *barrier) {
-#if defined(__SANITIZE_THREAD__)
+static void acquire(void *barrier) {
+#if defined(RACES)
     __tsan_acquire(barrier);
 #endif
     (void)barrier;
 }
-QUIET static void pass(State state) {
+static void pass(State state) {
     char *barrier = state == AT_BLOCK_BARRIER ? &block_barrier[current->passed[0]++ % 2]
                                               : &warp_barrier[thread_index.x / 32][current->passed[1]++ % 2];
     release(barrier);
@@ -99,7 +102,7 @@ QUIET static void pass(State state) {
     acquire(barrier);
 }
 
-QUIET static void fiber_main() {
+static void fiber_main() {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size);
 #endif
@@ -108,7 +111,7 @@ QUIET static void fiber_main() {
     release(&end_of_block);
     wait(DONE);
 }
-QUIET static void run(unsigned thread) {
+static void run(unsigned thread) {
     current = &fibers[thread];
     thread_index = {thread, 0, 0};
     current->state = RUNNING;
@@ -116,9 +119,9 @@ QUIET static void run(unsigned thread) {
 }
 
 /* Run one block; 0, or 1 where threads part at a barrier. */
-QUIET static int run_block(unsigned threads, bool reversed) {
+static int run_block(unsigned threads, bool reversed) {
     const unsigned warps = (threads + 31) / 32;
-#if defined(__SANITIZE_THREAD__)
+#if defined(RACES)
     tsan_scheduler = __tsan_get_current_fiber();
 #endif
     release(&start_of_block);
@@ -132,7 +135,7 @@ QUIET static int run_block(unsigned threads, bool reversed) {
         fiber.started = false;
         fiber.passed[0] = fiber.passed[1] = 0;
         fiber.copies.assign(1, {});
-#if defined(__SANITIZE_THREAD__)
+#if defined(RACES)
         if (!fiber.tsan) fiber.tsan = __tsan_create_fiber(0);
 #endif
         makecontext(&fiber.context, fiber_main, 0);
@@ -157,28 +160,28 @@ QUIET static int run_block(unsigned threads, bool reversed) {
     return 0;
 }
 
-QUIET void pass_block_barrier() { pass(AT_BLOCK_BARRIER); }
-QUIET void pass_warp_barrier() { pass(AT_WARP_BARRIER); }
+void pass_block_barrier() { pass(AT_BLOCK_BARRIER); }
+void pass_warp_barrier() { pass(AT_WARP_BARRIER); }
 
 /* Asynchronous copies. What they read and write counts as their thread's accesses, at the moment when they land. */
 static void land(const Copy &copy) {
     memcpy(copy.to, copy.from, copy.size - copy.zeros);
     memset((char *)copy.to + copy.size - copy.zeros, 0, copy.zeros);
 }
-QUIET void copy(void *to, const void *from, size_t size, size_t zeros) {
+void copy(void *to, const void *from, size_t size, size_t zeros) {
     if ((uintptr_t)to % size || (uintptr_t)from % size || zeros > size) std::abort(); /* what the copy asks of its pointers */
     const Copy copy = {to, from, size, zeros};
     if (copies_wait) current->copies.back().push_back(copy);
     else land(copy);
 }
-QUIET void commit() { current->copies.push_back({}); }
-QUIET void wait_prior(size_t groups) {
+void commit() { current->copies.push_back({}); }
+void wait_prior(size_t groups) {
     auto &copies = current->copies;
     for (; copies.size() > groups + 1; copies.erase(copies.begin()))
         for (const Copy &copy : copies.front()) land(copy);
 }
 
-QUIET int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, int reversed) {
+int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, int reversed) {
     call = &given;
     if (fibers.size() < block) fibers.resize(block);
     block_size = {block, 1, 1};

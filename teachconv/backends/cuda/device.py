@@ -39,7 +39,7 @@ class Device:
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices by cuBLAS, which takes transposed ones as they are.
 
-        CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set in the environment.
+        CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set.
         """
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
         with record.stage("cublasGemmStridedBatched") as stage:

@@ -110,7 +110,7 @@ class Job:
         return np.dtype(self.sum_dtype).type(value)
 
     def splits(self, blocks: int, depth: int, shortest: int) -> int:
-        """Return how many blocks share a depth: enough to fill a large card, each with ``shortest`` or more."""
+        """Return how many blocks share a depth: enough for a large card, each with ``shortest`` or more."""
         partial = self.cells * np.dtype(self.sum_dtype).itemsize
         most = min(-(-depth // shortest), max(1, _SPLIT_BYTES // partial))
         return max(1, min(most, -(-ENOUGH_BLOCKS // blocks)))
