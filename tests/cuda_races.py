@@ -9,7 +9,16 @@ from cuda_host import COMPILER, SHIM, Host, _built, build_shim, host_source
 
 from teachconv.backends.cuda import sources
 
-FLAGS = ("-std=c++17", "-O1", "-g1", "-fsanitize=thread", "-fno-strict-aliasing", "-w", "-rdynamic", "-shared")
+FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-g1",
+    "-fsanitize=thread",
+    "-fno-strict-aliasing",
+    "-w",
+    "-rdynamic",
+    "-shared",
+)
 
 
 class RaceError(AssertionError):

@@ -83,4 +83,3 @@ def test_each_barrier_and_wait_is_needed(file, number, kernel_folder):
 def test_every_kernel_with_a_barrier_is_looked_at():
     assert set(RUNS) == {param.values[0] for param in places()}
     assert {run[0] for run in (*RUNS.values(), *MORE)} <= {one.name for one in ladder.ALGORITHMS}
-

@@ -1,5 +1,6 @@
 """Every CUDA source compiles for every dtype it is used with, for four generations, without a warning. No GPU is needed."""
 
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 
@@ -75,21 +76,15 @@ needs_a_compiler = pytest.mark.skipif(
 )
 
 
-def compilations():
-    """Every source, dtype and macro for both cards; the first of each file is quick enough for every run."""
-    for file, dtype, defines in ALL:
-        first = next(entry for entry in ALL if entry[0] == file)
-        for arch in ARCHS:
-            if runs_on(file, dtype, arch):
-                marks = () if ((file, dtype, defines), arch) == (first, 90) else pytest.mark.slow
-                name = "-".join([file, dtype, ",".join(defines), f"sm_{arch}"])
-                yield pytest.param(file, dtype, defines, f"sm_{arch}", marks=marks, id=name)
+def firsts():
+    """The first variant of each source; test_cuda_machine_code.py compiles all of them for all cards."""
+    return [next(entry for entry in ALL if entry[0] == file) for file in VARIANTS]
 
 
 @needs_a_compiler
-@pytest.mark.parametrize(("file", "dtype", "defines", "arch"), list(compilations()))
-def test_compiles_without_a_warning(file, dtype, defines, arch):
-    succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, arch)
+@pytest.mark.parametrize(("file", "dtype", "defines"), firsts(), ids=list(VARIANTS))
+def test_compiles_without_a_warning(file, dtype, defines):
+    succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, "sm_90")
     assert succeeded, log
     assert log == ""
 
@@ -171,6 +166,16 @@ def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
     assert sources._header_places.__wrapped__()[0][1] == want
     (tmp_path / "nvidia" / folders[-1] / "include" / "crt" / "mma.h").unlink()
     assert want not in [folders for _, folders in sources._header_places.__wrapped__()]
+
+
+def test_the_tables_of_the_page_belong_to_these_sources():
+    """Without a compiler only the digest can be compared; test_cuda_machine_code.py makes the tables again."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(sources.FOLDER.glob("*.cu*")))
+    page = sources.FOLDER.parents[2] / "docs" / "gpu_tables.inc"
+    if not page.exists():
+        pytest.skip("installed without the documentation")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert f"from sources {digest};" in page.read_text(encoding="utf-8"), "run python docs/gpu_tables.py"
 
 
 def test_nothing_is_added_atomically_and_no_assembly():

@@ -50,7 +50,7 @@ struct Engine {
     template <class Tile> DEVICE void finish(const Tile &tile) const { store<Engine>(tile, sums); }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS) implicit_gemm(Problem p, const Number *first, const Number *second,
+extern "C" __global__ void __launch_bounds__(THREADS, 1) implicit_gemm(Problem p, const Number *first, const Number *second,
                                                                     const Number *bias, int relu, int splits, Sum *partial,
                                                                     Number *result) {
     multiply<Engine>(Tile<KIND, TILE_ROWS, TILE_COLS, TILE_DEPTH, 1>({p, first, second, bias, relu, splits, partial, result}));

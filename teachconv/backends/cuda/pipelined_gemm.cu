@@ -140,36 +140,30 @@ struct Engine {
     DEVICE void multiply(const float *a, const float *b) {
 #pragma unroll
         for (int k = 0; k < TILE_DEPTH; k += 4) {
-            float rows[RM][4], cols[RN][4];
-            if (OurTile::A::along_depth) {
+            float rows[RM][4];
 #pragma unroll
-                for (int i = 0; i < RM; i++) *(Four *)rows[i] = *(const Four *)(a + A::at(row(i), k));
-            } else {
+            for (int i = 0; i < RM; i += 4) load<OurTile::A, A>(a, row, i, k, rows + i);
 #pragma unroll
-                for (int n = 0; n < RM; n++) {
-                    const Four four = *(const Four *)(a + A::at(row(n / 4 * 4), k + n % 4));
+            for (int j = 0; j < RN; j += 4) {
+                float cols[4][4]; /* 4 columns at a time: registers are scarce */
+                load<OurTile::B, B>(b, col, j, k, cols);
 #pragma unroll
-                    for (int i = 0; i < 4; i++) rows[n / 4 * 4 + i][n % 4] = four.value[i];
-                }
+                for (int kk = 0; kk < 4; kk++)
+#pragma unroll
+                    for (int i = 0; i < RM; i++)
+#pragma unroll
+                        /* mark: multiply-add kernel of pipelined_gemm_float32 */
+                        for (int jj = 0; jj < 4; jj++) sums[i][j + jj] += rows[i][kk] * cols[jj][kk];
             }
-            if (OurTile::B::along_depth) {
+        }
+    }
+    /* 4 rows (columns) of this thread from the `first` on, 4 steps of the depth of each. */
+    template <class Side, class Lines> DEVICE static void load(const float *chunk, int (*place)(int), int first, int k, float (*to)[4]) {
 #pragma unroll
-                for (int j = 0; j < RN; j++) *(Four *)cols[j] = *(const Four *)(b + B::at(col(j), k));
-            } else {
+        for (int n = 0; n < 4; n++) {
+            const Four four = *(const Four *)(chunk + (Side::along_depth ? Lines::at(place(first + n), k) : Lines::at(place(first), k + n)));
 #pragma unroll
-                for (int n = 0; n < RN; n++) {
-                    const Four four = *(const Four *)(b + B::at(col(n / 4 * 4), k + n % 4));
-#pragma unroll
-                    for (int j = 0; j < 4; j++) cols[n / 4 * 4 + j][n % 4] = four.value[j];
-                }
-            }
-#pragma unroll
-            for (int kk = 0; kk < 4; kk++)
-#pragma unroll
-                for (int i = 0; i < RM; i++)
-#pragma unroll
-                    /* mark: multiply-add kernel of pipelined_gemm_float32 */
-                    for (int j = 0; j < RN; j++) sums[i][j] += rows[i][kk] * cols[j][kk];
+            for (int m = 0; m < 4; m++) (Side::along_depth ? to[n][m] : to[m][n]) = four.value[m];
         }
     }
     DEVICE void finish(const OurTile &tile, unsigned char *) const { store<Engine>(tile, sums); }
@@ -204,7 +198,10 @@ DEVICE void multiply(OurTile tile) {
     engine.finish(tile, memory);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) pipelined_gemm(Problem p, const Number *first, const Number *second,
+/* Blocks that share a multiprocessor and its 65,536 registers: with floats a thread needs more than the 128 that two leave. */
+#define BLOCKS (sizeof(Number) == 4 ? 1 : 2)
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) pipelined_gemm(Problem p, const Number *first, const Number *second,
                                                                        const Number *bias, int relu, int splits, Sum *partial,
                                                                        Number *result) {
     multiply(OurTile({p, first, second, bias, relu, splits, partial, result}));

@@ -121,6 +121,7 @@ template <int TM, int TN, int TK, int V> struct Tile<Forward, TM, TN, TK, V> : T
         this->first_row = this->rest % row_tiles * TM;
         this->split = (int)(this->rest / row_tiles);
         this->share(depth, TK, k, chunks);
+#pragma unroll
         for (int item = 0; item < A::ITEMS; item++) {
             const Index place = this->first_row + A::row(item), line = place / p.out_cols;
             row[item] = NOWHERE, col[item] = 0, pixel[item] = 0;
@@ -210,6 +211,7 @@ template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, 
         col_taps = Taps(phase_col + p.pad_left, p.filter_cols, p.stride_cols, p.dilation_cols);
         Index begin;
         this->share((Index)row_taps.count * col_taps.count * p.out_depth(), TK, begin, chunks);
+#pragma unroll
         for (int item = 0; item < A::ITEMS; item++) {
             const Index cell = this->first_row + A::row(item);
             row[item] = NOWHERE, col[item] = 0, upstream[item] = 0;
@@ -280,6 +282,7 @@ template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK,
         this->split = (int)(this->rest / row_tiles);
         this->share(p.places(), TK, place, chunks);
         stop = place + chunks * TK < p.places() ? place + chunks * TK : p.places();
+#pragma unroll
         for (int item = 0; item < A::ROWS; item++) {
             const Index row = this->first_row + A::row(item);
             const int tap = (int)(row / p.in_depth());
@@ -288,6 +291,7 @@ template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK,
             col_shift[item] = p.in_col(0, tap % p.filter_cols);
             channel[item] = row < rows ? this->group * p.in_depth() + (int)(row % p.in_depth()) : -1;
         }
+#pragma unroll
         for (int item = 0; item < A::KS; item++) {
             const Index here = place + A::k(item * A::ROWS);
             out_col[item] = (int)(here % p.out_cols);
@@ -297,6 +301,7 @@ template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK,
     }
     DEVICE void next_chunk() {
         place += TK;
+#pragma unroll
         for (int item = 0; item < A::KS; item++) {
             out_col[item] += TK;
             while (out_col[item] >= p.out_cols) {

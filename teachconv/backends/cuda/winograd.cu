@@ -158,10 +158,19 @@ extern "C" __global__ void transform_output(Problem p, const Number *first, cons
         for (int col = 0; col < SIZE; col++) output_line(all + col, SIZE, lines + col, SIZE);         /* A' m */
         for (int row = 0; row < TILE; row++) output_line(lines + SIZE * row, 1, y + TILE * row, 1); /* (A' m) A */
         const bool unfit = is_unfit(filter_marks) || is_unfit(data_marks + image * 3);
-        for (int i = 0; i < TILE && top + i < rows; i++)
-            for (int j = 0; j < TILE && left + j < cols; j++) {
+#pragma unroll
+        for (int i = 0; i < TILE; i++)
+#pragma unroll
+            for (int j = 0; j < TILE; j++) {
+                if (top + i >= rows || left + j >= cols) continue;
                 const Index to = ((image * rows + top + i) * cols + left + j) * channels + channel;
-                result[to] = finish(unfit ? KIND::value(p, first, second, to) : y[i * TILE + j], bias, channel, relu);
+                if (!unfit) result[to] = finish(y[i * TILE + j], bias, channel, relu);
             }
+        for (int cell = 0; unfit && cell < TILE * TILE; cell++) {
+            const int row = top + cell / TILE, col = left + cell % TILE;
+            if (row >= rows || col >= cols) continue;
+            const Index to = ((image * rows + row) * cols + col) * channels + channel;
+            result[to] = finish(KIND::value(p, first, second, to), bias, channel, relu);
+        }
     }
 }
