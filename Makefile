@@ -21,6 +21,9 @@ INSTALL_EXTRA := TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --n
 # One worker for each core, one thread in each; tests about threads set their own number.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
+# The tests start hundreds of interpreters, and .venv begins without byte code: each would compile NumPy again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # If there is a compiler, a failed build of the extension is an error; without one, install the Python part only.
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 

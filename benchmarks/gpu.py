@@ -9,7 +9,8 @@ of one dtype share; of a filter gradient some channels are judged. A result of a
 that, but right to three digits, is timed and flagged. Then times with CUDA events, in interleaved rounds.
 Before each call the L2 cache is overwritten; Python runs ahead meanwhile, so the time is that of the kernels
 and not of the interpreter. A mode is a dtype and the arithmetic it permits: tf32 rows allow TF32 on both
-sides, float32 rows forbid it on both. The exit status is 1 if a result of teachconv is wrong, 2 if there is no GPU.
+sides, float32 rows forbid it on both. The exit status is 1 if a result of teachconv is wrong, 2 if there is
+no GPU.
 """
 
 from __future__ import annotations

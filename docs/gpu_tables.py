@@ -32,8 +32,8 @@ from teachconv.kinds import FORWARD  # noqa: E402
 ARCHS = (80, 90)
 # What one multiprocessor can do: the cycles that one of its four schedulers, which issues one instruction a
 # cycle, needs for one multiply-add instruction. From NVIDIA's white papers on A100 and H100: 64 and 128
-# float32 multiply-adds a cycle, 1024 and 2048 of float16 on tensor cores, half as many of TF32; one HMMA is 2048 of
-# float16, 1024 of TF32.
+# float32 multiply-adds a cycle, 1024 and 2048 of float16 on tensor cores, half as many of TF32; one HMMA is
+# 2048 of float16, 1024 of TF32.
 CYCLES = {("FFMA", 80): 2, ("FFMA", 90): 1, ("HMMA", 80): 8, ("HMMA", 90): 4}
 DENSE = conv2d_geometry((8, 28, 28, 256), (3, 3, 256, 256), 1, "SAME")
 DEPTHWISE = conv2d_geometry((8, 28, 28, 256), (3, 3, 1, 256), 1, "SAME")
@@ -82,8 +82,8 @@ def row(compiler: Any, algorithm: str, dtype: str, arch: int) -> str:
     blocks = blocks_per_multiprocessor(arch, registers, shared)
     return (
         f"| `{algorithm}` | {loop.counts[loop.operation]} {loop.operation} of {loop.instructions} | "
-        f"{each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | {ceiling:.0%} | not measured |"
-        f"of {loop.instructions} | "
+        f"{each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | {ceiling:.0%} | "
+        "not measured |"
     )
 
 

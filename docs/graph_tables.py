@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from teachconv import graph as tg
-from teachconv.graph import photo_network
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "examples"))
 TARGET = HERE / "graph_tables.inc"
 RECORDED = HERE.parent / "tests" / "recorded"
 
@@ -84,6 +85,8 @@ def generate() -> str:
     """Return the text of the file."""
     recorded, module = json.loads((RECORDED / "tensorflow_graph.json").read_text()), script()
     logs = ours(module)
+    import photo_network
+
     photo = photo_network.run("numpy").metadata
     events = [f"{rewrite.optimizer}: {rewrite.into} ({rewrite.why})" for rewrite in photo.rewrites]
     parts = [

@@ -106,7 +106,7 @@ __all__ = [
     "use_backend",
 ]
 
-_MODULES = {"dialects": "dialects", "graph": "graph", "plot": "inspection.plotting"}
+_MODULES = {"dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
 _LATER = {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
 _LATER |= {"check_backend": "verification.contract"}

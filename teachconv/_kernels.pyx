@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Where Python meets C: the loops that `direct` and `im2col` are, and the way into kernels/engine.h.
+"""The compiled module: the loops of `direct` and `im2col`, and the functions that call kernels/engine.h.
 
-Python checks, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
+The Python side checks arguments, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
 out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
 are passed as unsigned, because unsigned sums wrap around by definition.
@@ -75,7 +75,7 @@ cdef class Problem:
             raise MemoryError("the convolution is too large for the sizes of this processor")
 
     def threads(self, int most):
-        """Return how many threads pay for a problem of this size; 1 in a process forked after use."""
+        """Return how many threads pay for this problem; 1 in a child of a process that had used threads."""
         return threads_that_pay(problem_macs(&self.p), most)
 
     def choose(self, str kind, Py_ssize_t itemsize, bint strict):
@@ -121,7 +121,7 @@ PATHS = (
 
 
 def take_paths():
-    """Return the names of the ways through the kernels that were taken since the last time, in any thread."""
+    """Return the names of the paths through the kernels that any thread took since the last call."""
     global teachconv_paths
     cdef int paths = teachconv_paths
     teachconv_paths = 0
@@ -129,7 +129,7 @@ def take_paths():
 
 
 def all_finite(const real[:, :, :, ::1] array):
-    """Return whether no number is infinite or NaN."""
+    """Return whether every number is finite."""
     cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
     cdef int result
     with nogil:
@@ -148,7 +148,7 @@ cdef inline Py_ssize_t in_index(
 cdef inline Py_ssize_t out_index(
     Py_ssize_t in_index, Py_ssize_t tap, Py_ssize_t stride, Py_ssize_t dilation, Py_ssize_t pad_before
 ) noexcept nogil:
-    """The index law read backwards; -1 where the tap would come from between two outputs."""
+    """The index law solved for the output; -1 if the tap falls between two outputs."""
     cdef Py_ssize_t distance = in_index + pad_before - tap * dilation  # mark: dilation of direct/dx
     if distance < 0 or distance % stride:  # mark: stride of direct/dx
         return -1
@@ -205,7 +205,7 @@ def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
     Problem problem, int threads
 ):
-    """The scatter, per input cell, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
+    """Scatter, cell by cell of dx, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
     with nogil:
@@ -249,7 +249,7 @@ def direct_conv2d_backprop_filter(
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
-    Threads share the taps, never the places, so each cell of dw is summed in one order.
+    Threads share the taps, never the outputs, so each cell of dw is summed in one order.
     """
     cdef conv_problem law = problem.p
     cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
@@ -290,8 +290,8 @@ cdef void direct_conv2d_backprop_filter_tap(
 # ----------------------------------------------------------------------------------------------------
 # im2col: a block of output rows at a time as a matrix of patches, multiplied by BLAS
 #
-# Blocks follow from the shape of one image alone, and each is summed by one thread: neither the number
-# of threads nor the size of the batch changes a bit of the result.
+# Blocks depend on the shape of one image alone, and one thread sums each block. So neither the number of
+# threads nor the batch size changes the bits of the result.
 # ----------------------------------------------------------------------------------------------------
 
 
@@ -299,7 +299,7 @@ cdef inline void gemm(
     bint transpose_a, bint transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k,
     const real *a, Py_ssize_t lda, const real *b, Py_ssize_t ldb, real beta, real *c, Py_ssize_t ldc,
 ) noexcept nogil:
-    """C [m, n] = op(A) op(B) + beta C, all in C order. BLAS is in Fortran's, so it computes C.T = B.T A.T."""
+    """C [m, n] = op(A) op(B) + beta C, all in C order. BLAS uses Fortran order: C.T = B.T A.T."""
     cdef int rows = <int> m, cols = <int> n, depth = <int> k
     cdef int ld_a = <int> lda, ld_b = <int> ldb, ld_c = <int> ldc
     cdef real one = 1
@@ -322,7 +322,7 @@ cdef void extract_patches(
     Py_ssize_t out_cols, Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t group, Py_ssize_t ins,
     conv_problem law,
 ) noexcept nogil:
-    """Write [out_rows of the block * out_cols, filter_rows * filter_cols * ins], zeros for padding."""
+    """Write patches [out_rows of the block * out_cols, filter_rows * filter_cols * ins], padding as zeros."""
     cdef Py_ssize_t out_row, out_col, tap_row, tap_col, in_row, in_col
     for out_row in range(first_row, stop_row):
         for out_col in range(out_cols):
@@ -341,7 +341,7 @@ def im2col_conv2d(
     const real[:, :, :, ::1] x, const real[:, :, :, ::1] w, real[:, :, :, ::1] y,
     Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
-    """y = patches(x) times the flattened filter. ``scratch`` holds the patches of a block, row by thread."""
+    """y = patches(x) times the flattened filter. ``scratch`` has a row for the patches of each thread."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t depth = w.shape[0] * w.shape[1] * ins
@@ -369,7 +369,7 @@ def im2col_conv2d_backprop_filter(
     const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy, real[:, :, :, ::1] dw,
     Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
-    """dw = transposed patches of x times dy. Threads share out the groups: one order of sums a cell."""
+    """dw = transposed patches of x times dy. Threads share the groups: each cell is summed in one order."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
     cdef Py_ssize_t depth = dw.shape[0] * dw.shape[1] * ins
@@ -437,8 +437,8 @@ def run(
 ):
     """Run a rung that gathers or scatters. ``packed`` and ``bias`` may be None.
 
-    A filter that was packed for another instruction set, whose vectors have another width, is not read:
-    the rung then arranges ``w`` itself.
+    A filter that was packed for another instruction set, whose vectors have another width, is ignored:
+    the rung then packs ``w`` itself.
 
     Return a status of kernels/problem.h: 0 for success, 1 for no memory, 3 for a problem that the rung does
     not solve, 4 for a filter out of the rung's range.

@@ -28,6 +28,7 @@ __all__ = [
     "check_data_format",
     "check_memory",
     "check_steps",
+    "override_of",
     "to_nhwc",
 ]
 
@@ -334,6 +335,27 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     if not flags.c_contiguous:
         check_memory(array.shape, array.dtype, name)  # a broadcast view may be larger than the memory
     return array if flags.aligned else array.copy()
+
+
+def override_of(*values: Any) -> Any:
+    """Return what the class of an argument does instead of an op of this library, or None.
+
+    A class of tensors that are no arrays, such as those of a graph, says it by a static method
+    ``__teachconv_function__(op_name, arguments)``, which returns the op's result. (NumPy's counterpart is
+    ``__array_function__``.)
+
+    Args:
+        *values: the arguments that may be arrays.
+
+    Returns:
+        The method, of the first argument whose class has one.
+    """
+    for value in values:
+        if type(value) is not np.ndarray:
+            override = getattr(type(value), "__teachconv_function__", None)
+            if override is not None:
+                return override
+    return None
 
 
 def _counts(ndim: int | tuple[int, ...]) -> str:

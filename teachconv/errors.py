@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
-__all__ = ["ArgumentError", "ArgumentTypeError", "BackendUnavailable", "no_attribute", "suggestion"]
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BackendUnavailable",
+    "hide_unknown",
+    "no_attribute",
+    "refuse_unknown",
+    "suggestion",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ArgumentError(ValueError):
@@ -50,6 +61,33 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_lower, 1)
     return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
+
+
+def refuse_unknown(function: Callable[..., Any], unknown: Iterable[str]) -> NoReturn:
+    """Raise ``TypeError`` for a keyword that a function does not have, with the nearest one named.
+
+    Python itself names the nearest keyword from 3.13 on. The public functions end in ``**unknown: Never``,
+    so that every version does, and type checkers still refuse such a keyword.
+
+    >>> def convolve(input, filters, strides=1): ...
+    >>> refuse_unknown(convolve, {"stride": 2})
+    Traceback (most recent call last):
+    teachconv.errors.ArgumentTypeError: convolve has no argument 'stride' (did you mean "strides"?)
+    """
+    word = next(iter(unknown))
+    near = suggestion(word, inspect.signature(function).parameters)
+    raise ArgumentTypeError(f"{function.__name__} has no argument {word!r}{near}")
+
+
+def hide_unknown(function: F) -> F:
+    """Leave ``**unknown`` out of the signature that help, docs and `inspect.signature` show.
+
+    The function itself is returned, so that a call has no additional frame.
+    """
+    signature = inspect.signature(function)
+    shown = [parameter for name, parameter in signature.parameters.items() if name != "unknown"]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    return function
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:

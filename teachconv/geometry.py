@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Never
 
 from .arguments import (
     Padding,
@@ -40,7 +40,7 @@ from .arguments import (
     normalize_shape,
     to_nhwc,
 )
-from .errors import ArgumentError
+from .errors import ArgumentError, hide_unknown, refuse_unknown
 from .tables import count
 
 __all__ = [
@@ -601,6 +601,7 @@ class Conv2DTransposeGeometry(_Shared):
         return self.forward.in_channels
 
 
+@hide_unknown
 def conv2d_geometry(
     input_shape: Sequence[int],
     filters_shape: Sequence[int],
@@ -608,6 +609,7 @@ def conv2d_geometry(
     padding: Any = "VALID",
     data_format: str = "NHWC",
     dilations: Any = None,
+    **unknown: Never,
 ) -> Conv2DGeometry:
     """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
 
@@ -641,6 +643,8 @@ def conv2d_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
+    if unknown:
+        refuse_unknown(conv2d_geometry, unknown)
     data_format = check_data_format(data_format)
     geometry = forward_geometry(
         to_nhwc(normalize_shape(input_shape, "input"), data_format),
@@ -652,6 +656,7 @@ def conv2d_geometry(
     return geometry if data_format == "NHWC" else replace(geometry, data_format=data_format)
 
 
+@hide_unknown
 def conv2d_transpose_geometry(
     input_shape: Sequence[int],
     filters_shape: Sequence[int],
@@ -662,6 +667,7 @@ def conv2d_transpose_geometry(
     dilations: Any = None,
     *,
     output_padding: Any = None,
+    **unknown: Never,
 ) -> Conv2DTransposeGeometry:
     """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.
 
@@ -692,6 +698,8 @@ def conv2d_transpose_geometry(
     >>> short.padding                               # 16 would give (0, 1): shifted by one row
     ((1, 1), (1, 1))
     """
+    if unknown:
+        refuse_unknown(conv2d_transpose_geometry, unknown)
     data_format = check_data_format(data_format)
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape")
     forward = transposed_geometry(

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from .arguments import (
     normalize_padding,
     normalize_pair,
     normalize_shape,
+    override_of,
     to_nhwc,
 )
 from .devices import check_same_place
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError, suggestion
+from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 
@@ -49,6 +50,7 @@ __all__ = [
 # ---------------------------------------------------------------------------------------------
 
 
+@hide_unknown
 def conv2d(
     input: Any,
     filters: Any,
@@ -63,6 +65,7 @@ def conv2d(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve images with filters (a cross-correlation: the filter is not flipped), as tf.nn.conv2d.
 
@@ -105,6 +108,10 @@ def conv2d(
     >>> y[0, :, :, 0].tolist()
     [[14, 6], [6, 12]]
     """
+    if unknown:
+        refuse_unknown(conv2d, unknown)
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("conv2d", locals())
     call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -123,6 +130,7 @@ def _conv2d_call(
     return Call(OPS["conv2d"], x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
 
 
+@hide_unknown
 def depthwise_conv2d(
     input: Any,
     filters: Any,
@@ -137,6 +145,7 @@ def depthwise_conv2d(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve each channel with its own filters, as tf.nn.depthwise_conv2d.
 
@@ -161,6 +170,10 @@ def depthwise_conv2d(
     >>> tc.depthwise_conv2d(x, np.int32([[[[1, 10], [100, 1000]]]]))[0, 0, 1].tolist()
     [2, 20, 300, 3000]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d, unknown)
+    if (override := override_of(input, filters, bias)) is not None:
+        return override("depthwise_conv2d", locals())
     call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -183,6 +196,7 @@ def _depthwise_call(
     )
 
 
+@hide_unknown
 def conv2d_transpose(
     input: Any,
     filters: Any,
@@ -199,6 +213,7 @@ def conv2d_transpose(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply the transpose of a convolution, the input gradient of `conv2d`, as tf.nn.conv2d_transpose.
 
@@ -233,6 +248,10 @@ def conv2d_transpose(
     >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # shifted, not cropped
     [10, 102, 20, 203, 30]
     """
+    if unknown:
+        refuse_unknown(conv2d_transpose, unknown)
+    if (override := override_of(input, filters, output_shape, bias)) is not None:
+        return override("conv2d_transpose", locals())
     call = _transpose_call(
         input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
     )
@@ -281,6 +300,7 @@ def _transpose_call(
 # ---------------------------------------------------------------------------------------------
 
 
+@hide_unknown
 def conv2d_backprop_input(
     input_sizes: Any,
     filters: Any,
@@ -295,6 +315,7 @@ def conv2d_backprop_input(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its input, as tf.raw_ops.Conv2DBackpropInput.
 
@@ -315,12 +336,17 @@ def conv2d_backprop_input(
     >>> tc.conv2d_backprop_input((1, 3, 3, 1), np.ones((2, 2, 1, 1), "int32"), dy)[0, :, :, 0].tolist()
     [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
     """
+    if unknown:
+        refuse_unknown(conv2d_backprop_input, unknown)
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
     return run(call, backend, algorithm, precision, out)
 
 
+@hide_unknown
 def depthwise_conv2d_backprop_input(
     input_sizes: Any,
     filters: Any,
@@ -335,6 +361,7 @@ def depthwise_conv2d_backprop_input(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `depthwise_conv2d` with respect to its input.
 
@@ -356,6 +383,10 @@ def depthwise_conv2d_backprop_input(
     >>> tc.depthwise_conv2d_backprop_input((1, 1, 1, 2), w, dy).ravel().tolist()
     [3, 7]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d_backprop_input, unknown)
+    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_input", locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -390,6 +421,7 @@ def _backprop_input_call(
     return Call(op, dy, w, geometry, shape, layout, names=names)
 
 
+@hide_unknown
 def conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -404,6 +436,7 @@ def conv2d_backprop_filter(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its filters, as tf.raw_ops.Conv2DBackpropFilter.
 
@@ -425,12 +458,17 @@ def conv2d_backprop_filter(
     >>> tc.conv2d_backprop_filter(x, (2, 2, 1, 1), np.ones((1, 2, 2, 1), "int32"))[:, :, 0, 0].tolist()
     [[8, 12], [20, 24]]
     """
+    if unknown:
+        refuse_unknown(conv2d_backprop_filter, unknown)
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
     return run(call, backend, algorithm, precision, out)
 
 
+@hide_unknown
 def depthwise_conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -445,6 +483,7 @@ def depthwise_conv2d_backprop_filter(
     algorithm: str | None = None,
     precision: str | None = None,
     out: np.ndarray | None = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `depthwise_conv2d` with respect to its filters.
 
@@ -466,6 +505,10 @@ def depthwise_conv2d_backprop_filter(
     >>> tc.depthwise_conv2d_backprop_filter(x, (1, 1, 2, 2), dy).ravel().tolist()
     [1, 10, 200, 2000]
     """
+    if unknown:
+        refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
+    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
+        return override("depthwise_conv2d_backprop_filter", locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -579,15 +622,11 @@ OPTIONS = ("backend", "algorithm", "precision", "out")
 
 
 def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument.
-
-    Python itself names the nearest argument from 3.13 on; here every version does.
-    """
+    """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument."""
     signature = inspect.signature(op)
     unknown = [name for name in kwargs if name not in signature.parameters]
     if unknown:
-        near = suggestion(unknown[0], signature.parameters)
-        raise ArgumentTypeError(f"{op.__name__} has no argument {unknown[0]!r}{near}")
+        refuse_unknown(op, unknown)
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from inspect import unwrap
-from types import TracebackType
 from typing import Any
 
 __all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
@@ -89,12 +88,7 @@ class Stage:
         self._start = clock()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.seconds = clock() - self._start
         if self.is_loading:
             _own.apart += self.seconds
@@ -120,12 +114,7 @@ class _Silence:
     def __enter__(self) -> _Silence:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         pass
 
 

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from threading import Lock
-from types import TracebackType
 from weakref import ref
 
 from .errors import ArgumentError, ArgumentTypeError
@@ -127,12 +126,7 @@ class use_backend:
         _overrides.set((*_overrides.get(), self))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._take_back()
         overrides = _overrides.get()
         if self in overrides:

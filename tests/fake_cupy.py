@@ -227,7 +227,10 @@ def fake_cupy(folder, limit=1 << 28):
     cupy.asnumpy = lambda array: array.get()
     cupy.ascontiguousarray = lambda array: Array(np.ascontiguousarray(array._behind), array.device)
     cupy.broadcast_to = lambda array, shape: Array(np.broadcast_to(array._behind, shape), array.device)
-    cupy.maximum = lambda array, number, out: Array(np.maximum(array._behind, number, out=out._behind))
+    cupy.maximum = lambda array, number, out=None: Array(
+        np.maximum(array._behind, number, out=None if out is None else out._behind)
+    )
+    cupy.add = lambda one, other: Array(np.add(one._behind, other._behind))
     cupy.pad = lambda array, *how, **more: Array(np.pad(array._behind, *how, **more))
     cupy.may_share_memory = lambda a, b: np.may_share_memory(a._behind, b._behind)
     cupy.from_dlpack = lambda value: Array(np.from_dlpack(value.on_host))

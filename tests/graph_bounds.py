@@ -73,7 +73,7 @@ def add(op, x, y):
 
 def pool(op, x):
     arguments = [list(op.get_attr(name)) for name in ("ksize", "strides")]
-    return tuple(tc.graph.nn.max_pool(cells, *arguments, op.get_attr("padding")) for cells in x)
+    return tuple(tc.graph.nn.max_pool(cells, *arguments, op.get_attr("padding")).numpy() for cells in x)
 
 
 RULES = {

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -189,6 +190,39 @@ def test_a_wrong_reference_is_not_timed(module, monkeypatch):
     monkeypatch.setattr(benchmark, "round_sum", lambda terms, dtype: 0.5)
     with pytest.raises(SystemExit, match="9 terms, float32"):
         benchmark.main(["--cells", "128", "--rounds", "1"])
+
+
+# ---------------------------------------------------------------------------------------------
+# benchmarks/train.py
+# ---------------------------------------------------------------------------------------------
+
+
+def test_train_times_steps():
+    command = [sys.executable, str(FOLDER / "train.py"), "--quick", "--networks", "digits"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    name, milliseconds, aim = done.stdout.splitlines()[-1].strip("| ").split(" | ")
+    assert name == "digits"
+    assert float(milliseconds) > 0
+    assert float(aim) == 0.7
+
+
+def test_train_times_nothing_whose_losses_differ(module, monkeypatch):
+    train = module("train")
+
+    class Competitor:
+        def __init__(self, name, network, python):
+            self.hello = {"losses": [2.3, 2.2 if name == "pytorch" else 2.1, 2.0], "versions": {}}
+
+        def run(self, steps):
+            raise AssertionError("timed before it was validated")
+
+        def stop(self):
+            pass
+
+    monkeypatch.setattr(train, "Competitor", Competitor)
+    options = SimpleNamespace(peer_python="python", rounds=1, steps=1)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        train.race("digits", ["teachconv", "pytorch"], options)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ ROOMS = """
     verification
     translation
     graph
+    keras
+    tf
     explorer
     cli
     __init__ __main__
@@ -42,8 +44,7 @@ ROOMS = """
 RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "use_backend asks the table, at the moment of the call",
-    ("graph.op_def", "graph.gradient_registry"): "a property looks the gradient up",
-    ("graph.operators", "graph.gen_nn_ops"): "an operator makes a node",
+    ("graph.concrete_function", "graph.function_grad"): "a call under a tape asks for its backward function",
 }
 
 

@@ -1,5 +1,7 @@
 """A name that is not known: the message names the one that was probably meant."""
 
+import inspect
+import re
 import subprocess
 import sys
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv import nn_ops
 
 X, W = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
 NCHW, OIHW = X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)
@@ -74,6 +77,28 @@ def test_an_argument_that_the_op_has_not(function):
         TypeError, match=r"""^conv2d has no argument 'stride' \(did you mean "strides"\?\)$"""
     ):
         function(stride=2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [*nn_ops.RESOLVERS, tc.conv2d_geometry, tc.conv2d_transpose_geometry],
+    ids=nn_ops.name_of,
+)
+def test_an_argument_that_a_function_called_directly_has_not(function):
+    parameters = inspect.signature(function).parameters
+    assert "unknown" not in parameters
+    required = [None for parameter in parameters.values() if parameter.default is parameter.empty]
+    for right in list(parameters)[len(required) :]:
+        message = f"{function.__name__} has no argument '{right}s' (did you mean \"{right}\"?)"
+        with pytest.raises(tc.ArgumentTypeError, match=f"^{re.escape(message)}$"):
+            function(*required, **{f"{right}s": 1})
+    with pytest.raises(TypeError, match=f"^{function.__name__} has no argument 'xyzzy'$"):
+        function(*required, xyzzy=1)
+
+
+def test_a_misspelt_argument_that_is_required():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'filters'"):
+        tc.conv2d(X, filter=W)
 
 
 def test_arguments_that_are_missing_or_too_many():

@@ -6,12 +6,12 @@ from functools import lru_cache
 from xml.etree import ElementTree
 
 import numpy as np
+import photo_network
 import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
 from teachconv.data.seeded import make_array
-from teachconv.graph import photo_network
 from teachconv.tables import Table, bar, count, duration, left, number, right, size
 from teachconv.truth import bounds
 from teachconv.truth.exact import abs_sum

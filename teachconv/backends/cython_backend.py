@@ -451,6 +451,14 @@ def _one_blas_thread() -> Iterator[None]:
     The limit is the process's, or with some libraries the thread's. Therefore each call sets and restores it
     in its own thread, and only one call at a time: if they overlapped, the last to end would restore the
     limit of another as if it were the caller's setting.
+
+    From version 3.8 on, threadpoolctl ignores a limit of OpenBLAS while another Python thread holds one. The
+    bits of a product depend on the number of threads, so this limit must apply: it takes the control over.
     """
-    with _blas_lock, _blas_controller().limit(limits=1, user_api="blas"):
-        yield
+    with _blas_lock:
+        controller = _blas_controller()
+        for library in controller.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
+        with controller.limit(limits=1, user_api="blas"):
+            yield

@@ -436,7 +436,7 @@ def _exact_number(value: Any) -> Any:
 
 def _double_and_rest(terms: Terms) -> tuple[float, Any]:
     """Return the correctly rounded double of a sum, and a number with the sign of what it leaves out."""
-    if not any(isinstance(term, Fraction) for term in terms):
+    if Fraction not in map(type, terms):  # isinstance would ask Fraction's abstract base class, slowly
         try:
             total = fsum(terms)
             return total, fsum([*terms, -total]) if isfinite(total) else 0
@@ -444,7 +444,7 @@ def _double_and_rest(terms: Terms) -> tuple[float, Any]:
             return nan, 0
         except OverflowError:  # an intermediate sum is too large; the result may be finite
             pass
-    special = [term for term in terms if not isinstance(term, Fraction) and not isfinite(term)]
+    special = [term for term in terms if type(term) is not Fraction and not isfinite(term)]
     if special:
         return float(sum(special)), 0
     exact = sum(map(Fraction, terms), Fraction(0))

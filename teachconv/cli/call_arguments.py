@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "add_call",
     "add_call_options",
     "add_json",
+    "add_options",
     "numbers",
     "padding",
     "read_call",
@@ -60,6 +62,13 @@ def add_backends(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backends", type=lambda text: text.split(","), help="names, comma-separated")
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of what runs the call; `read_call` reads it too."""
+    parser.add_argument("--backend", help=f"one of {', '.join(TABLE)}")
+    parser.add_argument("--algorithm", help="one of the backend's algorithms")
+    parser.add_argument("--precision", help="strict or fast")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the choice of JSON."""
     parser.add_argument("--json", action="store_true", help="print JSON with the attributes as keys")
@@ -73,8 +82,9 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
         "dilations": arguments.dilations,
         "data_format": arguments.data_format,
     }
-    if arguments.padding is not None:
-        kwargs["padding"] = arguments.padding
+    for name in ("padding", "backend", "algorithm", "precision"):  # the last three are not in every command
+        if getattr(arguments, name, None) is not None:
+            kwargs[name] = getattr(arguments, name)
     if "output_shape" in signature(op).parameters:
         kwargs |= {"output_shape": arguments.output_shape, "output_padding": arguments.output_padding}
     elif arguments.output_shape is not None or arguments.output_padding is not None:

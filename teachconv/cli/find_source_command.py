@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..backends import TABLE
 from ..inspection.sources import find_op, find_source
-from .call_arguments import OPS, add_call_options, add_json, read_call
+from .call_arguments import OPS, add_call_options, add_json, add_options, read_call
 from .output import show, show_json
 
 __all__ = ["add_arguments"]
@@ -18,9 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the op, the call, and the choice of what runs it."""
     parser.add_argument("op", help="conv2d, tf.nn.conv2d, torch.conv2d, ...; alone, it lists all algorithms")
     add_call_options(parser)
-    parser.add_argument("--backend", help=f"one of {', '.join(TABLE)}")
-    parser.add_argument("--algorithm", help="one of the backend's algorithms")
-    parser.add_argument("--precision", help="strict or fast")
+    add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -37,9 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
                 f"a call is for {', '.join(OPS)}; a dialect's function is listed by its name alone"
             )
         op, args, kwargs = read_call(arguments)
-        for key in ("backend", "algorithm", "precision"):
-            if getattr(arguments, key) is not None:
-                kwargs[key] = getattr(arguments, key)
         chain = find_source(op, *args, **kwargs)
     (show_json if arguments.json else show)(chain)
     return 0

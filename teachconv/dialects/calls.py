@@ -8,7 +8,7 @@ the same for all dialects and is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from .. import dispatch, nn_ops, record, tables
 from ..arguments import Pair, Shape, as_array, check_steps, integer
 from ..devices import array_module, contiguous
 from ..dispatch import Call
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..kinds import Kind, Op
 
@@ -311,13 +311,15 @@ def dialect_function(
         FUNCTIONS[function] = entry
         if is_op:
             nn_ops.RESOLVERS[function] = lambda **arguments: to_call(entry, arguments)
-        return function
+        return hide_unknown(function)
 
     return enter
 
 
-def run(function: Callable[..., Any], backend: Any, **arguments: Any) -> np.ndarray:
+def run(function: Callable[..., Any], backend: Any, unknown: Iterable[str], **arguments: Any) -> np.ndarray:
     """Run a function of a dialect: resolve it, prepare the arrays, and hand them to `nn_ops`."""
+    if unknown:
+        refuse_unknown(function, unknown)
     return dispatch.run(to_call(FUNCTIONS[function], arguments), backend)
 
 

@@ -8,7 +8,7 @@ the call into a transposed convolution with a flipped filter.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -367,6 +367,7 @@ def conv_general_dilated(
     batch_group_count: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve like jax.lax.conv_general_dilated.
 
@@ -399,6 +400,7 @@ def conv_general_dilated(
     return run(
         conv_general_dilated,
         backend,
+        unknown,
         lhs=lhs,
         rhs=rhs,
         window_strides=window_strides,
@@ -423,6 +425,7 @@ def conv_transpose(
     *,
     use_consistent_padding: bool = False,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like jax.lax.conv_transpose; there are no groups.
 
@@ -458,6 +461,7 @@ def conv_transpose(
     return run(
         conv_transpose,
         backend,
+        unknown,
         lhs=lhs,
         rhs=rhs,
         strides=strides,

@@ -8,7 +8,7 @@ are not the same.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -153,6 +153,7 @@ def conv(
     dilation_rate: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve images like keras.ops.conv.
 
@@ -183,6 +184,7 @@ def conv(
     return run(
         conv,
         backend,
+        unknown,
         inputs=inputs,
         kernel=kernel,
         strides=strides,
@@ -203,6 +205,7 @@ def conv_transpose(
     dilation_rate: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution to images like keras.ops.conv_transpose.
 
@@ -241,6 +244,7 @@ def conv_transpose(
     return run(
         conv_transpose,
         backend,
+        unknown,
         inputs=inputs,
         kernel=kernel,
         strides=strides,

@@ -8,7 +8,7 @@ a dilation, output_padding from the stride up to the dilation, float64. The deri
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -249,6 +249,7 @@ def conv(
     pads: Any = None,
     strides: Any = None,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve like ONNX's Conv.
 
@@ -283,6 +284,7 @@ def conv(
     return run(
         conv,
         backend,
+        unknown,
         X=X,
         W=W,
         B=B,
@@ -310,6 +312,7 @@ def conv_transpose(
     pads: Any = None,
     strides: Any = None,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like ONNX's ConvTranspose.
 
@@ -352,6 +355,7 @@ def conv_transpose(
     return run(
         conv_transpose,
         backend,
+        unknown,
         X=X,
         W=W,
         B=B,

@@ -7,7 +7,7 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -242,6 +242,7 @@ def conv2d(
     groups: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Convolve like torch.nn.functional.conv2d.
 
@@ -273,6 +274,7 @@ def conv2d(
     return run(
         conv2d,
         backend,
+        unknown,
         input=input,
         weight=weight,
         bias=bias,
@@ -295,6 +297,7 @@ def conv_transpose2d(
     dilation: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like torch.nn.functional.conv_transpose2d.
 
@@ -330,6 +333,7 @@ def conv_transpose2d(
     return run(
         conv_transpose2d,
         backend,
+        unknown,
         input=input,
         weight=weight,
         bias=bias,
@@ -352,6 +356,7 @@ def conv2d_input(
     groups: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its input, like torch.nn.grad.conv2d_input.
 
@@ -383,6 +388,7 @@ def conv2d_input(
     return run(
         conv2d_input,
         backend,
+        unknown,
         input_size=input_size,
         weight=weight,
         grad_output=grad_output,
@@ -409,6 +415,7 @@ def conv2d_weight(
     groups: Any = 1,
     *,
     backend: Any = None,
+    **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its weight, like torch.nn.grad.conv2d_weight.
 
@@ -439,6 +446,7 @@ def conv2d_weight(
     return run(
         conv2d_weight,
         backend,
+        unknown,
         input=input,
         weight_size=weight_size,
         grad_output=grad_output,

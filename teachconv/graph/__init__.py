@@ -4,9 +4,9 @@ In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a genera
 repository, and a session to an implementation in C++. This package implements the same steps in short
 files that have the names of their TensorFlow counterparts and run on teachconv's backends:
 
-op_def.py, core_ops.py -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph, Tensor,
-Operation) -> session.py -> subgraph.py (prune) -> placer.py -> constant_folding.py, optimizer_cse.py,
-remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
+op_def.py, core_ops/ -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph), operation.py,
+tensor.py -> session.py -> placer.py -> subgraph.py (prune) -> constant_folding.py, optimizer_cse.py,
+remapper.py -> graph_partition.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
 
 >>> import numpy as np, teachconv as tc
 >>> tg = tc.graph
@@ -21,22 +21,109 @@ remapper.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.b
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import core_ops, nn_ops  # noqa: F401  (core_ops fills the registry)
+from . import (  # noqa: F401  (fill the registries)
+    array_grad,
+    core_ops,
+    function_grad,
+    math_grad,
+    nn_grad,
+    tensor_math_operator_overrides,
+)
+from . import image_ops as image
 from . import nn_ops as nn
-from .array_ops import group, identity, pad, placeholder, reshape, transpose
-from .config import ConfigProto
-from .constant_op import constant
-from .context import executing_eagerly, get_default_graph
-from .def_function import ConcreteFunction, Function, TensorSpec, function
-from .errors import FailedPreconditionError, InvalidArgumentError
+from . import training as train
+from .array_ops import (
+    broadcast_to,
+    check_numerics,
+    concat,
+    expand_dims,
+    fill,
+    gather,
+    group,
+    identity,
+    one_hot,
+    ones,
+    ones_like,
+    pad,
+    placeholder,
+    rank,
+    reshape,
+    shape,
+    shape_n,
+    size,
+    slice,
+    squeeze,
+    stack,
+    stop_gradient,
+    tile,
+    transpose,
+    unstack,
+    zeros,
+    zeros_like,
+)
+from .backprop import GradientTape
+from .concrete_function import ConcreteFunction
+from .cond_v2 import cond
+from .config import ConfigProto, RunOptions, list_physical_devices
+from .constant_op import constant, is_tensor
+from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
+from .custom_gradients import custom_gradient
+from .cwise_ops import (
+    abs,
+    add_n,
+    cast,
+    equal,
+    exp,
+    floordiv,
+    floormod,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    negative,
+    not_equal,
+    pow,
+    rsqrt,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    tanh,
+    truediv,
+    where,
+)
+from .def_function import Function, function
+from .eager_tensor import EagerTensor
+from .errors import FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError
 from .find_source import find_source
-from .gradient_registry import RegisterGradient
+from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import gradients
 from .graph_execution_state import SoftPlacementWarning
 from .graph_pictures import picture_graph
-from .math_ops import add, matmul, multiply, reduce_mean, reduce_sum, square, subtract
+from .math_ops import (
+    add,
+    argmax,
+    matmul,
+    multiply,
+    range,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    reduced_shape,
+    subtract,
+)
 from .op_def import get_op_def
 from .ops import (
     Graph,
+    GraphKeys,
     Operation,
     Tensor,
     bfloat16,
@@ -49,59 +136,152 @@ from .ops import (
     int64,
     name_scope,
 )
+from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import Session
-from .variables import Variable, global_variables_initializer
+from .session import InteractiveSession, Session
+from .tensor import TensorSpec
+from .tensor_conversion import convert_to_tensor
+from .tensor_shape import TensorShape
+from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
+from .variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
 
 __all__ = [
     "ConcreteFunction",
     "ConfigProto",
+    "EagerTensor",
     "FailedPreconditionError",
     "Function",
+    "GradientTape",
     "Graph",
+    "GraphKeys",
+    "InteractiveSession",
     "InvalidArgumentError",
     "LoadStats",
     "NodeStats",
+    "NotDifferentiable",
     "Operation",
+    "OperatorNotAllowedInGraphError",
     "RegisterGradient",
     "RunMetadata",
+    "RunOptions",
     "Session",
     "SoftPlacementWarning",
     "Tensor",
+    "TensorShape",
     "TensorSpec",
     "Variable",
+    "abs",
     "add",
+    "add_n",
+    "argmax",
     "assign",
     "bfloat16",
+    "broadcast_to",
+    "cast",
+    "check_numerics",
+    "concat",
+    "cond",
     "constant",
     "control_dependencies",
+    "convert_to_tensor",
+    "custom_gradient",
     "device",
+    "disable_v2_behavior",
+    "enable_v2_behavior",
+    "equal",
     "executing_eagerly",
+    "exp",
+    "expand_dims",
+    "fill",
     "find_source",
     "float16",
     "float32",
     "float64",
+    "floordiv",
+    "floormod",
     "function",
+    "gather",
     "get_default_graph",
+    "get_default_session",
     "get_op_def",
+    "global_variables",
     "global_variables_initializer",
+    "gradients",
+    "greater",
+    "greater_equal",
     "group",
     "identity",
+    "image",
+    "init_scope",
     "int32",
     "int64",
+    "is_tensor",
+    "less",
+    "less_equal",
+    "list_physical_devices",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "matmul",
+    "maximum",
+    "minimum",
     "multiply",
     "name_scope",
+    "negative",
     "nn",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
     "pad",
     "picture_graph",
     "placeholder",
+    "pow",
+    "random_normal",
+    "random_uniform",
+    "range",
+    "rank",
+    "reduce_max",
     "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
     "reduce_sum",
+    "reduced_shape",
+    "reset_default_graph",
     "reshape",
+    "rsqrt",
+    "set_random_seed",
+    "shape",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "size",
+    "slice",
+    "sqrt",
     "square",
+    "squeeze",
+    "stack",
+    "stop_gradient",
     "subtract",
+    "tanh",
+    "tile",
+    "train",
+    "trainable_variables",
     "transpose",
+    "truediv",
+    "truncated_normal",
+    "unstack",
+    "variables_initializer",
+    "where",
+    "zeros",
+    "zeros_like",
 ]
 
 

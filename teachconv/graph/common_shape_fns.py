@@ -1,5 +1,7 @@
 """Shape functions: compute the static shapes of an op's outputs from those of its inputs, before a run.
 
+A shape function takes an `InferenceContext` and returns a list with one static shape for each output.
+
 TensorFlow: core/framework/common_shape_fns.cc. Sizes that depend on windows and padding come from
 `teachconv.geometry`, so that the static shape always agrees with the kernel's result. An unknown size is
 None, and every size that depends on it is None.
@@ -17,6 +19,7 @@ import numpy as np
 from ..arguments import normalize_padding, normalize_pair, to_nhwc
 from ..errors import ArgumentError
 from ..geometry import conv2d_geometry
+from .shape_refiner import Values
 from .tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
 __all__ = ["InferenceContext", "padding_argument"]
@@ -31,8 +34,8 @@ class InferenceContext:
     Attributes:
         op: the name of the op.
         shapes: the static shapes of the inputs.
-        values: the values of inputs that are constants, None for the others. The shape of Reshape's
-            result, for example, depends on the value of its input ``shape``.
+        values: the values of inputs that are known before the run, None for the others. The shape of
+            Reshape's result, for example, depends on the value of its input ``shape``.
         attrs: the attributes by name.
     """
 
@@ -49,6 +52,37 @@ class InferenceContext:
         if len(shape) != rank:
             raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
         return shape
+
+    def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
+        """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
+
+        Args:
+            index: the number of the input, a vector of int32 or int64.
+            what: its name, for messages.
+            size: how many sizes it must hold; None for any number.
+
+        Returns:
+            The sizes, None for one that is not known before the run; None if nothing is known.
+
+        Raises:
+            ValueError: if the input is no vector, or holds another number of sizes.
+        """
+        given = self.with_rank(index, 1, what)
+        if size is not None and not is_compatible(given, (size,)):
+            raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
+        found: StaticShape
+        if isinstance(self.values, Values):
+            found = self.values.as_shape(index)
+        else:
+            value = self.values[index]
+            found = None if value is None else tuple(int(each) for each in value)
+        length = given[0] if size is None else size
+        return (None,) * length if found is None and length is not None else found
+
+    def int_value(self, index: int) -> int | None:
+        """Return the value of an input that is a single integer, or None if it is not known."""
+        value = self.values[index]
+        return None if value is None else int(np.reshape(value, ()))
 
 
 def padding_argument(attrs: Mapping[str, Any]) -> Any:
@@ -86,21 +120,22 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-def conv2d_shape(c: InferenceContext) -> StaticShape:
+def conv2d_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [batch, out_rows, out_cols, out_channels] in data_format order."""
-    return _windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))
+    return [_windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))]
 
 
-def fused_conv2d_shape(c: InferenceContext) -> StaticShape:
+def fused_conv2d_shape(c: InferenceContext) -> list[StaticShape]:
     """Return `conv2d_shape`, and check that the bias has one element per output channel."""
-    shape = conv2d_shape(c)
+    (shape,) = conv2d_shape(c)
+    assert shape is not None
     channels = _nhwc(c, shape)[3]
     if not is_compatible(c.with_rank(2, 1, "bias"), (channels,)):
         raise ArgumentError(f"bias of {c.op} must have shape {text((channels,))}; got {text(c.shapes[2])}")
-    return shape
+    return [shape]
 
 
-def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
+def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
     """Return `conv2d_shape` for a filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
     shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")
     in_channels = _nhwc(c, shape)[3]
@@ -112,47 +147,43 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> StaticShape:
     known = in_channels if channels is None else channels
     outs = None if known is None or multiplier is None else known * multiplier
     # a depthwise convolution has one group per channel
-    return _windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))
+    return [_windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))]
 
 
-def conv2d_backprop_input_shape(c: InferenceContext) -> StaticShape:
-    """Return the value of ``input_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
+def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the value of ``input_sizes`` as far as it is known; check that it fits ``out_backprop``."""
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
-    sizes = _known_shape(c, 0, "input_sizes", 4)
-    if sizes is None:
-        return (None, None, None, None)
-    wanted = _windowed(c, sizes, filters)
+    sizes = c.shape_value(0, "input_sizes", 4)
+    wanted = _windowed(c, sizes, filters)  # type: ignore[arg-type]
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{list(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
+            f"{text(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
         )
-    return sizes
+    return [sizes]
 
 
-def conv2d_backprop_filter_shape(c: InferenceContext) -> StaticShape:
-    """Return the value of ``filter_sizes`` if it is a constant, and check that it fits ``out_backprop``."""
+def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the value of ``filter_sizes`` as far as it is known; check that it fits ``out_backprop``."""
     shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
-    sizes = _known_shape(c, 1, "filter_sizes", 4)
-    if sizes is None:
-        return (None, None, None, None)
-    wanted = _windowed(c, shape, sizes)
+    sizes = c.shape_value(1, "filter_sizes", 4)
+    wanted = _windowed(c, shape, sizes)  # type: ignore[arg-type]
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(shape)} with filters {list(sizes)}; got {text(out_backprop)}"
+            f"{text(shape)} with filters {text(sizes)}; got {text(out_backprop)}"
         )
-    return sizes
+    return [sizes]
 
 
-def pool_shape(c: InferenceContext) -> StaticShape:
+def pool_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
     rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
     channels = _nhwc(c, shape)[3]
     # a depthwise filter has the same windows
     one_channel = (rows, cols, None if channels is None else min(1, channels), channels)
-    return _windowed(c, shape, one_channel)
+    return [_windowed(c, shape, one_channel)]
 
 
 def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
@@ -170,11 +201,14 @@ def _windowed(
     channels = some_depth if in_channels is None else in_channels
     some_depth = channels if depth is None else depth
     mode, pads = normalize_padding(padding_argument(c.attrs), data_format)
+    same = mode in ("SAME", "SAME_LOWER")  # then the size does not depend on the filter
+    rows_known = in_rows is not None and (same or filter_rows is not None)
+    cols_known = in_cols is not None and (same or filter_cols is not None)
     geometry = conv2d_geometry(
         (
             1 if batch is None else batch,
-            _LARGE if in_rows is None or filter_rows is None else in_rows,
-            _LARGE if in_cols is None or filter_cols is None else in_cols,
+            in_rows if in_rows is not None and rows_known else _LARGE,
+            in_cols if in_cols is not None and cols_known else _LARGE,
             channels,
         ),
         (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
@@ -182,18 +216,9 @@ def _windowed(
         pads if mode == "EXPLICIT" else mode,
         dilations=normalize_pair(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
     )
-    rows = None if in_rows is None or filter_rows is None else geometry.rows.out_size
-    cols = None if in_cols is None or filter_cols is None else geometry.cols.out_size
+    rows = geometry.rows.out_size if rows_known else None
+    cols = geometry.cols.out_size if cols_known else None
     return (batch, outs, rows, cols) if data_format == "NCHW" else (batch, rows, cols, outs)
-
-
-def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = None) -> StaticShape:
-    """Return the shape stored in an int32 or int64 vector, or None if it is not known before the run."""
-    given = c.with_rank(index, 1, what)
-    if rank is not None and not is_compatible(given, (rank,)):
-        raise ArgumentError(f"{what} of {c.op} must hold {rank} sizes; got shape {text(given)}")
-    value = c.values[index]
-    return None if value is None else tuple(int(size) for size in value)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -201,41 +226,53 @@ def _known_shape(c: InferenceContext, index: int, what: str, rank: int | None = 
 # ---------------------------------------------------------------------------------------------
 
 
-def unchanged_shape(c: InferenceContext) -> StaticShape:
+def unchanged_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the first input."""
-    return c.shapes[0]
+    return [c.shapes[0]]
 
 
-def no_outputs(c: InferenceContext) -> StaticShape:
-    """Return None, for an op without outputs."""
-    return None
+def merged_shape(c: InferenceContext, first: int = 0) -> list[StaticShape]:
+    """Return what is known about the shape of all inputs (from ``first`` on), which must be the same."""
+    shape: StaticShape = None
+    for other in c.shapes[first:]:
+        if not is_compatible(shape, other):
+            raise ArgumentError(
+                f"the inputs of {c.op} must have one shape; got {', '.join(map(text, c.shapes[first:]))}"
+            )
+        shape = merge(shape, other)
+    return [shape]
 
 
-def explicit_shape(c: InferenceContext) -> StaticShape:
+def no_outputs(c: InferenceContext) -> list[StaticShape]:
+    """Return no shapes, for an op without outputs."""
+    return []
+
+
+def explicit_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the attribute ``shape``."""
     shape: StaticShape = c.attrs["shape"]
-    return shape
+    return [shape]
 
 
-def const_shape(c: InferenceContext) -> StaticShape:
+def const_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the attribute ``value``."""
-    return tuple(c.attrs["value"].shape)
+    return [tuple(c.attrs["value"].shape)]
 
 
-def assign_shape(c: InferenceContext) -> StaticShape:
+def assign_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the variable's shape, which the value must have."""
     if not is_compatible(c.shapes[0], c.shapes[1]):
         raise ArgumentError(
             f"value must have the variable's shape {text(c.shapes[0])}; got {text(c.shapes[1])}"
         )
-    return merge(c.shapes[0], c.shapes[1])
+    return [merge(c.shapes[0], c.shapes[1])]
 
 
-def bias_add_shape(c: InferenceContext) -> StaticShape:
+def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the value, and check that the bias has one element per channel."""
     value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
     if value is None:
-        return None
+        return [None]
     nchw = c.attrs["data_format"] == "NCHW"
     if len(value) < (3 if nchw else 2):
         raise ArgumentError(f"value of {c.op} must have an axis of channels; got shape {text(value)}")
@@ -245,12 +282,21 @@ def bias_add_shape(c: InferenceContext) -> StaticShape:
             f"bias of {c.op} must have {value[axis]} elements, one for each channel of the value "
             f"{text(value)} in {c.attrs['data_format']} order; got {text(bias)}"
         )
-    return value
+    return [value]
 
 
-def broadcast_shape(c: InferenceContext) -> StaticShape:
-    """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands."""
+def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the broadcast shape of x and y."""
     x, y = c.shapes
+    return [broadcast(x, y, c.op)]
+
+
+def broadcast(x: StaticShape, y: StaticShape, op: str) -> StaticShape:
+    """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands.
+
+    >>> broadcast((8, 1, None), (5, 3), "Add")
+    (8, 5, 3)
+    """
     if x is None or y is None:
         return None
     longest = max(len(x), len(y))
@@ -265,13 +311,13 @@ def broadcast_shape(c: InferenceContext) -> StaticShape:
             sizes.append(b if a is None else a)
         else:
             raise ArgumentError(
-                f"x and y of {c.op} must have shapes that fit each other, from the last axis on, sizes "
+                f"x and y of {op} must have shapes that fit each other, from the last axis on, sizes "
                 f"equal or 1; got {text(x)} and {text(y)}"
             )
     return tuple(sizes)
 
 
-def matmul_shape(c: InferenceContext) -> StaticShape:
+def matmul_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [rows of a, columns of b] after the transposes given by the attributes."""
     a, b = c.with_rank(0, 2, "a"), c.with_rank(1, 2, "b")
     rows, inner = a[::-1] if c.attrs["transpose_a"] else a
@@ -281,20 +327,20 @@ def matmul_shape(c: InferenceContext) -> StaticShape:
             f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
-    return rows, cols
+    return [(rows, cols)]
 
 
-def reduction_shape(c: InferenceContext) -> StaticShape:
+def reduction_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the reduced axes, or with size 1 for them if ``keep_dims``."""
     shape, axes = c.shapes[0], c.values[1]
     if shape is None:
-        return None
+        return [None]
     if axes is None:
-        return (None,) * len(shape) if c.attrs["keep_dims"] else None
+        return [(None,) * len(shape) if c.attrs["keep_dims"] else None]
     gone = normalize_axes(axes, len(shape), f"reduction_indices of {c.op}")
     if c.attrs["keep_dims"]:
-        return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
-    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
+        return [tuple(1 if axis in gone else size for axis, size in enumerate(shape))]
+    return [tuple(size for axis, size in enumerate(shape) if axis not in gone)]
 
 
 def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
@@ -312,43 +358,42 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
     return found
 
 
-def reshape_shape(c: InferenceContext) -> StaticShape:
+def reshape_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes in ``shape``; a size of -1 is derived from the number of elements."""
-    given = c.with_rank(1, 1, "shape")
-    wanted, source = c.values[1], c.shapes[0]
-    if wanted is None:
-        return None if given[0] is None else (None,) * given[0]
-    sizes = [int(size) for size in wanted]
-    if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
-        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {sizes}")
-    rest = prod(size for size in sizes if size != -1)
-    if not is_fully_defined(source):
-        return tuple(None if size == -1 else size for size in sizes)
+    sizes, source = c.shape_value(1, "shape"), c.shapes[0]
+    if sizes is None:
+        return [None]
+    if sizes.count(-1) > 1 or any(size is not None and size < -1 for size in sizes):
+        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {list(sizes)}")
+    if not is_fully_defined(source) or None in sizes:
+        return [tuple(None if size == -1 else size for size in sizes)]
+    rest = prod(size for size in sizes if size not in (-1, None))
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(
-            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {sizes} cannot hold"
+            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {list(sizes)} "
+            "cannot hold"
         )
-    return tuple(count // rest if size == -1 else size for size in sizes)
+    return [tuple(count // rest if size == -1 else size for size in sizes)]
 
 
-def transpose_shape(c: InferenceContext) -> StaticShape:
+def transpose_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes of the input in the order of ``perm``."""
     shape, perm = c.shapes[0], c.values[1]
     if shape is None or perm is None:
-        return None if shape is None else (None,) * len(shape)
+        return [None if shape is None else (None,) * len(shape)]
     order = normalize_axes(perm, len(shape), f"perm of {c.op}")
     if len(order) != len(shape):
         raise ArgumentError(f"perm of {c.op} must name all {len(shape)} axes; got {list(order)}")
-    return tuple(shape[axis] for axis in order)
+    return [tuple(shape[axis] for axis in order)]
 
 
-def pad_shape(c: InferenceContext) -> StaticShape:
+def pad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size plus its padding before and after."""
     shape, paddings = c.shapes[0], c.values[1]
     pairs = c.with_rank(1, 2, "paddings")
     if shape is None or paddings is None:
-        return None if shape is None else (None,) * len(shape)
+        return [None if shape is None else (None,) * len(shape)]
     if pairs != (len(shape), 2):
         raise ArgumentError(
             f"paddings of {c.op} must have shape [{len(shape)}, 2]: before and after for each axis of "
@@ -356,14 +401,12 @@ def pad_shape(c: InferenceContext) -> StaticShape:
         )
     if paddings.min(initial=0) < 0:
         raise ArgumentError(f"paddings of {c.op} must not be negative; got {paddings.tolist()}")
-    return tuple(
-        None if size is None else size + int(before) + int(after)
-        for size, (before, after) in zip(shape, paddings, strict=True)
-    )
+    padded = zip(shape, paddings, strict=True)
+    return [tuple(None if size is None else size + int(a) + int(b) for size, (a, b) in padded)]
 
 
-def softmax_shape(c: InferenceContext) -> StaticShape:
+def softmax_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the logits, which must have at least one axis."""
     if c.shapes[0] is not None and not c.shapes[0]:
         raise ArgumentError(f"logits of {c.op} must have at least one axis; got a scalar")
-    return c.shapes[0]
+    return [c.shapes[0]]

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import ClassVar
 
 from .. import backends
 from ..arguments import integer
@@ -16,7 +17,50 @@ from ..errors import ArgumentError
 from ..settings import get_num_threads
 from .device_spec import DeviceSpec
 
-__all__ = ["ConfigProto"]
+__all__ = ["ConfigProto", "RunOptions", "list_physical_devices"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of one `Session.run`.
+
+    Attributes:
+        trace_level: `RunOptions.FULL_TRACE` or `NO_TRACE`, as TensorFlow's programs give it; the log of a run
+            is complete whenever a `RunMetadata` is given.
+        shuffle_seed: takes the nodes that are ready in a random order. Nodes that do not depend on each other
+            have no order; with another seed a program that relies on one may give another result.
+
+    Raises:
+        ValueError, TypeError: if a value is out of range.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default(), tg.Session() as session:
+    ...     v = tg.Variable(1.0)
+    ...     v.initializer.run()
+    ...     race = [v.read_value(), v.assign(2.0)]          # nothing says which comes first
+    ...     answers = set()
+    ...     for seed in range(20):
+    ...         session.run(v.initializer)
+    ...         answers.add(float(session.run(race, options=tg.RunOptions(shuffle_seed=seed))[0]))
+    >>> sorted(answers)
+    [1.0, 2.0]
+    """
+
+    NO_TRACE: ClassVar[int] = 0
+    SOFTWARE_TRACE: ClassVar[int] = 1
+    HARDWARE_TRACE: ClassVar[int] = 2
+    FULL_TRACE: ClassVar[int] = 3
+
+    trace_level: int = 0
+    shuffle_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= integer(self.trace_level, "trace_level") <= 3:
+            raise ArgumentError(
+                f"trace_level must be from 0 (NO_TRACE) to 3 (FULL_TRACE); got {self.trace_level}"
+            )
+        if self.shuffle_seed is not None:
+            integer(self.shuffle_seed, "shuffle_seed")
 
 
 @dataclass(frozen=True)
@@ -28,8 +72,10 @@ class ConfigProto:
         common_subexpression_elimination: whether to merge equal nodes.
         remapping: whether to fuse Conv2D, BiasAdd and Relu.
         allow_soft_placement: whether a node may run on another device than it requests, with a warning.
-        device_count: the number of CPU devices. Several devices share the same processors; they exist to
-            demonstrate placement and copies.
+        device_count: the number of devices of each kind. Several CPU devices share the same processors; they
+            exist to demonstrate placement and transfers. With ``{"GPU": n}`` nodes that request no device go
+            to a GPU where they have a kernel, as TensorFlow does by itself; without it a GPU serves the nodes
+            that request it.
         inter_op_parallelism_threads: how many nodes may run at the same time; 0 uses the processors not
             occupied by the threads of a convolution (`teachconv.set_num_threads`).
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
@@ -52,10 +98,10 @@ class ConfigProto:
 
     def __post_init__(self) -> None:
         for kind, count in self.device_count.items():
-            if kind != "CPU" or integer(count, "device_count") < 1:
+            if kind not in ("CPU", "GPU") or integer(count, "device_count") < (kind == "CPU"):
                 raise ArgumentError(
-                    f'device_count must be {{"CPU": n}} with n >= 1: no kernels are registered for any other '
-                    f"kind of device; got {dict(self.device_count)}"
+                    'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0; got '
+                    f"{dict(self.device_count)}"
                 )
         if not 0 <= integer(self.inter_op_parallelism_threads, "inter_op_parallelism_threads") <= 4096:
             raise ArgumentError(
@@ -65,9 +111,19 @@ class ConfigProto:
         if self.backend:
             backends.get(self.backend)  # raises if it does not exist or cannot run
 
-    def devices(self) -> list[DeviceSpec]:
-        """Return the devices that nodes can be placed on."""
-        return [DeviceSpec("CPU", index) for index in range(self.device_count.get("CPU", 1))]
+    def devices(self, with_gpus: bool = False) -> list[DeviceSpec]:
+        """Return the devices that nodes can be placed on, the preferred ones first.
+
+        Args:
+            with_gpus: whether a node requests a GPU; otherwise they count only if ``device_count`` has them.
+
+        Returns:
+            The devices.
+        """
+        cpus = [DeviceSpec("CPU", index) for index in range(self.device_count.get("CPU", 1))]
+        if "GPU" in self.device_count:
+            return list_physical_devices("GPU")[: self.device_count["GPU"]] + cpus
+        return cpus + (list_physical_devices("GPU") if with_gpus else [])
 
     def threads(self) -> int:
         """Return how many nodes may run at the same time."""
@@ -75,3 +131,20 @@ class ConfigProto:
             return self.inter_op_parallelism_threads
         free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, free // get_num_threads())
+
+
+def list_physical_devices(device_type: str | None = None) -> list[DeviceSpec]:
+    """Return the devices of this machine: its processors are one CPU device, and each GPU is one.
+
+    Args:
+        device_type: "CPU" or "GPU"; None for both.
+
+    Returns:
+        The devices; no GPU if CuPy or a driver is missing (`teachconv.backends` says which).
+    """
+    found = [] if device_type == "GPU" else [DeviceSpec("CPU", 0)]
+    if device_type != "CPU" and not backends.why_not("cupy"):
+        import cupy  # where a GPU is, and somebody asks
+
+        found += [DeviceSpec("GPU", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
+    return found

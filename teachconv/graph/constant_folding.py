@@ -53,8 +53,11 @@ def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[
 
 
 def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
-    if not node.inputs or node.control_inputs or get_op_def(node.op).is_stateful:
+    op_def = get_op_def(node.op)
+    if not node.inputs or node.control_inputs or op_def.is_stateful:
         return False
+    if len(op_def.flat(op_def.outputs, node.attrs)) != 1:
+        return False  # a Const has one output
     return all(name in values for name, _ in node.inputs)
 
 

@@ -1,26 +1,31 @@
-"""Converts Python values and arrays to Const nodes.
+"""Constants: from Python values and arrays, and tensors of a shape filled with one value.
 
-TensorFlow: python/framework/constant_op.py.
+TensorFlow: python/framework/constant_op.py; zeros and the like are in python/ops/array_ops.py.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
-from . import op_def_library
+from . import gen_nn_ops, op_def_library
 from .context import executing_eagerly
-from .tensor_shape import as_shape
-from .tensor_util import frozen, to_array
+from .eager_tensor import EagerTensor
+from .ops import Tensor, name_scope
+from .tensor_shape import as_shape, is_fully_defined
+from .tensor_util import frozen, int_vector, static_shape, to_array
 
-__all__ = ["constant"]
+__all__ = ["constant", "fill", "is_tensor", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
+
+_LARGE = 1000  # larger constants would make the graph large; TensorFlow fills them during the run
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
-    """Return a tensor with the same value in each run; outside a graph, the array itself.
+    """Return a tensor with the same value in each run; outside a graph, an eager tensor.
 
     Args:
         value: an array, nested lists or a number.
@@ -29,15 +34,17 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         name: the name of the node.
 
     Returns:
-        A tensor or array.
+        A tensor.
 
     Raises:
         TypeError, ValueError: if ``value`` is not an array of a supported dtype or does not fit ``shape``.
 
     >>> from teachconv import graph as tg
-    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).tolist()
-    (dtype('int32'), [0.5, 0.5])
+    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
+    (dtype('int32'), array([0.5, 0.5], dtype=float32))
     """
+    if value is None:
+        raise ArgumentError("None values not supported.")
     array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
     if shape is not None:
         sizes: Any = as_shape(shape)
@@ -45,5 +52,135 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
             raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
         array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
     if executing_eagerly():
-        return array
+        return EagerTensor(frozen(array))
     return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, of a graph or eager, and no variable, array or number.
+
+    >>> is_tensor(constant(1)), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(value, (EagerTensor, Tensor))
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Return a tensor of a shape filled with one value.
+
+    Args:
+        dims: the shape: ints, or a vector.
+        value: a scalar.
+        name: the name of the node.
+
+    Returns:
+        The tensor.
+    """
+    return gen_nn_ops.fill(int_vector(dims), value, name=name)
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return zeros, as tf.zeros.
+
+    Args:
+        shape: the shape: ints, or a vector.
+        dtype: the dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
+
+    >>> zeros([2, 2]).numpy().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return _filled(shape, 0, dtype, name or "zeros")
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return ones, as tf.ones.
+
+    Args:
+        shape, dtype, name: as in `zeros`.
+
+    Returns:
+        As `zeros`.
+    """
+    return _filled(shape, 1, dtype, name or "ones")
+
+
+def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+    number = np.array(value, to_dtype(dtype))
+    if is_tensor(shape):
+        with name_scope(name) as scope:
+            return gen_nn_ops.fill(shape, constant(number), name=scope or name)
+    sizes: Any = as_shape(shape)
+    if prod(sizes) < _LARGE:
+        return constant(np.full(sizes, number), name=name)
+    with name_scope(name) as scope:
+        as_tensor = constant(np.array(sizes, "int32"), name="shape_as_tensor")
+        return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
+
+
+def zeros_like(input: Any, name: str | None = None) -> Any:
+    """Return zeros of the shape and dtype of a tensor.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
+
+
+def ones_like(input: Any, name: str | None = None) -> Any:
+    """Return ones of the shape and dtype of a tensor.
+
+    Args:
+        input, name: as in `zeros_like`.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 1, gen_nn_ops.ones_like, name or "ones_like")
+
+
+def _filled_like(input: Any, value: int, wrapper: Any, name: str) -> Any:
+    known = static_shape(input)
+    if executing_eagerly() or not hasattr(input, "dtype") or not is_fully_defined(known):
+        return wrapper(input, name=name)
+    return _filled(known, value, input.dtype, name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int = -1,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return on_value at each index along a new axis and off_value elsewhere, as tf.one_hot.
+
+    Args:
+        indices: int32 or int64; one that is negative or too large gives only off_value.
+        depth: the size of the new axis.
+        on_value: 1 by default.
+        off_value: 0 by default.
+        axis: where the new axis comes; -1 is the last.
+        dtype: the dtype of the values; float32 if nothing says otherwise.
+        name: the name of the node.
+
+    Returns:
+        A tensor with one axis more.
+
+    >>> one_hot([0, 2], 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    given = next((value.dtype for value in (on_value, off_value) if hasattr(value, "dtype")), "float32")
+    wanted = to_dtype(given if dtype is None else dtype)
+    on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
+    off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
+    return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")

@@ -1,8 +1,8 @@
 """`function`: traces a Python function to a graph once per signature, and then runs the graph.
 
-TensorFlow: python/eager/polymorphic_function/polymorphic_function.py, tracing_compilation.py and
-python/framework/func_graph.py. The Python code runs only while it is traced: side effects such as printing
-happen once per trace, and Python numbers that it reads become constants of the graph.
+TensorFlow: python/eager/polymorphic_function/polymorphic_function.py and tracing_compilation.py. The Python
+code runs only while it is traced: side effects such as printing happen once per trace, and Python numbers
+that it reads become constants of the graph.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,65 +19,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import tables
-from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
-from . import gen_nn_ops, tensor_shape
+from . import gen_nn_ops, nest
+from .concrete_function import ConcreteFunction
 from .config import ConfigProto
-from .context import executing_eagerly, set_default_graph
-from .errors import InvalidArgumentError
-from .graph_execution_state import make_executable
-from .op_kernel import OpKernelContext
-from .ops import Graph, Operation, Tensor
+from .context import current_graph, set_default_graph
+from .eager_tensor import EagerTensor
+from .func_graph import FuncGraph
 from .run_metadata import RunMetadata
-from .session import feed_value, fetched
-from .tensor_shape import StaticShape
+from .tensor import Tensor, TensorSpec
 from .tensor_util import to_array
 from .variables import Variable
 
-__all__ = ["ConcreteFunction", "Function", "TensorSpec", "function"]
+__all__ = ["Function", "function"]
 
 _log = logging.getLogger("teachconv.graph")
-
-
-@dataclass(frozen=True)
-class TensorSpec:
-    """The shape and dtype of an argument.
-
-    Attributes:
-        shape: the static shape; None stands for sizes that may differ between calls.
-        dtype: the dtype.
-
-    >>> TensorSpec([None, 28, 28, 1], "float32")
-    TensorSpec(shape=(None, 28, 28, 1), dtype=dtype('float32'))
-    """
-
-    shape: StaticShape
-    dtype: Any = "float32"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tensor_shape.as_shape(self.shape))
-        object.__setattr__(self, "dtype", to_dtype(self.dtype))
-
-    def __str__(self) -> str:
-        return f"{tensor_shape.text(self.shape)} {self.dtype.name}"
-
-
-class FuncGraph(Graph):
-    """The graph of one trace; each variable from outside is captured as one reference node."""
-
-    is_function = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.captures: dict[Variable, Tensor] = {}
-
-    def capture(self, variable: Variable) -> Tensor:
-        """Return the tensor that refers to an eager variable."""
-        if variable not in self.captures:
-            with self.control_dependencies(None), self.name_scope(None):
-                ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=variable.name)
-            self.captures[variable] = ref
-        return self.captures[variable]
 
 
 @dataclass(frozen=True)
@@ -139,9 +95,9 @@ def function(
     ...         image = tc.graph.nn.avg_pool(image, 3, 1, "SAME")
     ...     return image
     >>> image = np.eye(3, dtype="float32").reshape(1, 3, 3, 1)
-    >>> blur(image)[0, 1, 1, 0], blur(2 * image)[0, 1, 1, 0]          # traced once
+    >>> print(blur(image)[0, 1, 1, 0], blur(2 * image)[0, 1, 1, 0])          # traced once
     tracing
-    (np.float32(0.33333334), np.float32(0.6666667))
+    tf.Tensor(0.33333334, shape=(), dtype=float32) tf.Tensor(0.6666667, shape=(), dtype=float32)
     >>> _ = blur(image, times=2)
     tracing
     >>> [record.reason for record in blur.trace_log]
@@ -178,21 +134,24 @@ class Function:
         self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
         self.trace_log: list[TraceRecord] = []
 
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The function that is traced."""
+        return self._python_function
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the graph of this signature, tracing it first if necessary.
 
-        Inside another trace or graph, the Python function is called directly and adds its nodes there.
+        Inside another function or graph, add a node that calls it.
         """
-        if not executing_eagerly():
-            return self._python_function(*args, **kwargs)
-        concrete, arrays = self._find(args, kwargs)
-        return concrete.run(arrays)
+        concrete, arguments = self._find(args, kwargs)
+        return concrete.call(arguments)
 
     def profile(self, *args: Any, **kwargs: Any) -> tuple[Any, RunMetadata]:
         """Call the function; return the result and the `RunMetadata` of the run."""
         metadata = RunMetadata()
-        concrete, arrays = self._find(args, kwargs)
-        return concrete.run(arrays, metadata), metadata
+        concrete, arguments = self._find(args, kwargs)
+        return concrete.call(arguments, metadata), metadata
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Return the traced function for a signature.
@@ -227,13 +186,21 @@ class Function:
         if self._specs is not None:
             self._apply_specs(bound)
         leaves: list[Leaf] = []
-        arrays: list[Any] = []
-        for name, value in bound.arguments.items():
-            _flatten(name, value, leaves, arrays)
+        arguments: list[Any] = []
+        for path, container, value in nest.walk(dict(bound.arguments)):
+            text = _path_text(path)
+            leaf, is_argument = (container, False) if container else _leaf(text, value)
+            if path:
+                leaves.append((text, leaf))
+            if is_argument:
+                arguments.append(value.value if isinstance(value, _Declared) else value)
+        graph = current_graph()
+        if graph is not None:
+            leaves.append(("the graph around it", graph))  # which the function may take tensors from
         key = tuple(leaves)
         if key not in self._concrete:
             self._concrete[key] = self._trace(key, bound)
-        return self._concrete[key], arrays
+        return self._concrete[key], arguments
 
     def _apply_specs(self, bound: inspect.BoundArguments) -> None:
         """Use the declared shapes in the signature, and check the arrays against them."""
@@ -249,23 +216,36 @@ class Function:
             if isinstance(value, TensorSpec):
                 bound.arguments[name] = spec
                 continue
-            array = to_array(value, spec.dtype, name)
-            if not tensor_shape.is_compatible(array.shape, spec.shape):
+            if not isinstance(value, Tensor):
+                value = to_array(value, spec.dtype, name)
+            if not spec.shape.is_compatible_with(value.shape):
                 raise ArgumentError(
-                    f"{name} must have shape {tensor_shape.text(spec.shape)} (input_signature); got "
-                    f"{list(array.shape)}"
+                    f"{name} must have shape {spec.shape} (input_signature); got {value.shape}"
                 )
-            bound.arguments[name] = _Declared(spec, array)
+            bound.arguments[name] = _Declared(spec, value)
 
     def _trace(self, key: tuple[Leaf, ...], bound: inspect.BoundArguments) -> ConcreteFunction:
-        reason = self._reason(key)
+        first = not self._concrete
+        concrete = self._trace_once(key, bound, self._reason(key), may_create_variables=first)
+        if first and concrete.graph.created:
+            names = ", ".join(variable.name for variable in concrete.graph.created)
+            concrete = self._trace_once(key, bound, f"the trace before made {names}; this one makes none")
+        return concrete
+
+    def _trace_once(
+        self,
+        key: tuple[Leaf, ...],
+        bound: inspect.BoundArguments,
+        reason: str,
+        may_create_variables: bool = False,
+    ) -> ConcreteFunction:
         start = time.perf_counter()
-        graph = FuncGraph()
+        graph = FuncGraph(getattr(self, "__name__", "function"), may_create_variables)
         inputs: list[Tensor] = []
         with set_default_graph(graph):
-            arguments = {
-                name: _with_placeholders(name, value, inputs) for name, value in bound.arguments.items()
-            }
+            flat = nest.flatten_with_paths(dict(bound.arguments))
+            leaves = [_with_placeholder(path, value, inputs) for path, value in flat]
+            arguments = nest.pack_sequence_as(dict(bound.arguments), leaves)
             call = inspect.BoundArguments(bound.signature, arguments)
             result = self._python_function(*call.args, **call.kwargs)
             concrete = ConcreteFunction(graph, inputs, result, self._config)
@@ -277,7 +257,7 @@ class Function:
             len(graph.get_operations()),
         )
         self.trace_log.append(record)
-        _log.info("%s %s", getattr(self, "__name__", "function"), record)
+        _log.info("%s %s", graph.name, record)
         return concrete
 
     def _reason(self, key: tuple[Leaf, ...]) -> str:
@@ -298,98 +278,49 @@ class Function:
         return "; ".join(nearest or ["the arguments come in another order"])
 
 
-class ConcreteFunction:
-    """One trace, ready to run.
-
-    Attributes:
-        graph: the traced `Graph`.
-        inputs: the placeholders, in the order in which `run` takes the arrays.
-    """
-
-    def __init__(self, graph: FuncGraph, inputs: list[Tensor], result: Any, config: ConfigProto):
-        self.graph, self.inputs = graph, tuple(inputs)
-        self._outputs: list[Tensor] = []
-        targets: list[Operation] = []
-        self._rebuild = _flatten_result(result, graph, self._outputs, targets)
-        # assignments always happen, whether or not the result depends on them
-        targets += [op for op in graph.get_operations() if op.type == "Assign" and op not in targets]
-        self._executable = make_executable(graph, self._outputs, targets, self.inputs, config)
-        self._variables = {ref.op.name: variable for variable, ref in graph.captures.items()}
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run with one array for each placeholder; raise ``ValueError`` if their number differs."""
-        if len(arrays) != len(self.inputs):
-            names = ", ".join(repr(tensor) for tensor in self.inputs) or "none"
-            raise ArgumentError(f"the function takes {len(self.inputs)} arrays ({names}); got {len(arrays)}")
-        return self.run(list(arrays))
-
-    def run(self, arrays: list[Any], run_metadata: RunMetadata | None = None) -> Any:
-        """Run; store the assigned values in the variables if the whole run succeeds.
-
-        Args:
-            arrays: one array for each placeholder.
-            run_metadata: filled with a log of the run if it is given.
-
-        Returns:
-            The result in the structure that the Python function returned.
-        """
-        feeds = [feed_value(tensor, array) for tensor, array in zip(self.inputs, arrays, strict=True)]
-        values = {
-            name: variable._value for name, variable in self._variables.items() if variable._value is not None
-        }
-        context = OpKernelContext(values, feeds)
-        results = self._executable.run(context, run_metadata)
-        for name, value in context.changed.items():
-            self._variables[name]._value = value
-        return self._rebuild(iter(fetched(results)))
-
-
 # ---------------------------------------------------------------------------------------------
-# Nested arguments and results
+# The leaves of arguments
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Declared:
-    """An array with the shape that input_signature declares for it."""
+    """A value with the shape that input_signature declares for it."""
 
     spec: TensorSpec
-    array: np.ndarray
+    value: Any
 
 
-def _flatten(path: str, value: Any, leaves: list[Leaf], arrays: list[Any]) -> None:
-    """Collect the entries of the signature, and the arrays in the order of their placeholders."""
-    if isinstance(value, (list, tuple)):
-        leaves.append((path, f"{type(value).__name__} of {len(value)}"))
-        for index, item in enumerate(value):
-            _flatten(f"{path}[{index}]", item, leaves, arrays)
-    elif isinstance(value, Mapping):
-        leaves.append((path, f"dict of {', '.join(map(repr, value))}"))
-        for key, item in value.items():
-            _flatten(f"{path}[{key!r}]", item, leaves, arrays)
-    elif isinstance(value, _Declared):
-        leaves.append((path, value.spec))
-        arrays.append(value.array)
-    elif isinstance(value, (Variable, Tensor)):
-        leaves.append((path, value))  # compared by identity
-    elif (spec := _spec(value)) is not None:
-        leaves.append((path, spec))
-        arrays.append(value)
-    else:
-        try:
-            hash(value)
-        except TypeError:
-            raise ArgumentTypeError(
-                f"{path} must be an array, a hashable Python value, or lists, tuples and dicts of those; got "
-                f"{value!r}"
-            ) from None
-        leaves.append((path, (type(value), value)))  # with the type: 1, 1.0 and True are equal
+def _path_text(path: tuple[Any, ...]) -> str:
+    """Return the path of a leaf as the program writes it: ``layers[0]['w']``."""
+    return "".join(str(key) if index == 0 else f"[{key!r}]" for index, key in enumerate(path))
+
+
+def _leaf(path: str, value: Any) -> tuple[Any, bool]:
+    """Return the entry of the signature for a leaf, and whether the leaf becomes a placeholder."""
+    if isinstance(value, Variable):
+        return value, False  # compared by identity
+    spec = _spec(value)
+    if spec is not None:
+        return spec, True
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{path} must be an array, a hashable Python value, or lists, tuples and dicts of those; got "
+            f"{value!r}"
+        ) from None
+    return (type(value), value), False  # with the type: 1, 1.0 and True are equal
 
 
 def _spec(value: Any) -> TensorSpec | None:
     """Return shape and dtype of a value that becomes a placeholder, or None for a Python value."""
     if isinstance(value, TensorSpec):
         return value
+    if isinstance(value, _Declared):
+        return value.spec
+    if isinstance(value, (Tensor, EagerTensor)):
+        return TensorSpec(value.shape, value.dtype)
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         array = to_array(value, None, "an argument")
         return TensorSpec(array.shape, array.dtype)
@@ -400,44 +331,13 @@ def _leaf_text(leaf: Any) -> str:
     return repr(leaf[1]) if isinstance(leaf, tuple) else str(leaf)
 
 
-def _with_placeholders(path: str, value: Any, inputs: list[Tensor]) -> Any:
+def _with_placeholder(path: tuple[Any, ...], value: Any, inputs: list[Tensor]) -> Any:
     """Return the argument that the Python function receives while it is traced."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_with_placeholders(f"{path}_{i}", item, inputs) for i, item in enumerate(value)))
-    if isinstance(value, (list, tuple)):
-        items = [_with_placeholders(f"{path}_{index}", item, inputs) for index, item in enumerate(value)]
-        return type(value)(items)
-    if isinstance(value, Mapping):
-        return {key: _with_placeholders(f"{path}_{key}", item, inputs) for key, item in value.items()}
-    if isinstance(value, (Variable, Tensor)):
-        return value
-    spec = value.spec if isinstance(value, _Declared) else _spec(value)
+    spec = None if isinstance(value, Variable) else _spec(value)
     if spec is None:
         return value
-    name = "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in path).lstrip("_")
+    text = spec.name or "_".join(map(str, path))
+    name = "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in text).lstrip("_")
     tensor: Tensor = gen_nn_ops.placeholder(spec.dtype, spec.shape, name=name or "argument")
     inputs.append(tensor)
     return tensor
-
-
-def _flatten_result(result: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]) -> Any:
-    """Collect the tensors of a result as the session does; every call returns other values unchanged."""
-    if isinstance(result, (list, tuple)):
-        parts = [_flatten_result(item, graph, tensors, targets) for item in result]
-        if hasattr(result, "_fields"):
-            return lambda values: type(result)(*(part(values) for part in parts))
-        return lambda values: type(result)([part(values) for part in parts])
-    if isinstance(result, Mapping):
-        named = {key: _flatten_result(item, graph, tensors, targets) for key, item in result.items()}
-        return lambda values: {key: part(values) for key, part in named.items()}
-    if isinstance(result, Variable):
-        result = gen_nn_ops.identity(result, name="read")
-    if not isinstance(result, (Tensor, Operation)):
-        return lambda values: result
-    if result.graph is not graph:
-        raise InvalidArgumentError(f"the function returned {result.name!r}, which belongs to another graph")
-    if isinstance(result, Operation):
-        targets.append(result)
-        return lambda values: None
-    tensors.append(result)
-    return lambda values: next(values)

@@ -1,8 +1,13 @@
-"""Runs a subgraph with a queue of the nodes whose inputs are available.
+"""Runs the partitions of a subgraph with a queue of the nodes whose inputs are available.
 
 TensorFlow: core/common_runtime/executor.cc. Each node has a count of the nodes it waits for. When a node has
-run, it decrements the counts of its followers; those that reach zero enter the queue. A value is freed after
-its last use. There is no recursion, so chains of nodes may be as long as memory allows.
+run, it decrements the counts of its followers; those that reach zero enter the queue. TensorFlow has one
+executor per partition, in which a _Recv waits for the rendezvous; here one scheduler serves all partitions,
+and a _Recv waits for its _Send. A value is freed after its last use. There is no recursion, so chains of
+nodes may be as long as memory allows.
+
+Two nodes without a path from one to the other have no order. A seed shuffles the queue, so that a program
+that relies on an order it has not asked for shows it.
 """
 
 from __future__ import annotations
@@ -10,11 +15,12 @@ from __future__ import annotations
 import contextvars
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -22,12 +28,13 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .config import ConfigProto
 from .device_spec import DeviceSpec
 from .errors import FailedPreconditionError, InvalidArgumentError
-from .node_def import NodeDef, Subgraph, before, sorted_nodes
+from .graph_partition import Transfer
+from .node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
 from .op_def import get_op_def
 from .op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
 
 if TYPE_CHECKING:
-    from .run_metadata import Recorder
+    from .run_metadata import StepStatsCollector
 
 __all__ = ["Executor", "Item"]
 
@@ -56,27 +63,43 @@ class Item:
         self.kernel: OpKernel = kernel_def.kernel(node, kernel_def.label)
         self.compute: Callable[..., Any] = self.kernel.compute
         self.expensive = self.kernel.is_expensive
-        self.first_output, self.outputs = first_output, len(op_def.outputs)
+        self.first_output, self.outputs = first_output, len(op_def.flat(op_def.outputs, node.attrs))
         self.inputs: tuple[int, ...] = ()
         self.followers: tuple[int, ...] = ()
         # whether the kernel takes each input as a reference instead of a value
-        self.takes_refs = tuple(arg.is_ref for arg in op_def.inputs)
+        self.takes_refs = tuple(arg.is_ref for arg in op_def.flat(op_def.inputs, node.attrs))
 
 
 class Executor:
-    """A subgraph with a kernel for every node; several threads may call `run` at the same time."""
+    """The partitions of a subgraph with a kernel for every node; several threads may call `run` at once.
 
-    def __init__(self, subgraph: Subgraph, config: ConfigProto):
-        nodes = sorted_nodes(subgraph.nodes)  # raises if there is a cycle
+    Args:
+        partitions: the nodes by name for each device.
+        transfers: the pairs that join the partitions.
+        fetches: the tensors to return.
+        config: the number of threads, and the label of the kernels.
+    """
+
+    def __init__(
+        self,
+        partitions: Mapping[str, Nodes],
+        transfers: Sequence[Transfer],
+        fetches: Sequence[TensorName],
+        config: ConfigProto,
+    ):
+        everything = {name: node for nodes in partitions.values() for name, node in nodes.items()}
+        sends = {transfer.recv.name: transfer.send.name for transfer in transfers}
+        nodes = sorted_nodes(everything, sends)  # raises if there is a cycle
         self.threads = config.threads()
         self.items: list[Item] = []
-        slots: dict[tuple[str, int], int] = {}
+        slots: dict[TensorName, int] = {}
         is_ref: list[bool] = []
         for node in nodes:
             device = DeviceSpec.from_string(node.device).device_type or "CPU"
             item = Item(node, find_kernel(node, device, config.backend), len(slots))
             self.items.append(item)
-            for index, arg in enumerate(get_op_def(node.op).outputs):
+            op_def = get_op_def(node.op)
+            for index, arg in enumerate(op_def.flat(op_def.outputs, node.attrs)):
                 slots[node.name, index] = len(slots)
                 is_ref.append(arg.is_ref)
         self._uses = [0] * len(slots)
@@ -87,18 +110,16 @@ class Executor:
             refs = [is_ref[slot] for slot in item.inputs]
             wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
             item.takes_refs = item.takes_refs if wants else ()
-        self._fetches = [slots[name] for name in subgraph.fetches]
+        self._fetches = [slots[name] for name in fetches]
         for slot in self._fetches:
             self._uses[slot] += 1  # the caller's use keeps the value alive
-        self._pending = self._connect(nodes)
+        self._pending = self._connect(nodes, sends)
         self._roots = [index for index, count in enumerate(self._pending) if not count]
 
-    def _connect(self, nodes: list[NodeDef]) -> list[int]:
+    def _connect(self, nodes: list[NodeDef], sends: Mapping[str, str]) -> list[int]:
         """Set the followers of each node; return the number of nodes that each waits for."""
         number = {node.name: index for index, node in enumerate(nodes)}
-        waits = [{number[name] for name in before(node)} for node in nodes]
-        for first, second in _variable_order(nodes):
-            waits[number[second]].add(number[first])
+        waits = [{number[name] for name in before(node, sends)} for node in nodes]
         followers: list[list[int]] = [[] for _ in nodes]
         for index, earlier in enumerate(waits):
             for other in sorted(earlier):
@@ -107,12 +128,17 @@ class Executor:
             item.followers = tuple(after)
         return [len(earlier) for earlier in waits]
 
-    def run(self, context: OpKernelContext, recorder: Recorder | None = None) -> list[Any]:
+    def run(
+        self, context: OpKernelContext, recorder: StepStatsCollector | None = None, seed: int | None = None
+    ) -> list[Any]:
         """Run the subgraph.
+
+        Only this thread accesses the queue and the values; other threads only compute expensive nodes.
 
         Args:
             context: the feeds and the variables.
             recorder: receives the statistics of each node, or None.
+            seed: takes the nodes that are ready in a random order instead of first in, first out.
 
         Returns:
             The fetched values.
@@ -120,89 +146,66 @@ class Executor:
         Raises:
             ValueError, FailedPreconditionError: if a kernel fails; the message names the node.
         """
-        if recorder is not None or self.threads > 1:
-            values = self._run_in_steps(context, recorder)
-        else:
-            values = self._run_plainly(context)
-        fetched = [values[slot] for slot in self._fetches]
-        return [context.read(value) if type(value) is VariableRef else value for value in fetched]
-
-    def _run_plainly(self, context: OpKernelContext) -> list[Any]:
-        """Run on one thread without recording; this loop is the whole overhead of a graph."""
         values: list[Any] = [None] * len(self._uses)
         pending, uses, items = self._pending.copy(), self._uses.copy(), self.items
-        ready = deque(self._roots)
-        item = None
-        try:
-            with np.errstate(all="ignore"):
-                while ready:
-                    item = items[ready.popleft()]
-                    inputs = [values[slot] for slot in item.inputs]
-                    if item.takes_refs:
-                        inputs = _dereference(inputs, item, context)
-                    result = item.compute(context, *inputs)
-                    if item.outputs == 1:
-                        if uses[item.first_output]:
-                            values[item.first_output] = result
-                    elif item.outputs:
-                        _store(values, uses, item, result)
-                    for slot in item.inputs:
-                        uses[slot] -= 1
-                        if not uses[slot]:
-                            values[slot] = None
-                    for follower in item.followers:
-                        pending[follower] -= 1
-                        if not pending[follower]:
-                            ready.append(follower)
-        except Exception as error:
-            raise _with_node(error, item) from error
-        return values
-
-    def _run_in_steps(self, context: OpKernelContext, recorder: Recorder | None) -> list[Any]:
-        """Run with threads for expensive nodes, and report every step to ``recorder``.
-
-        Only this thread accesses the queue and the values; other threads only compute. The results are
-        therefore those of `_run_plainly` for any number of threads.
-        """
-        values: list[Any] = [None] * len(self._uses)
-        pending, uses = self._pending.copy(), self._uses.copy()
         ready, running = deque(self._roots), 0
         finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         failed: list[tuple[int, BaseException]] = []
-        while (ready and not failed) or running:
-            if ready and not failed:
-                index = ready.popleft()
-                item = self.items[index]
-                inputs = [values[slot] for slot in item.inputs]
-                step = _Step(item, index, inputs, context, recorder, finished)
-                alone = not ready and not running
-                if self.threads > running + 1 and not alone and _worth_a_thread(item, inputs):
-                    _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
-                    running += 1
+        random = None if seed is None else Random(seed)
+        with np.errstate(all="ignore"):
+            while ready or running:
+                if ready:
+                    if random is not None:
+                        ready.rotate(random.randrange(len(ready)))
+                    index = ready.popleft()
+                    item = items[index]
+                    inputs = [values[slot] for slot in item.inputs]
+                    error = None
+                    try:
+                        if item.takes_refs:
+                            inputs = _dereference(inputs, item)
+                        if item.expensive and (ready or running) and self._worth_a_thread(running, inputs):
+                            step = _Step(item, index, inputs, context, recorder, finished)
+                            _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
+                            running += 1
+                            continue
+                        if recorder is None:
+                            result = item.compute(context, *inputs)
+                        else:
+                            result = recorder.compute(item, context, inputs)
+                    except BaseException as raised:  # other threads may be computing: wait for them first
+                        error = raised
+                else:
+                    index, result, error = finished.get()
+                    item, running = items[index], running - 1
+                if error is not None:
+                    failed.append((index, error))
+                if failed:
+                    ready.clear()
                     continue
-                step()
-            else:
-                running -= 1
-            index, result, error = finished.get()
-            item = self.items[index]
-            if error is not None:
-                failed.append((index, error))
-                continue
-            _store(values, uses, item, (result,) if item.outputs == 1 else result, recorder)
-            for slot in item.inputs:
-                uses[slot] -= 1
-                if not uses[slot]:
-                    if recorder is not None:
-                        recorder.freed(values[slot])
-                    values[slot] = None
-            for follower in item.followers:
-                pending[follower] -= 1
-                if not pending[follower]:
-                    ready.append(follower)
+                for slot, output in enumerate((result,) if item.outputs == 1 else result, item.first_output):
+                    if uses[slot]:
+                        values[slot] = output
+                        if recorder is not None:
+                            recorder.stored(output)
+                for slot in item.inputs:
+                    uses[slot] -= 1
+                    if not uses[slot]:
+                        if recorder is not None:
+                            recorder.freed(values[slot])
+                        values[slot] = None
+                for follower in item.followers:
+                    pending[follower] -= 1
+                    if not pending[follower]:
+                        ready.append(follower)
         if failed:
             index, error = min(failed, key=lambda pair: pair[0])
-            raise _with_node(error, self.items[index]) from error
-        return values
+            _raise_with_node(error, items[index].node)
+        fetched = [values[slot] for slot in self._fetches]
+        return [value.read() if type(value) is VariableRef else value for value in fetched]
+
+    def _worth_a_thread(self, running: int, inputs: list[Any]) -> bool:
+        return self.threads > running + 1 and sum(value.nbytes for value in inputs) >= _BYTES_FOR_A_THREAD
 
 
 class _Step:
@@ -216,7 +219,7 @@ class _Step:
         index: int,
         inputs: list[Any],
         context: OpKernelContext,
-        recorder: Recorder | None,
+        recorder: StepStatsCollector | None,
         finished: SimpleQueue[tuple[int, Any, BaseException | None]],
     ):
         self.item, self.index, self.inputs, self.context = item, index, inputs, context
@@ -225,38 +228,21 @@ class _Step:
     def __call__(self) -> None:
         try:
             with np.errstate(all="ignore"):
-                inputs = self.inputs
-                if self.item.takes_refs:
-                    inputs = _dereference(inputs, self.item, self.context)
                 if self.recorder is None:
-                    result = self.item.compute(self.context, *inputs)
+                    result = self.item.compute(self.context, *self.inputs)
                 else:
-                    result = self.recorder.compute(self.item, self.context, inputs)
+                    result = self.recorder.compute(self.item, self.context, self.inputs)
         except BaseException as error:  # the waiting thread must receive any exception
             self.finished.put((self.index, None, error))
         else:
             self.finished.put((self.index, result, None))
 
 
-def _dereference(inputs: list[Any], item: Item, context: OpKernelContext) -> list[Any]:
+def _dereference(inputs: list[Any], item: Item) -> list[Any]:
     return [
-        value if takes or type(value) is not VariableRef else context.read(value)
+        value if takes or type(value) is not VariableRef else value.read()
         for value, takes in zip(inputs, item.takes_refs, strict=True)
     ]
-
-
-def _store(
-    values: list[Any], uses: list[int], item: Item, results: Any, recorder: Recorder | None = None
-) -> None:
-    for slot, result in enumerate(results, item.first_output):
-        if uses[slot]:
-            values[slot] = result
-            if recorder is not None:
-                recorder.stored(result)
-
-
-def _worth_a_thread(item: Item, inputs: list[Any]) -> bool:
-    return item.expensive and sum(value.nbytes for value in inputs) >= _BYTES_FOR_A_THREAD
 
 
 @lru_cache(maxsize=8)
@@ -265,42 +251,14 @@ def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads - 1, "teachconv-executor")
 
 
-def _variable_order(nodes: list[NodeDef]) -> list[tuple[str, str]]:
-    """Return edges that order the accesses to each variable as in the program, the order of ``nodes``.
-
-    TensorFlow 1 does not define that order unless the program adds control dependencies; TensorFlow 2 adds
-    them as this function does (python/framework/auto_control_deps.py).
-    """
-    refs: dict[str, str] = {}  # node that returns a reference -> the variable
-    last_write: dict[str, str] = {}
-    reads: dict[str, list[str]] = {}
-    edges: list[tuple[str, str]] = []
-    for node in nodes:
-        if node.op == "Variable":
-            refs[node.name] = node.name
-            continue
-        touched = [refs[name] for name, _ in node.inputs if name in refs]
-        written = touched[0] if node.op == "Assign" else None
-        for variable in dict.fromkeys(touched):
-            if variable in last_write:
-                edges.append((last_write[variable], node.name))
-            if variable == written:
-                edges += [(reader, node.name) for reader in reads.pop(variable, [])]
-                last_write[variable], refs[node.name] = node.name, variable
-            else:
-                reads.setdefault(variable, []).append(node.name)
-    return edges
-
-
-def _with_node(error: BaseException, item: Item | None) -> BaseException:
-    """Return the error with the node's name and the line of the program that created the node."""
-    if item is None:
-        return error
-    node = item.node
+def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:
+    """Raise the error with the node's name and the line of the program that created the node."""
     where = f"node {node.name!r} ({node.op}, made at {node.file}:{node.line})"
     if isinstance(error, FailedPreconditionError):
-        return FailedPreconditionError(f"{where}: {error}")
+        raise FailedPreconditionError(f"{where}: {error}") from error
     if isinstance(error, (ArgumentError, ArgumentTypeError, ValueError, TypeError)):
-        return InvalidArgumentError(f"{where}: {error}")
+        failure = InvalidArgumentError(f"{where}: {error}")
+        failure.node_def = node
+        raise failure from error
     error.add_note(f"in {where}")
-    return error
+    raise error

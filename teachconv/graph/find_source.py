@@ -8,32 +8,53 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
+from textwrap import shorten
 from types import ModuleType
 from typing import Any
 
 from .. import backends
+from ..dispatch import find_backend
 from ..errors import ArgumentError
 from ..inspection.marks import place
-from ..inspection.sources import SourceChain, SourceLine, SourceStep, backend_steps, step_at
+from ..inspection.sources import (
+    SourceChain,
+    SourceLine,
+    SourceStep,
+    backend_steps,
+    line_of,
+    source_of,
+    step_at,
+    step_of,
+)
 from ..kinds import kind_of
-from . import array_ops, gen_nn_ops, kernels, math_ops, nn_ops  # noqa: F401  (kernels fills the registry)
+from . import array_ops, cwise_ops, eager_record, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
+from .backprop import GradientTape
+from .eager_tensor import EagerTensor
+from .gradient_registry import get_gradient_function
+from .gradients_util import backpropagate
 from .op_def import REGISTRY
-from .op_kernel import KERNELS
+from .op_kernel import KERNELS, SILENT
+from .ops import Graph, Operation
+from .run_metadata import RunMetadata
+from .tensor import Tensor
 
-__all__ = ["find_source"]
+__all__ = ["find_source", "gradient_step", "steps_of_run"]
 
-_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops)
+_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
-def find_source(name: str) -> SourceChain:
+def find_source(op: Any, *args: Any) -> SourceChain:
     """Follow an op from its public wrapper to its kernels and the functions of the backends.
 
     Args:
-        name: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
-            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``).
+        op: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
+            (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``). Also what `teachconv.find_source`
+            takes of the runtime: a tensor, an operation, or the method `gradient` of a tape.
+        *args: for the method of a tape, its arguments; the gradient is computed.
 
     Returns:
         The steps with file and line, and the lines of every algorithm that apply stride, padding and
@@ -47,8 +68,27 @@ def find_source(name: str) -> SourceChain:
     [('public wrapper', 'conv2d_transpose'),
      ('generated wrapper', 'conv2d_backprop_input'),
      ('op definition', 'Conv2DBackpropInput')]
+
+    Of a node that `gradients` added, the chain begins with the gradient function:
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 8, 8, 1])
+    ...     (dx,) = tg.gradients(tg.nn.conv2d(x, tg.ones([3, 3, 1, 2])), x)
+    >>> [(step.what, step.name) for step in find_source(dx).steps[:2]]
+    [('created at', 'gradients/Conv2D_grad/Conv2DBackpropInput'), ('gradient function', '_conv2d_grad')]
     """
-    public, op_name = _resolve(name)
+    if not isinstance(op, str):
+        return source_of(getattr(op, "__self__", op), op, args, {})
+    public, op_name = _resolve(op)
+    steps, lines = _of_op(public, op_name)
+    return SourceChain(op, tuple(steps), tuple(lines))
+
+
+def _of_op(
+    public: Callable[..., Any] | None, op_name: str, backend: str = ""
+) -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
     op_def = REGISTRY[op_name]
     steps: list[SourceStep] = []
     for wrapper in [public] if public is not None else _wrappers(op_name):
@@ -62,8 +102,130 @@ def find_source(name: str) -> SourceChain:
     inputs = ", ".join(arg.name for arg in op_def.inputs)
     note = f"inputs: {inputs or 'none'}"
     steps.append(SourceStep("op definition", op_name, place(op_def.file), op_def.line, note))
-    kernels_of_op, lines = _kernels(op_name)
-    return SourceChain(name, (*steps, *kernels_of_op), tuple(lines))
+    kernels_of_op, lines = _kernels(op_name, backend)
+    return [*steps, *kernels_of_op], lines
+
+
+# ---------------------------------------------------------------------------------------------
+# Tensors, operations, runs
+# ---------------------------------------------------------------------------------------------
+
+
+@source_of.register(Operation)
+@source_of.register(Tensor)
+def _of_node(
+    owner: Operation | Tensor, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> SourceChain:
+    """Follow a node: where the program created it, whose gradient it is, and the steps of its op."""
+    _take_nothing(owner, args, kwargs)
+    node = owner.op if isinstance(owner, Tensor) else owner
+    note = f"an op {node.type}" + (
+        f", attribute _kernel {node.attrs['_kernel']!r}" if "_kernel" in node.attrs else ""
+    )
+    steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
+    if node.original_op is not None:
+        steps.append(gradient_step(node.original_op.type, f"the gradient of {node.original_op.name!r}"))
+    more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
+    return SourceChain(owner.name, (*steps, *more), tuple(lines))
+
+
+@source_of.register(EagerTensor)
+def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow the op that returned a tensor; for what a tape returned, from its gradient function."""
+    _take_nothing(owner, args, kwargs)
+    query = f"a tensor {list(owner.shape)} {owner.dtype.name}"
+    if not owner.made_by:
+        return SourceChain(query, (SourceStep("constant", "no op", note="its value was given"),))
+    steps = []
+    if owner.gradient_of:
+        steps.append(gradient_step(owner.gradient_of, f"the gradient of {owner.gradient_of}"))
+    more, lines = _of_op(None, owner.made_by, find_backend()[0])
+    return SourceChain(f"{query}, the result of {owner.made_by},", (*steps, *more), tuple(lines))
+
+
+@source_of.register(GradientTape)
+def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
+    ran: list[str] = []
+
+    class Recorder:
+        """Notes the ops that the gradient runs."""
+
+        def record(self, operation: Any) -> None:
+            """Note the op."""
+            ran.append(operation.type)
+
+    recorded = {operation.type: operation for operation in owner.operations()}
+    with eager_record.recorded_by(Recorder()):
+        op(*args, **kwargs)
+    steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
+    for operation in recorded.values():
+        function = get_gradient_function(operation)
+        steps += [] if function is None else [step_at("gradient function", function, f"of {operation.type}")]
+    lines: list[SourceLine] = []
+    for op_type in dict.fromkeys(ran):
+        more, its_lines = _kernels(op_type, find_backend()[0])
+        steps += more
+        lines += its_lines
+    return SourceChain(f"tape.{op.__name__}", tuple(steps), tuple(dict.fromkeys(lines)))
+
+
+def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if args or kwargs:
+        raise ArgumentError(f"find_source takes no arguments after {owner!r}, which is not called")
+
+
+def gradient_step(op_name: str, note: str) -> SourceStep:
+    """Return a step for the gradient function of an op."""
+    function = get_gradient_function(op_name)
+    assert function is not None
+    return step_at("gradient function", function, note)
+
+
+def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the steps of a run, in the order of the program, down to the innermost loops.
+
+    Args:
+        graph: the graph that was run.
+        metadata: the log of the run.
+
+    Returns:
+        The steps, and the lines that multiplied and added. In front of the kernels of some nodes stands the
+        line of the program that created them, or the gradient function that did.
+    """
+    found = {op.name: op for op in graph.get_operations()}
+    fused = {rewrite.into: rewrite.removed for rewrite in metadata.rewrites}
+    steps: list[SourceStep] = []
+    lines: list[SourceLine] = []
+    latest: SourceStep | None = None
+    ran = [node for node in metadata.nodes if node.op not in SILENT]
+    for node in sorted(ran, key=lambda node: found[node.name].number):
+        for name in fused.get(node.name, (node.name,)):
+            origin = _origin(found[name])
+            if origin != latest:
+                steps.append(origin)
+                latest = origin
+        steps.append(
+            _step_at_place("kernel", f"{node.name}: {node.kernel.partition(' ')[0]}", node.kernel_at)
+        )
+        if node.backend_at:
+            steps.append(_step_at_place("backend", f"{node.backend} {node.algorithm}", node.backend_at))
+        steps += [step_of("innermost loop", mark, at_line=True) for mark in node.loops]
+        lines += [line_of(mark) for mark in node.loops]
+    return steps, list(dict.fromkeys(lines))
+
+
+def _step_at_place(what: str, name: str, where: str) -> SourceStep:
+    file, _, line = where.rpartition(":")
+    return SourceStep(what, name, file, int(line))
+
+
+def _origin(node: Operation) -> SourceStep:
+    """Return the step of the gradient function that created a node, or of the line of the program."""
+    if node.original_op is not None:
+        return gradient_step(node.original_op.type, f"of {node.original_op.name}")
+    text = linecache.getline(node.file, node.line).strip()
+    return SourceStep("program", shorten(text, 60, placeholder=" ..."), place(node.file), node.line)
 
 
 def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
@@ -110,14 +272,19 @@ def _generated_name(public: Callable[..., Any]) -> str:
             and node.value.id == "gen_nn_ops"
         ):
             return node.attr
+    for node in ast.walk(tree):  # or its helper in the same module does
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            helper = public.__globals__.get(node.func.id)
+            if inspect.isfunction(helper) and helper.__module__ == public.__module__:
+                return _generated_name(helper)
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
-def _kernels(op_name: str) -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the kernels of an op, each with its backends' steps, and the lines of every algorithm."""
+def _kernels(op_name: str, backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the kernels of an op, with the steps of its backends or of one, and their algorithms' lines."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    found = [definition for (op, _, _), definition in KERNELS.items() if op == op_name]
+    found = [definition for (op, *_), definition in KERNELS.items() if op == op_name]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
         labels = [definition.label or "default" for definition in mine]
@@ -130,7 +297,7 @@ def _kernels(op_name: str) -> tuple[list[SourceStep], list[SourceLine]]:
             computes = step_at("computes", kernel.compute, "NumPy")
             steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
             continue
-        more, its_lines = backend_steps(kind_of(kernel.backend_function))
+        more, its_lines = backend_steps(kind_of(kernel.backend_function), backend)
         steps += more
         lines += its_lines
     return steps, lines

@@ -1,9 +1,7 @@
 """The registry of gradients: a function from the gradients of an op's outputs to those of its inputs.
 
-TensorFlow: python/framework/ops.py, RegisterGradient; the functions themselves are in
-python/ops/nn_grad.py and math_grad.py. The registry is empty so far: this runtime does not differentiate
-yet. The kernels already exist: the gradients of Conv2D are the ops Conv2DBackpropInput and
-Conv2DBackpropFilter. conv2d_transpose has no op of its own because it *is* the first of them.
+TensorFlow: python/framework/ops.py, RegisterGradient. The functions themselves are in nn_grad.py,
+math_grad.py and array_grad.py.
 """
 
 from __future__ import annotations
@@ -11,46 +9,79 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError
-from .op_def import get_op_def
+from ..errors import ArgumentError, ArgumentTypeError
+from .op_def import GRADIENTS
 
-__all__ = ["RegisterGradient", "get_gradient_function"]
-
-_GRADIENTS: dict[str, Callable[..., Any]] = {}
+__all__ = ["NotDifferentiable", "RegisterGradient", "get_gradient_function"]
 
 
 class RegisterGradient:
     """Decorate a function ``(op, *output_gradients)`` to register it: ``@RegisterGradient("Conv2D")``.
 
+    The function returns the gradient of each input, or one gradient if there is one input; None for an input
+    without a gradient.
+
     Args:
-        op_type: the op's name.
+        op_type: the op's name; or a name of your own, which `Graph.gradient_override_map` gives to ops.
 
     Raises:
-        ValueError: if the op is not defined or already has a gradient.
+        ValueError: if that name already has a gradient.
     """
 
     def __init__(self, op_type: str) -> None:
-        get_op_def(op_type)
-        if op_type in _GRADIENTS:
-            raise ArgumentError(f"op {op_type!r} has a gradient already: {_GRADIENTS[op_type]}")
+        _check_new(op_type)
         self._op_type = op_type
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register the function and return it unchanged."""
-        _GRADIENTS[self._op_type] = function
+        GRADIENTS[self._op_type] = function
         return function
 
 
-def get_gradient_function(op_type: str) -> Callable[..., Any] | None:
-    """Return the gradient function of an op.
+def NotDifferentiable(op_type: str) -> None:  # noqa: N802  (TensorFlow's name)
+    """Register that an op has no gradient: its result counts as a constant, as tf.no_gradient.
 
     Args:
         op_type: the op's name.
 
-    Returns:
-        The function, or None if none is registered.
-
-    >>> get_gradient_function("Conv2D") is None
-    True
+    Raises:
+        ValueError: if it already has a gradient.
     """
-    return _GRADIENTS.get(op_type)
+    _check_new(op_type)
+    GRADIENTS[op_type] = None
+
+
+def _check_new(op_type: str) -> None:
+    if not isinstance(op_type, str) or not op_type:
+        raise ArgumentTypeError(f"op_type must be the name of an op; got {op_type!r}")
+    if op_type in GRADIENTS:
+        raise ArgumentError(f"op {op_type!r} has a gradient already: {GRADIENTS[op_type]}")
+
+
+def get_gradient_function(op: Any) -> Callable[..., Any] | None:
+    """Return the gradient function of an op.
+
+    Args:
+        op: an operation; its attribute ``_gradient_op_type``, if it has one, names another registered
+            gradient, and ``_gradient_function`` is one. Or the name of an op.
+
+    Returns:
+        The function, or None for an op that is not differentiable.
+
+    Raises:
+        LookupError: if nothing is registered for the op.
+
+    >>> get_gradient_function("Conv2D").__name__, get_gradient_function("Shape")
+    ('_conv2d_grad', None)
+    """
+    if not isinstance(op, str) and "_gradient_function" in op.attrs:
+        own: Callable[..., Any] = op.attrs["_gradient_function"]
+        return own
+    op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
+    if op_type not in GRADIENTS:
+        name = op_type if isinstance(op, str) else f"{op.name!r} (op type: {op.type})"
+        raise LookupError(
+            f"No gradient defined for operation {name}. An op needs a function registered by "
+            "@RegisterGradient, or stop_gradient in front of it, which makes its input a constant"
+        )
+    return GRADIENTS[op_type]

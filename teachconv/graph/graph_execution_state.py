@@ -1,8 +1,9 @@
 """Turns a graph, fetches and feeds into an executable that can run many times.
 
-TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc, GetOrCreateExecutors:
-prune, place, optimise (grappler's meta_optimizer.cc), partition by device, create an executor. Placement
-comes before optimisation, so that a missing device is an error even for a node that would be folded.
+TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc, GetOrCreateExecutors: place
+the whole graph, prune it to what the run needs, optimise (grappler's meta_optimizer.cc), partition by device,
+create the executors. Because placement comes first, a node that no device can run is an error even if no run
+needs it.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from dataclasses import dataclass
 from . import kernels  # noqa: F401  (fills the registry)
 from .config import ConfigProto
 from .constant_folding import fold_constants
+from .errors import FailedPreconditionError
 from .executor import Executor
-from .node_def import NodeDef, Rewrite, Subgraph
+from .graph_partition import Transfer, partition
+from .node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
+from .op_def import get_op_def
 from .op_kernel import OpKernelContext
 from .ops import Graph, Operation, Tensor
 from .optimizer_cse import eliminate_common_subexpressions
-from .placer import Placement, insert_copies, place
+from .placer import Placement, place
 from .remapper import remap
-from .run_metadata import Recorder, RunMetadata
+from .run_metadata import RunMetadata, StepStatsCollector
 from .subgraph import prune
 
-__all__ = ["Executable", "SoftPlacementWarning", "make_executable"]
+__all__ = ["Executable", "GraphExecutionState", "SoftPlacementWarning"]
 
 
 class SoftPlacementWarning(UserWarning):
@@ -33,72 +37,170 @@ class SoftPlacementWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A placed and optimised subgraph with its executor and a record of the passes.
+    """The partitions of one run with their executor and a record of the passes.
 
     Attributes:
         graph: the graph.
-        subgraph: the subgraph after all passes.
+        subgraph: what is left of the graph after pruning and optimisation.
+        partitions: its nodes by name for each device, with the nodes that send and receive.
         executor: the executor.
         pruned: the nodes that the run does not need.
         rewrites: the changes made by the optimisers.
-        placements: the placement by node name.
-        copies: the nodes that copy between devices.
+        placements: the placement by node name, of the whole graph.
+        transfers: the pairs of _Send and _Recv.
+        reads: for each variable that the run reads and does not assign, the first node that reads it.
     """
 
     graph: Graph
     subgraph: Subgraph
+    partitions: dict[str, Nodes]
     executor: Executor
     pruned: tuple[NodeDef, ...]
     rewrites: tuple[Rewrite, ...]
     placements: dict[str, Placement]
-    copies: tuple[NodeDef, ...]
+    transfers: tuple[Transfer, ...]
+    reads: dict[str, NodeDef]
 
-    def run(self, context: OpKernelContext, run_metadata: RunMetadata | None = None) -> list[object]:
-        """Run and return the fetched values; fill ``run_metadata`` with a log if it is given."""
+    def run(
+        self, context: OpKernelContext, run_metadata: RunMetadata | None = None, seed: int | None = None
+    ) -> list[object]:
+        """Run and return the fetched values.
+
+        Args:
+            context: the feeds and the variables.
+            run_metadata: filled with a log of the run if it is given.
+            seed: shuffles the nodes that are ready, as in `Executor.run`.
+
+        Returns:
+            The fetched values.
+
+        Raises:
+            FailedPreconditionError: if a variable that the run reads has no value; nothing has run then.
+            ValueError: if a kernel fails.
+        """
+        missing = [name for name in self.reads if not _has_value(context, name)]
+        if missing:
+            node = self.reads[missing[0]]
+            names = ", ".join(map(repr, missing))
+            several = len(missing) > 1
+            raise FailedPreconditionError(
+                f"node {node.name!r} ({node.op}, made at {node.file}:{node.line}): "
+                f"variable{'s' * several} {names} {'have' if several else 'has'} no value yet: run the "
+                "initializer first, or all of them: session.run(global_variables_initializer())"
+            )
         if run_metadata is None:
-            return self.executor.run(context)
-        recorder = Recorder()
-        values = self.executor.run(context, recorder)
+            return self.executor.run(context, None, seed)
+        recorder = StepStatsCollector()
+        values = self.run_inside(context, recorder, seed)
         run_metadata.fill(self, recorder)
         return values
 
+    def run_inside(
+        self, context: OpKernelContext, recorder: StepStatsCollector | None, seed: int | None = None
+    ) -> list[object]:
+        """Run as a part of another run, which records it."""
+        context.recorder = recorder
+        return self.executor.run(context, recorder, seed)
 
-def make_executable(
-    graph: Graph,
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-    feeds: Sequence[Tensor],
-    config: ConfigProto,
-) -> Executable:
-    """Prune, place, optimise, insert copies, and find a kernel for every node.
+
+def _has_value(context: OpKernelContext, name: str) -> bool:
+    ref = context.variables.get(name)
+    return ref is not None and ref.value is not None
+
+
+class GraphExecutionState:
+    """A graph with its nodes placed, and the executables made of it.
 
     Args:
-        graph: the graph.
-        fetches: the tensors to fetch.
-        targets: the operations to run.
-        feeds: the tensors that are fed.
+        graph: the graph, which may grow.
         config: the configuration of the session.
-
-    Returns:
-        The executable.
-
-    Raises:
-        ValueError: if a placeholder is not fed, a device does not exist, or there is no kernel for a node.
     """
-    subgraph, pruned = prune(graph, fetches, targets, feeds)
-    subgraph, placements = place(subgraph, config.devices(), config.allow_soft_placement)
-    subgraph, rewrites = optimize(subgraph, config)
-    subgraph, copies = insert_copies(subgraph)
-    executor = Executor(subgraph, config)
-    soft = [name for name, placement in placements.items() if placement.soft]
-    if soft:
-        warnings.warn(
-            f"{', '.join(soft[:4])}{', ...' if len(soft) > 4 else ''}: {placements[soft[0]].reason}; "
-            f"placed on {placements[soft[0]].device}",
-            SoftPlacementWarning,
-            stacklevel=3,
+
+    def __init__(self, graph: Graph, config: ConfigProto):
+        self.graph, self.config = graph, config
+        self._executables: dict[object, Executable] = {}
+        self._version: object = None
+        self._placed: Nodes = {}
+        self._placements: dict[str, Placement] = {}
+
+    def _extend(self) -> None:
+        """Place the whole graph again if it has changed."""
+        version = (len(self.graph.get_operations()), self.graph.version)
+        if version == self._version:
+            return
+        nodes = {op.name: from_operation(op) for op in self.graph.get_operations()}
+        before = self._placements
+        wants_gpu = any("GPU" in node.device for node in nodes.values())
+        self._placed, self._placements = place(
+            nodes, self.config.devices(wants_gpu), self.config.allow_soft_placement, self.config.backend
         )
-    return Executable(graph, subgraph, executor, pruned, tuple(rewrites), placements, tuple(copies))
+        self._version = version
+        soft = [name for name, placed in self._placements.items() if placed.soft and name not in before]
+        if soft:
+            first = self._placements[soft[0]]
+            warnings.warn(
+                f"{', '.join(soft[:4])}{', ...' if len(soft) > 4 else ''}: {first.reason}; placed on "
+                f"{first.device}",
+                SoftPlacementWarning,
+                stacklevel=5,
+            )
+
+    def executable(
+        self, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+    ) -> Executable:
+        """Return the executable of a run, made once for each combination of arguments.
+
+        Args:
+            fetches: the tensors to fetch.
+            targets: the operations to run.
+            feeds: the tensors that are fed.
+
+        Returns:
+            The executable.
+
+        Raises:
+            ValueError: if a node of the graph cannot be placed, a placeholder is not fed, or there is no
+                kernel for a node.
+        """
+        self._extend()
+        key = (tuple(fetches), tuple(targets), tuple(feeds), self.graph.version)
+        if key not in self._executables:
+            subgraph, pruned = prune(self._placed, fetches, targets, feeds)
+            subgraph, rewrites = optimize(subgraph, self.config)
+            partitions, transfers, sources = partition(subgraph)
+            executor = Executor(partitions, transfers, sources, self.config)
+            self._executables[key] = Executable(
+                self.graph,
+                subgraph,
+                partitions,
+                executor,
+                pruned,
+                tuple(rewrites),
+                self._placements,
+                tuple(transfers),
+                _variables_read(subgraph),
+            )
+        return self._executables[key]
+
+
+def _variables_read(subgraph: Subgraph) -> dict[str, NodeDef]:
+    """Return, for each variable that the run reads and does not assign, the first node that reads it."""
+    reads: dict[str, NodeDef] = {}
+    assigned: set[str] = set()
+    for node in subgraph.nodes.values():
+        op_def = get_op_def(node.op)
+        args = op_def.flat(op_def.inputs, node.attrs)
+        for arg, (name, _) in zip(args, node.inputs, strict=True):
+            if subgraph.nodes[name].op != "Variable":
+                continue
+            if node.op == "Assign":
+                assigned.add(name)
+            elif not arg.is_ref and (name not in reads or node.number < reads[name].number):
+                reads[name] = node
+    for name, _ in subgraph.fetches:
+        if subgraph.nodes[name].op == "Variable":
+            reads.setdefault(name, subgraph.nodes[name])
+    return {name: node for name, node in reads.items() if name not in assigned}
 
 
 def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:

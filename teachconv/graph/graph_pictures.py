@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .. import tables
@@ -104,7 +105,8 @@ class GraphPicture:
         """Return the graph in graphviz's language.
 
         Returns:
-            The DOT text; values flow downwards, and control dependencies are dotted.
+            The DOT text. Values flow downwards, control dependencies are dotted, and each name scope with
+            several nodes, such as ``gradients/Conv2D_grad/``, is a box.
         """
         nodes = list(self.nodes.values())[:_LINES]
         drawn = {node.name for node in nodes}
@@ -115,12 +117,8 @@ class GraphPicture:
             '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" fillcolor="white"]',
             '  edge [arrowsize="0.6" color="#777777"]',  # reads on light and on dark pages
         ]
+        lines += _boxes(nodes, "")
         for node in nodes:
-            text = f"{_quoted(node.name)}\\n{_quoted(node.op)}" + (
-                f"\\n{_quoted(node.gives)}" if node.gives else ""
-            )
-            mark = f" ({node.mark})" if node.mark else ""
-            lines.append(f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]')
             for other in node.inputs:
                 if other in drawn:
                     lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
@@ -156,6 +154,26 @@ class GraphPicture:
     def _repr_html_(self) -> str:
         svg = self.to_svg()
         return f"<pre style='line-height:1.3'>{escape(self.tree())}</pre>" if svg is None else svg
+
+
+def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
+    """Yield the nodes of a scope in DOT; scopes inside it that have several nodes are boxes."""
+    inside: dict[str, list[PictureNode]] = {}
+    for node in nodes:
+        first, slash, _ = node.name[len(scope) :].partition("/")
+        inside.setdefault(f"{scope}{first}/" if slash else "", []).append(node)
+    for inner, members in inside.items():
+        if inner and len(members) > 1:
+            label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
+            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} color="#aaaaaa" fontcolor="#777777"'
+            yield from _boxes(members, inner)
+            yield "  }"
+            continue
+        for node in members:
+            gives = f"\\n{_quoted(node.gives)}" if node.gives else ""
+            text = f"{_quoted(node.name[len(scope) :])}\\n{_quoted(node.op)}{gives}"
+            mark = f" ({node.mark})" if node.mark else ""
+            yield f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]'
 
 
 def _quoted(text: str) -> str:
@@ -209,10 +227,12 @@ def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPi
     folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
     marks = dict.fromkeys(folded, "folded")
     marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
-    marks |= {copy.name: "copy" for copy in executable.copies}
+    marks |= {node.name: "copy" for pair in executable.transfers for node in (pair.send, pair.recv)}
+    sends = {pair.recv.name: pair.send.name for pair in executable.transfers}
     marks |= {node.name: "fed" for node in _arguments(executable)}
     wanted = tuple(sorted(executable.subgraph.wanted))
-    return _picture("after: what ran", executable.subgraph.nodes.values(), gives, marks, wanted)
+    nodes = [node for part in executable.partitions.values() for node in part.values()]
+    return _picture("after: what ran", nodes, gives, marks, wanted, sends)
 
 
 def _arguments(executable: Executable) -> list[NodeDef]:
@@ -225,7 +245,9 @@ def _gives(node: NodeStats) -> str:
 
 def _static(graph: Graph) -> dict[str, str]:
     return {
-        op.name: ", ".join(f"{tensor_shape.text(out.shape)} {out.dtype.name}" for out in op.outputs)
+        op.name: ", ".join(
+            f"{tensor_shape.text(tensor_shape.as_shape(out.shape))} {out.dtype.name}" for out in op.outputs
+        )
         for op in graph.get_operations()
     }
 
@@ -236,13 +258,14 @@ def _picture(
     gives: dict[str, str],
     marks: dict[str, str],
     wanted: tuple[str, ...],
+    sends: Mapping[str, str] = MappingProxyType({}),
 ) -> GraphPicture:
     drawn = {
         node.name: PictureNode(
             node.name,
             node.op,
             gives.get(node.name, ""),
-            tuple(name for name, _ in node.inputs),
+            (*(name for name, _ in node.inputs), *((sends[node.name],) if node.name in sends else ())),
             node.control_inputs,
             marks.get(node.name, ""),
         )

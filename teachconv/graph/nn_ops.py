@@ -13,9 +13,9 @@ from ..arguments import check_data_format, normalize_padding, normalize_pair
 from ..errors import ArgumentError
 from ..geometry import conv2d_transpose_geometry
 from . import gen_nn_ops
-from .ops import composite
-from .tensor_shape import is_fully_defined
-from .tensor_util import to_array
+from .ops import name_scope
+from .tensor_shape import is_fully_defined, text
+from .tensor_util import static_shape
 
 __all__ = [
     "avg_pool",
@@ -25,9 +25,12 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "depthwise_conv2d",
+    "log_softmax",
     "max_pool",
     "relu",
     "softmax",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
 ]
 
 
@@ -65,7 +68,7 @@ def conv2d(
     >>> with tg.Graph().as_default():
     ...     x = tg.placeholder("float32", [None, 8, 8, 1])
     ...     tg.nn.conv2d(x, np.ones((3, 3, 1, 4), "float32"), 2, "SAME")
-    <Tensor 'Conv2D:0' shape=[?, 4, 4, 4] dtype=float32>
+    <tf.Tensor 'Conv2D:0' shape=(None, 4, 4, 4) dtype=float32>
     """
     return gen_nn_ops.conv2d(
         input, filters, **_windows(strides, padding, data_format, dilations), name=name, _kernel=backend
@@ -102,7 +105,6 @@ def depthwise_conv2d(
     )
 
 
-@composite
 def conv2d_transpose(
     input: Any,
     filters: Any,
@@ -135,11 +137,11 @@ def conv2d_transpose(
     >>> from teachconv import graph as tg
     >>> import numpy as np
     >>> tg.nn.conv2d_transpose(np.ones((1, 1, 2, 1), "int32"), np.ones((1, 2, 1, 1), "int32"),
-    ...                        strides=(1, 2), padding="VALID").ravel().tolist()
+    ...                        strides=(1, 2), padding="VALID").numpy().ravel().tolist()
     [1, 1, 1, 1]
     """
     windows = _windows(strides, padding, data_format, dilations)
-    shapes = _static_shape(input), _static_shape(filters)
+    shapes = static_shape(input), static_shape(filters)
     known = all(is_fully_defined(shape) for shape in shapes)
     given = output_shape is not None and not hasattr(output_shape, "op")
     if output_shape is None and not known:
@@ -301,7 +303,7 @@ def max_pool(
         ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
-    >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
+    >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -3.0]
     """
     windows = _windows(strides, padding, data_format, None, ksize)
@@ -330,7 +332,7 @@ def avg_pool(
         ValueError, TypeError: if the arguments are invalid.
 
     >>> import numpy as np
-    >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").ravel().tolist()
+    >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [1.5, 3.0]
     """
     windows = _windows(strides, padding, data_format, None, ksize)
@@ -366,8 +368,85 @@ def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -
     return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
 
 
-def _static_shape(value: Any) -> Any:
-    """Return the shape of a tensor, a variable, an array or nested lists."""
-    if hasattr(value, "shape"):
-        return value.shape
-    return to_array(value, None, "input").shape
+# ---------------------------------------------------------------------------------------------
+# Losses
+# ---------------------------------------------------------------------------------------------
+
+
+def log_softmax(logits: Any, name: str | None = None) -> Any:
+    """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
+
+    Args:
+        logits: floats with at least one axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+    """
+    return gen_nn_ops.log_softmax(logits, name=name)
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
+
+    Args:
+        labels: [..., classes], probabilities of each class.
+        logits: [..., classes], of the same float dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor without the last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ.
+
+    >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
+    0.6931471824645996
+    """
+    return _of_rows(
+        gen_nn_ops.softmax_cross_entropy_with_logits,
+        logits,
+        labels,
+        static_shape(labels),
+        name or "softmax_cross_entropy_with_logits",
+    )
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -log_softmax(logits)[label] of each row, for labels that are class numbers.
+
+    Args:
+        labels: [...], int32 or int64 from 0 to classes - 1.
+        logits: [..., classes], floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape of ``labels``.
+
+    Raises:
+        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
+
+    >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0])
+    0.6931471824645996
+    """
+    op = gen_nn_ops.sparse_softmax_cross_entropy_with_logits
+    with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):
+        return _of_rows(op, logits, labels, None, None)
+
+
+def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str | None) -> Any:
+    """Apply a loss to the rows of logits with any number of axes; the op itself takes matrices."""
+    shape = static_shape(logits)
+    if shape is None or len(shape) == 2:
+        return wrapper(logits, labels, name=name)[0]
+    if not shape:
+        raise ArgumentError("logits must have an axis of classes; got a scalar")
+    if shape[-1] is None:
+        raise ArgumentError(f"the number of classes of logits must be known; got shape {text(shape)}")
+    rows = gen_nn_ops.reshape(logits, [-1, shape[-1]])
+    flat = gen_nn_ops.reshape(labels, [-1] if labels_shape is None else [-1, shape[-1]])
+    sizes = gen_nn_ops.slice(gen_nn_ops.shape(logits), [0], [len(shape) - 1])
+    return gen_nn_ops.reshape(wrapper(rows, flat, name=name)[0], sizes)

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any, TypeAlias
+from textwrap import indent
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from .errors import InvalidArgumentError
-from .ops import Operation
 
-__all__ = ["NodeDef", "Nodes", "Subgraph", "Rewrite", "reachable", "sorted_nodes"]
+if TYPE_CHECKING:
+    from .ops import Operation
+
+__all__ = ["GraphDef", "NodeDef", "Nodes", "Subgraph", "Rewrite", "reachable", "sorted_nodes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +50,88 @@ class NodeDef:
     file: str
     line: int
     colocated_with: str | None = None
+
+    @property
+    def input(self) -> list[str]:
+        """The inputs as TensorFlow writes them: ``x``, ``split:1``, and ``^before`` for a control input."""
+        data = [name if index == 0 else f"{name}:{index}" for name, index in self.inputs]
+        return data + [f"^{name}" for name in self.control_inputs]
+
+    @property
+    def attr(self) -> Mapping[str, Any]:
+        """The attributes, under TensorFlow's name."""
+        return self.attrs
+
+    def __str__(self) -> str:
+        lines = [f'name: "{self.name}"', f'op: "{self.op}"']
+        lines += [f'input: "{name}"' for name in self.input]
+        if self.device:
+            lines.append(f'device: "{self.device}"')
+        for name in sorted(self.attrs):
+            value = _attr_text(self.attrs[name])
+            lines += [
+                "attr {",
+                f'  key: "{name}"',
+                "  value {",
+                *(f"    {line}" for line in value),
+                "  }",
+                "}",
+            ]
+        return "\n".join(lines)
+
+
+_DATA_TYPES = {"float16": "HALF", "float32": "FLOAT", "float64": "DOUBLE"}  # the others keep their names
+
+
+def _attr_text(value: Any) -> list[str]:
+    """Return the lines of an attribute's value in the text form of TensorFlow's AttrValue."""
+    if isinstance(value, np.dtype):
+        return [f"type: DT_{_DATA_TYPES.get(value.name, value.name.upper())}"]
+    if isinstance(value, bool):
+        return [f"b: {str(value).lower()}"]
+    if isinstance(value, int):
+        return [f"i: {value}"]
+    if isinstance(value, str):
+        return [f's: "{value}"']
+    if value is None:
+        return ["shape {", "  unknown_rank: true", "}"]
+    if isinstance(value, np.ndarray):
+        sizes = [f"    dim {{ size: {size} }}" for size in value.shape]
+        dtype = _attr_text(value.dtype)[0].replace("type", "dtype")
+        return ["tensor {", f"  {dtype}", "  tensor_shape {", *sizes, "  }", f"  # {value.ravel()[:8]}", "}"]
+    if isinstance(value, tuple):
+        return ["list {", *(f"  {line}" for item in value for line in _attr_text(item)), "}"]
+    return [f'func {{ name: "{getattr(value, "name", value)}" }}']
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphDef:
+    """The nodes of a graph as plain data; it prints in the text form of TensorFlow's GraphDef.
+
+    Attributes:
+        node: the nodes in order of creation.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default() as graph:
+    ...     y = tg.nn.relu(tg.placeholder("float32", [2], name="x"), name="y")
+    >>> [(node.name, node.op, node.input) for node in graph.as_graph_def().node]
+    [('x', 'Placeholder', []), ('y', 'Relu', ['x'])]
+    >>> print(graph.as_graph_def().node[1])
+    name: "y"
+    op: "Relu"
+    input: "x"
+    attr {
+      key: "T"
+      value {
+        type: DT_FLOAT
+      }
+    }
+    """
+
+    node: tuple[NodeDef, ...]
+
+    def __str__(self) -> str:
+        return "\n".join("node {\n" + indent(str(node), "  ") + "\n}" for node in self.node)
 
 
 Nodes: TypeAlias = "dict[str, NodeDef]"
@@ -104,9 +192,20 @@ def from_operation(op: Operation) -> NodeDef:
     )
 
 
-def before(node: NodeDef) -> list[str]:
-    """Return the names of the nodes that a node waits for, without duplicates."""
-    return list(dict.fromkeys([*(name for name, _ in node.inputs), *node.control_inputs]))
+def before(node: NodeDef, sends: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the names of the nodes that a node waits for, without duplicates.
+
+    Args:
+        node: the node.
+        sends: for each _Recv node the _Send node whose value it receives.
+
+    Returns:
+        The names.
+    """
+    names = [*(name for name, _ in node.inputs), *node.control_inputs]
+    if node.name in sends:
+        names.append(sends[node.name])
+    return list(dict.fromkeys(names))
 
 
 def reachable(subgraph: Subgraph) -> Subgraph:
@@ -121,7 +220,7 @@ def reachable(subgraph: Subgraph) -> Subgraph:
     return Subgraph(nodes, subgraph.fetches, subgraph.targets)
 
 
-def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
+def sorted_nodes(nodes: Nodes, sends: Mapping[str, str] = MappingProxyType({})) -> list[NodeDef]:
     """Return the nodes in topological order; among nodes that are ready, the oldest comes first.
 
     The time is proportional to the number of edges, times a logarithm. There is no recursion, so the graph
@@ -129,6 +228,7 @@ def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
 
     Args:
         nodes: the nodes by name.
+        sends: as for `before`.
 
     Returns:
         The nodes in an order in which they can run.
@@ -139,7 +239,7 @@ def sorted_nodes(nodes: Nodes) -> list[NodeDef]:
     waiting = dict.fromkeys(nodes, 0)
     after: dict[str, list[str]] = {name: [] for name in nodes}
     for node in nodes.values():
-        for name in before(node):
+        for name in before(node, sends):
             if name in nodes:
                 waiting[node.name] += 1
                 after[name].append(node.name)

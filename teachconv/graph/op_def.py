@@ -5,7 +5,7 @@ op_def_builder.cc parses the specification strings. This module parses the same 
 ``"input: T"``, ``"strides: list(int)"``, ``"data_format: {'NHWC', 'NCHW'} = 'NHWC'"``.
 
 An op definition does not say how the op is computed; kernels do (op_kernel.py). The definitions are in
-core_ops.py.
+core_ops/.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .tensor_shape import as_shape
 
-__all__ = ["REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
+__all__ = ["GRADIENTS", "REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
 
 # TensorFlow's names of the types -> NumPy's
 DATA_TYPES = {
@@ -34,9 +35,21 @@ DATA_TYPES = {
     "double": "float64",
     "int32": "int32",
     "int64": "int64",
+    "bool": "bool",
 }
 TYPE_LISTS = {"numbertype": FLOATS + INTEGERS, "floattype": FLOATS}
-ATTR_TYPES = ("type", "string", "bool", "int", "shape", "tensor", "list(int)", "list(string)")
+ATTR_TYPES = (
+    "type",
+    "string",
+    "bool",
+    "int",
+    "shape",
+    "tensor",
+    "func",
+    "list(int)",
+    "list(string)",
+    "list(type)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +58,20 @@ class ArgDef:
 
     Attributes:
         name: its name.
-        type: a dtype, or the name of the type attribute that determines the dtype.
+        type: a dtype, or the name of the attribute that determines the dtype; with an attribute of the type
+            list(type), the argument is a list with one tensor for each.
         is_ref: whether it is a reference to a variable.
+        number: the name of the attribute that counts the tensors, if the argument is a list of one type.
     """
 
     name: str
     type: str
     is_ref: bool = False
+    number: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}: {f'Ref({self.type})' if self.is_ref else self.type}"
+        kind = f"{self.number} * {self.type}" if self.number else self.type
+        return f"{self.name}: {f'Ref({kind})' if self.is_ref else kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +112,7 @@ class AttrDef:
         where = f"attribute {self.name} of {op}"
         if self.type == "type":
             value = to_dtype(value)
-            if value.name not in self.allowed:
+            if _name_of(value) not in self.allowed:
                 raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
             return value
         if self.type == "string":
@@ -115,11 +132,19 @@ class AttrDef:
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {value!r}")
             if self.type == "list(string)":
                 return tuple(str(item) for item in value)
+            if self.type == "list(type)":
+                return tuple(to_dtype(item) for item in value)
             return tuple(integer(item, where) for item in value)
         return as_shape(value, where) if self.type == "shape" else value
 
 
-ShapeFunction = Callable[..., Any]
+@lru_cache(maxsize=64)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype, which NumPy puts together anew each time."""
+    return dtype.name
+
+
+ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +156,7 @@ class OpDef:
         inputs: the inputs.
         outputs: the outputs.
         attrs: the attributes.
-        shape_fn: the function that computes the static shape of the outputs.
+        shape_fn: the function that computes the static shapes of the outputs, a list of one for each.
         summary: one sentence.
         is_stateful: whether a run can have side effects or a result that is not determined by the inputs.
         file: the source file that registers the op.
@@ -152,15 +177,41 @@ class OpDef:
 
     @property
     def gradient(self) -> Callable[..., Any] | None:
-        """The op's gradient function, or None if none is registered (gradient_registry.py)."""
-        from .gradient_registry import get_gradient_function
-
-        return get_gradient_function(self.name)
+        """The op's gradient function, or None if it has none."""
+        return GRADIENTS.get(self.name)
 
     @property
     def inferred_attrs(self) -> frozenset[str]:
         """The type attributes that are inferred from the inputs instead of given by the caller."""
-        return frozenset(arg.type for arg in self.inputs) & self.attr_by_name.keys()
+        found = {name for arg in self.inputs for name in (arg.type, arg.number)}
+        return frozenset(found & self.attr_by_name.keys())
+
+    def is_list(self, arg: ArgDef) -> bool:
+        """Return whether an input or output is a list of tensors."""
+        attr = self.attr_by_name.get(arg.type)
+        return bool(arg.number) or (attr is not None and attr.type == "list(type)")
+
+    def flat(self, args: tuple[ArgDef, ...], attrs: Mapping[str, Any]) -> tuple[ArgDef, ...]:
+        """Return one definition for each tensor of a node: lists are written out.
+
+        Args:
+            args: the op's inputs or outputs.
+            attrs: the attributes of the node.
+
+        Returns:
+            The inputs or outputs of the node, in order.
+        """
+        if not any(map(self.is_list, args)):
+            return args
+        flat: list[ArgDef] = []
+        for arg in args:
+            if arg.number:
+                flat += [arg] * attrs[arg.number]
+            elif self.is_list(arg):
+                flat += [ArgDef(arg.name, dtype.name, arg.is_ref) for dtype in attrs[arg.type]]
+            else:
+                flat.append(arg)
+        return tuple(flat)
 
     def __str__(self) -> str:
         lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
@@ -168,11 +219,12 @@ class OpDef:
         lines += [f"  output  {arg}" for arg in self.outputs]
         lines += [f"  attr    {attr}" for attr in self.attrs]
         lines.append(f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}")
-        lines.append(f"  grad    {self.gradient or 'none registered'}")
+        lines.append(f"  grad    {getattr(self.gradient, '__name__', 'none')}")
         return "\n".join(lines)
 
 
 REGISTRY: dict[str, OpDef] = {}
+GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which gradient_registry.py fills
 
 
 def register_op(
@@ -209,7 +261,7 @@ def register_op(
       output  activations: T
       attr    T: {float16, bfloat16, float32, float64, int32, int64}
       shape   unchanged_shape
-      grad    none registered
+      grad    _relu_grad
     """
     if name in REGISTRY:
         raise ArgumentError(f"op {name!r} is registered already, at {REGISTRY[name].file}")
@@ -250,21 +302,32 @@ def get_op_def(name: str) -> OpDef:
         raise ArgumentError(f"there is no op {name!r}; did you mean {' or '.join(near)}?") from None
 
 
+def attr_of(op: Any, name: str) -> Any:
+    """Return an attribute of an operation of either kind; raise ``ValueError`` if it has none such."""
+    if name not in op.attrs:
+        have = ", ".join(sorted(op.attrs)) or "none"
+        raise ArgumentError(f"{op.type} has no attribute {name!r}; it has {have}")
+    return op.attrs[name]
+
+
 # ---------------------------------------------------------------------------------------------
 # The specification strings of arguments and attributes
 # ---------------------------------------------------------------------------------------------
 
 
 def parse_arg(spec: str) -> ArgDef:
-    """Parse ``name: type`` or ``name: Ref(type)``.
+    """Parse ``name: type``, ``name: Ref(type)`` or ``name: number * type``.
 
     >>> parse_arg("ref: Ref(T)")
-    ArgDef(name='ref', type='T', is_ref=True)
+    ArgDef(name='ref', type='T', is_ref=True, number='')
+    >>> print(parse_arg("inputs: N * T"))
+    inputs: N * T
     """
     name, _, kind = (part.strip() for part in spec.partition(":"))
     is_ref = kind.startswith("Ref(")
     kind = kind[4:-1] if is_ref else kind
-    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref)
+    number, _, kind = (part.strip() for part in kind.rpartition("*"))
+    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref, number)
 
 
 def parse_attr(spec: str) -> AttrDef:
@@ -286,7 +349,7 @@ def parse_attr(spec: str) -> AttrDef:
         kind = "string" if strings else "type"
         allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
     elif kind == "type":
-        allowed = FLOATS + INTEGERS
+        allowed = (*FLOATS, *INTEGERS, "bool")
     if kind not in ATTR_TYPES:
         raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
     default: Any = None

@@ -10,10 +10,13 @@ package and not in the repository; teachconv's is checked in.
 from __future__ import annotations
 
 import sys
+from keyword import iskeyword
 from pathlib import Path
 from textwrap import fill
 
-from . import core_ops  # noqa: F401  (fills the registry)
+from . import (
+    core_ops,  # noqa: F401  (fills the registry)
+)
 from .op_def import REGISTRY, ArgDef, OpDef
 
 __all__ = ["generate", "lower_case_op_name"]
@@ -21,7 +24,7 @@ __all__ = ["generate", "lower_case_op_name"]
 TARGET = Path(__file__).with_name("gen_nn_ops.py")
 _8, _12 = " " * 8, " " * 12
 
-_HEADER = '''"""The ops as Python functions. GENERATED from core_ops.py by op_gen.py: do not edit.
+_HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.
 
     python -m teachconv.graph.op_gen
 
@@ -66,7 +69,7 @@ def lower_case_op_name(name: str) -> str:
         if letter.isupper() and i > 0 and (follows_small or before_small):
             result += "_"
         result += letter.lower()
-    return result
+    return f"_{result}" if iskeyword(result) else result
 
 
 def generate() -> str:
@@ -106,16 +109,16 @@ def _function(op_def: OpDef) -> str:
     inferred = [attr for attr in op_def.attrs if attr.name in op_def.inferred_attrs]
     facts = f"Op {op_def.name}" + "".join(f"; {attr}" for attr in inferred) + "."
     lines.append(fill(facts, 105, initial_indent="    ", subsequent_indent="    "))
-    lines += ['    """', f"    inputs: list[Any] = [{', '.join(inputs)}]"]
-    one_line = f"    attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
+    lines += ['    """', f"    _inputs: list[Any] = [{', '.join(inputs)}]"]
+    one_line = f"    _attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
     if len(one_line) <= 110:
         lines.append(one_line)
     else:
-        lines += ["    attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
+        lines += ["    _attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
     lines += [
         "    if executing_eagerly():",
-        f'        return execute("{op_def.name}", inputs, attrs)',
-        f'    return op_def_library.apply_op("{op_def.name}", name, inputs, attrs)',
+        f'        return execute("{op_def.name}", _inputs, _attrs)',
+        f'    return op_def_library.apply_op("{op_def.name}", name, _inputs, _attrs)',
     ]
     return "\n\n" + "\n".join(lines) + "\n"
 

@@ -1,20 +1,36 @@
-"""The operators ``+ - * @``, which add nodes to a graph or, outside a graph, run immediately.
+"""The operators of tensors and variables, which add nodes to a graph or, outside a graph, run immediately.
 
-TensorFlow: python/framework/override_binary_operator.py. Tensors and variables inherit them.
+TensorFlow: python/framework/override_binary_operator.py. Tensors and variables inherit them. Which op each
+operator stands for is said in tensor_math_operator_overrides.py, as in TensorFlow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-__all__ = ["Operators"]
+import numpy as np
+
+from .context import executing_eagerly, set_default_graph
+
+__all__ = ["OVERRIDES", "Operators"]
+
+OVERRIDES: dict[str, Callable[..., Any]] = {}  # the name of an operator -> the function that it calls
 
 
 class Operators:
-    """A mixin that maps each operator to the op of the same name in math_ops."""
+    """A mixin with all operators."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # makes NumPy arrays on the left defer to these operators
+    __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
+    _own_graph: Any = None  # the graph to which operators add where ops run eagerly
+
+    @staticmethod
+    def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
+        """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
+        with _graph_of(arguments.values()):
+            return OVERRIDES["teachconv"](op_name, arguments)
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -40,10 +56,93 @@ class Operators:
     def __rmatmul__(self, other: Any) -> Any:
         return _binary("matmul", other, self)
 
+    def __truediv__(self, other: Any) -> Any:
+        return _binary("truediv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary("truediv", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _binary("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _binary("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _binary("pow", other, self)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary("Greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary("GreaterEqual", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary("Less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary("LessEqual", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _binary("and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("or", other, self)
+
+    def __invert__(self) -> Any:
+        return _call("LogicalNot", self, name="LogicalNot")
+
+    def __neg__(self) -> Any:
+        return _call("Neg", self, name="Neg")
+
+    def __abs__(self) -> Any:
+        return _call("Abs", self, name="Abs")
+
+    def __getitem__(self, key: Any) -> Any:
+        return _call("strided_slice", self, key)
+
+    def _compared(self, name: str, other: Any) -> Any:
+        return _binary(name, self, other)
+
 
 def _binary(name: str, x: Any, y: Any) -> Any:
-    from . import gen_nn_ops  # late: gen_nn_ops imports the tensors that inherit from this class
+    """Call the function of a binary operator; ``name`` is also that of the node."""
+    x, y = _like(x, y), _like(y, x)
+    return _call(name, x, y, name=name)
 
-    if name == "matmul":
-        return gen_nn_ops.mat_mul(x, y, name=name)
-    return getattr(gen_nn_ops, name)(x, y, name=name)
+
+def _call(override: str, *operands: Any, **name: str) -> Any:
+    with _graph_of(operands):
+        return OVERRIDES[override](*operands, **name)
+
+
+def _graph_of(operands: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Where ops run eagerly, return the scope of an operand's graph: TensorFlow 1 adds to that graph."""
+    if executing_eagerly():
+        for operand in operands:
+            graph = getattr(operand, "_own_graph", None)
+            if graph is not None:
+                return set_default_graph(graph)
+    return nullcontext()
+
+
+def _like(value: Any, other: Any) -> Any:
+    """Return an array beside a tensor in the tensor's dtype, unless floats would become integers."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == other.dtype:
+        return value
+    return value.astype(other.dtype) if value.dtype.kind + other.dtype.kind in ("ff", "if", "ii") else value

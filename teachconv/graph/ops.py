@@ -1,207 +1,51 @@
-"""The graph: tensors, operations, and the scopes in which they are created. Nothing here computes.
+"""The graph: operations, and the scopes in which they are created. Nothing here computes.
 
 TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
-a run. Adding to a graph either succeeds or leaves the graph unchanged (`Graph.atomic`).
+a run.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import wraps
-from os.path import abspath, dirname
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
-from . import tensor_shape
-from .context import current_graph, get_default_graph, set_default_graph
+from .context import current_graph, set_default_graph
 from .device_spec import DeviceSpec
+from .errors import UnknownNameError
+from .node_def import GraphDef, from_operation
 from .op_def import OpDef, get_op_def
-from .operators import Operators
+from .operation import Operation
+from .tensor import Tensor
 from .tensor_shape import StaticShape
 
-__all__ = ["Graph", "Operation", "Tensor"]
-
-_NAME = re.compile(r"^[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*$")  # TensorFlow's, and a leading "_"
-_HERE = dirname(abspath(__file__))
+__all__ = ["Graph", "GraphKeys", "Operation", "Tensor"]
 
 
-class Tensor(Operators):
-    """One output of an operation: a name, a dtype and a static shape, but no value.
+class GraphKeys:
+    """The names of the collections that the runtime fills."""
 
-    The static shape is the part of the shape that is known before a run. The operators ``+ - * @`` add nodes.
-
-    Attributes:
-        op: the operation.
-        index: the index of this output among the operation's outputs.
-        dtype: the NumPy dtype.
-        shape: the static shape (tensor_shape.py).
-        is_ref: whether the tensor is a reference to a variable.
-        name: the operation's name, a colon and the index, as in ``conv1/Conv2D:0``.
-    """
-
-    __slots__ = ("dtype", "index", "is_ref", "op", "shape")
-
-    def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
-        self.op, self.index, self.dtype, self.shape, self.is_ref = op, index, dtype, shape, is_ref
-
-    @property
-    def name(self) -> str:
-        """The operation's name, a colon and the output's index."""
-        return f"{self.op.name}:{self.index}"
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that contains the tensor."""
-        return self.op.graph
-
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
-
-        Args:
-            feed_dict: values by tensor, as in `Session.run`.
-            session: the session to run in; required.
-
-        Returns:
-            The value, a NumPy array or scalar.
-
-        Raises:
-            ValueError: if there is no session, and as `Session.run`.
-        """
-        if session is None:
-            raise ArgumentError(f"eval needs a session: {self.name}.eval(feed_dict, session=session)")
-        return session.run(self, feed_dict)
-
-    def _no_value(self, wanted: str) -> ArgumentTypeError:
-        return ArgumentTypeError(
-            f"{self.name!r} is a tensor of a graph and has no {wanted} before the graph is run: "
-            f"session.run({self.name!r}) gives its value"
-        )
-
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise self._no_value("elements")
-
-    def __bool__(self) -> bool:
-        raise self._no_value("truth value")
-
-    def __iter__(self) -> Iterator[Any]:
-        raise self._no_value("elements to iterate over")
-
-    def __len__(self) -> int:
-        raise self._no_value("length")
-
-    def __repr__(self) -> str:
-        return f"<Tensor {self.name!r} shape={tensor_shape.text(self.shape)} dtype={self.dtype.name}>"
+    GLOBAL_VARIABLES = "variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
 
 
-class Operation:
-    """One node: an op definition applied to tensors, with attributes, a name and a requested device.
-
-    `Graph.create_op` creates operations.
-
-    Attributes:
-        graph: the graph that contains it.
-        name: its unique name in the graph.
-        op_def: the op's definition.
-        inputs: the input tensors.
-        attrs: the attributes by name.
-        control_inputs: the operations that must finish before it starts.
-        colocated_with: the operation that it is placed together with, or None.
-        device: the requested device, "" for none.
-        number: its position in the order of creation.
-        file: the source file of the program that created it.
-        line: the line in that file.
-        outputs: the output tensors.
-    """
-
-    __slots__ = (
-        "attrs",
-        "colocated_with",
-        "control_inputs",
-        "device",
-        "file",
-        "graph",
-        "inputs",
-        "line",
-        "name",
-        "number",
-        "op_def",
-        "outputs",
-    )
-
-    def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        op_def: OpDef,
-        inputs: tuple[Tensor, ...],
-        attrs: dict[str, Any],
-        control_inputs: tuple[Operation, ...],
-        colocated_with: Operation | None,
-    ):
-        self.graph, self.name, self.op_def, self.inputs = graph, name, op_def, inputs
-        self.attrs, self.control_inputs, self.colocated_with = attrs, control_inputs, colocated_with
-        self.device = str(graph._device)
-        self.number = len(graph._operations)
-        self.file, self.line = _caller()
-        self.outputs: tuple[Tensor, ...] = ()
-
-    @property
-    def type(self) -> str:
-        """The name of the op."""
-        return self.op_def.name
-
-    def get_attr(self, name: str) -> Any:
-        """Return the value of an attribute.
-
-        Args:
-            name: the name of the attribute.
-
-        Returns:
-            The attribute's value.
-
-        Raises:
-            ValueError: if the op has no attribute of that name.
-        """
-        if name not in self.attrs:
-            have = ", ".join(sorted(self.attrs)) or "none"
-            raise ArgumentError(f"{self.type} has no attribute {name!r}; it has {have}")
-        return self.attrs[name]
-
-    def add_control_input(self, op: Operation) -> None:
-        """Make this operation wait until ``op`` has finished.
-
-        Args:
-            op: an operation of the same graph.
-
-        Raises:
-            ValueError: if ``op`` is of another graph, or if this would create a cycle; the graph is then
-                unchanged.
-        """
-        if not isinstance(op, Operation) or op.graph is not self.graph:
-            raise ArgumentError(f"op must be an Operation of the same graph; got {op!r}")
-        path = _path(op, self)
-        if path:
-            names = " -> ".join([*(step.name for step in path), path[0].name])
-            raise ArgumentError(f"{op.name!r} needs {self.name!r} itself, which would make a cycle: {names}")
-        if op not in self.control_inputs:
-            self.control_inputs = (*self.control_inputs, op)
-            self.graph.version += 1
-
-    def __repr__(self) -> str:
-        return f"<Operation {self.name!r} type={self.type}>"
+# TensorFlow's: at the top level a name starts with a letter, a digit or a dot, in a scope also with others
+_ROOT_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]+$")
 
 
 class Graph:
     """A list of operations in order of creation, and the scopes that apply to the next one.
 
     Attributes:
-        variables: the variables created in the graph.
+        is_function: whether it is the graph of a function that is traced (def_function.py).
+        outer: the graph inside which a function is traced, or None.
+        finalized: whether nothing can be added any more.
         version: a counter of changes that can affect the result of a run.
 
     >>> from teachconv import graph as tg
@@ -212,8 +56,15 @@ class Graph:
     >>> [(op.name, op.type) for op in graph.get_operations()]
     [('layer/x', 'Placeholder'), ('layer/sub/y', 'Const'), ('layer/sub', 'Sub'), ('layer/Relu', 'Relu')]
     >>> y
-    <Tensor 'layer/Relu:0' shape=[?, 4] dtype=float32>
+    <tf.Tensor 'layer/Relu:0' shape=(None, 4) dtype=float32>
     """
+
+    is_function = False
+    outer: Graph | None = None
+
+    def capture(self, value: Any) -> Tensor:
+        """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
+        raise NotImplementedError
 
     def __init__(self) -> None:
         self._operations: list[Operation] = []
@@ -223,9 +74,11 @@ class Graph:
         self._device = DeviceSpec()
         self._control: tuple[Operation, ...] = ()
         self._colocate: Operation | None = None
+        self._original_op: Operation | None = None
         self._kernel_labels: dict[str, str] = {}
-        self._undo: list[tuple[str, int | None]] | None = None
-        self.variables: list[Any] = []
+        self._gradient_names: dict[str, str] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self.finalized = False
         self.version = 0  # counts changes that can affect a run
 
     # --- reading ---------------------------------------------------------------------------------
@@ -247,7 +100,7 @@ class Graph:
             ValueError: if the graph has no operation of that name.
         """
         if name not in self._by_name:
-            raise ArgumentError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+            raise UnknownNameError(f"the graph has no operation {name!r}; it has {self._some_names()}")
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
@@ -267,8 +120,69 @@ class Graph:
             raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
         outputs = self.get_operation_by_name(op_name).outputs
         if int(index) >= len(outputs):
-            raise ArgumentError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+            raise UnknownNameError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
         return outputs[int(index)]
+
+    def as_graph_element(self, obj: Any) -> Tensor | Operation:
+        """Return the tensor or the operation that an object stands for.
+
+        Args:
+            obj: a tensor, an operation or a variable of this graph, or the name of a tensor or operation.
+
+        Returns:
+            The tensor or operation.
+
+        Raises:
+            ValueError, TypeError: if it is of another graph, or nothing of the kind.
+        """
+        if isinstance(obj, str):
+            return self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)
+        if hasattr(obj, "_graph_tensor"):
+            obj = obj.value()
+        if not isinstance(obj, (Tensor, Operation)):
+            raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
+        if obj.graph is not self:
+            raise ArgumentError(f"{obj.name!r} is not an element of this graph.")
+        return obj
+
+    def as_graph_def(self) -> GraphDef:
+        """Return the nodes as plain data, which prints in the text form of TensorFlow's GraphDef.
+
+        Returns:
+            The definitions of all operations, in order of creation.
+        """
+        return GraphDef(tuple(map(from_operation, self._operations)))
+
+    def finalize(self) -> None:
+        """Refuse to add anything from now on."""
+        self.finalized = True
+
+    def check_not_finalized(self) -> None:
+        """Raise ``RuntimeError`` after `finalize`."""
+        if self.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    # --- collections -----------------------------------------------------------------------------
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Append a value to a collection of the graph, such as `GraphKeys.TRAINABLE_VARIABLES`."""
+        self.check_not_finalized()
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """Return the values of a collection.
+
+        Args:
+            name: the collection's name.
+            scope: a regular expression; only values whose name begins with a match are returned.
+
+        Returns:
+            A new list; empty if there is no such collection.
+        """
+        values = self._collections.get(name, [])
+        if scope is None:
+            return list(values)
+        return [value for value in values if hasattr(value, "name") and re.match(scope, value.name)]
 
     def _some_names(self) -> str:
         names = [op.name for op in self._operations[:8]]
@@ -362,6 +276,21 @@ class Graph:
             self._control = before
 
     @contextmanager
+    def original_op(self, op: Operation) -> Iterator[None]:
+        """Note that the operations created in the block belong to the gradient of ``op``.
+
+        TensorFlow: Graph._original_op.
+
+        Args:
+            op: an operation of this graph.
+        """
+        before, self._original_op = self._original_op, op
+        try:
+            yield
+        finally:
+            self._original_op = before
+
+    @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
         """Select the kernels of the ops created in the block by label, as in ``{"Conv2D": "numpy"}``.
 
@@ -382,6 +311,25 @@ class Graph:
             yield
         finally:
             self._kernel_labels = before
+
+    @contextmanager
+    def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
+        """Give the ops created in the block another gradient, as in ``{"Relu": "GuidedRelu"}``.
+
+        Args:
+            names: for each op name, the name under which `RegisterGradient` registered the gradient.
+
+        Raises:
+            ValueError: if there is no op of a name.
+        """
+        before = self._gradient_names
+        for op_type in names:
+            get_op_def(op_type)
+        self._gradient_names = before | dict(names)
+        try:
+            yield
+        finally:
+            self._gradient_names = before
 
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
@@ -410,10 +358,10 @@ class Graph:
         >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
         ('Conv2D', 'Conv2D_1', 'conv2d_2')
         """
-        if not isinstance(name, str) or not _NAME.match(name):
+        if not isinstance(name, str) or not (_NAME if self._scope else _ROOT_NAME).match(name):
             raise ArgumentError(
-                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first; "
-                f"got {name!r}"
+                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first outside "
+                f"of a scope; got {name!r}"
             )
         full = self._scope + name
         key = full.lower()
@@ -421,42 +369,14 @@ class Graph:
         if not mark_as_used and count is None:
             return full
         if count is None:
-            self._use(key, 1)
+            self._names_in_use[key] = 1
             return full
         while f"{key}_{count}" in self._names_in_use:
             count += 1
         if mark_as_used:
-            self._use(key, count + 1)
-            self._use(f"{key}_{count}", 1)
+            self._names_in_use[key] = count + 1
+            self._names_in_use[f"{key}_{count}"] = 1
         return f"{full}_{count}"
-
-    def _use(self, key: str, count: int) -> None:
-        if self._undo is not None:
-            self._undo.append((key, self._names_in_use.get(key)))
-        self._names_in_use[key] = count
-
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
-        """If the block raises, remove all names and operations that it added."""
-        outermost = self._undo is None
-        undo = self._undo = [] if self._undo is None else self._undo
-        names, operations, variables = len(undo), len(self._operations), len(self.variables)
-        try:
-            yield
-        except BaseException:
-            for op in self._operations[operations:]:
-                del self._by_name[op.name]
-            del self._operations[operations:], self.variables[variables:]
-            for key, count in reversed(undo[names:]):
-                if count is None:
-                    del self._names_in_use[key]
-                else:
-                    self._names_in_use[key] = count
-            del undo[names:]
-            raise
-        finally:
-            if outermost:
-                self._undo = None
 
     def create_op(
         self,
@@ -465,7 +385,7 @@ class Graph:
         inputs: tuple[Tensor, ...],
         attrs: dict[str, Any],
         dtypes: Sequence[np.dtype[Any]],
-        shape: StaticShape,
+        shapes: Sequence[StaticShape],
     ) -> Operation:
         """Add a node with arguments that are already checked; op_def_library.py calls this.
 
@@ -475,7 +395,7 @@ class Graph:
             inputs: the input tensors, of this graph.
             attrs: all attributes.
             dtypes: the dtype of each output.
-            shape: the static shape of the outputs.
+            shapes: the static shape of each output.
 
         Returns:
             The new operation.
@@ -483,50 +403,29 @@ class Graph:
         Raises:
             ValueError: if an input is of another graph.
         """
+        self.check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
                 raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
         label = self._kernel_labels.get(op_def.name)
         if label is not None:
             attrs = attrs | {"_kernel": label}
+        gradient = self._gradient_names.get(op_def.name)
+        if gradient is not None:
+            attrs = attrs | {"_gradient_op_type": gradient}
         direct = {tensor.op for tensor in inputs}
         control = tuple(op for op in self._control if op not in direct) if self._control else ()
-        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate)
+        device, number = str(self._device), len(self._operations)
+        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate, device, number)
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
-            for index, (arg, dtype) in enumerate(zip(op_def.outputs, dtypes, strict=True))
+            for index, (arg, dtype, shape) in enumerate(
+                zip(op_def.flat(op_def.outputs, attrs), dtypes, shapes, strict=True)
+            )
         )
         self._operations.append(op)
         self._by_name[name] = op
         return op
-
-
-def _caller() -> tuple[str, int]:
-    """Return file and line of the nearest frame outside this package, where the program created the node."""
-    frame: Any = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
-
-
-def _path(start: Operation, goal: Operation) -> list[Operation]:
-    """Return a path along inputs from ``start`` back to ``goal``, in execution order; [] if there is none."""
-    came_from: dict[Operation, Operation | None] = {start: None}
-    stack = [start]
-    while stack:
-        op = stack.pop()
-        if op is goal:
-            path: list[Operation] = []
-            step: Operation | None = op
-            while step is not None:
-                path.append(step)
-                step = came_from[step]
-            return path
-        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            if before not in came_from:
-                came_from[before] = op
-                stack.append(before)
-    return []
 
 
 # ---------------------------------------------------------------------------------------------
@@ -535,7 +434,7 @@ def _path(start: Operation, goal: Operation) -> list[Operation]:
 
 
 def name_scope(name: str | None) -> Any:
-    """Prefix names in the default graph: `Graph.name_scope`.
+    """Prefix names in the default graph: `Graph.name_scope`; without a graph it has no effect.
 
     Args:
         name: the scope, as in `Graph.name_scope`.
@@ -543,14 +442,13 @@ def name_scope(name: str | None) -> Any:
     Returns:
         The context manager.
 
-    Raises:
-        ValueError: outside a graph.
     """
-    return get_default_graph().name_scope(name)
+    graph = current_graph()
+    return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
 
 
 def device(name: str | None) -> Any:
-    """Request a device in the default graph: `Graph.device`.
+    """Request a device in the default graph: `Graph.device`. Ops that run eagerly run on the CPU.
 
     Args:
         name: a device such as "/cpu:1", or None.
@@ -559,13 +457,18 @@ def device(name: str | None) -> Any:
         The context manager.
 
     Raises:
-        ValueError: outside a graph.
+        ValueError: if ``name`` is not that of a device.
     """
-    return get_default_graph().device(name)
+    graph = current_graph()
+    if graph is not None:
+        return graph.device(name)
+    if name is not None:
+        DeviceSpec.from_string(name)
+    return nullcontext()
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:
-    """Order operations in the default graph: `Graph.control_dependencies`.
+    """Order operations in the default graph: `Graph.control_dependencies`; without a graph it has no effect.
 
     Args:
         inputs: operations, tensors or variables, or None.
@@ -573,24 +476,9 @@ def control_dependencies(inputs: Sequence[Any] | None) -> Any:
     Returns:
         The context manager.
 
-    Raises:
-        ValueError: outside a graph.
     """
-    return get_default_graph().control_dependencies(inputs)
-
-
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a wrapper that creates several nodes, so that an error leaves none of them in the graph."""
-
-    @wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        graph = current_graph()
-        if graph is None:
-            return function(*args, **kwargs)
-        with graph.atomic():
-            return function(*args, **kwargs)
-
-    return wrapper
+    graph = current_graph()
+    return nullcontext() if graph is None else graph.control_dependencies(inputs)
 
 
 float16, bfloat16, float32, float64 = FLOATS

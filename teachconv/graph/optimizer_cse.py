@@ -39,9 +39,7 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
         control = tuple(dict.fromkeys(stands_for.get(name, name) for name in node.control_inputs))
         node = replace(node, inputs=inputs, control_inputs=control)
         op_def = get_op_def(node.op)
-        reads_variable = any(
-            get_op_def(nodes[name].op).outputs[index].is_ref for name, index in node.inputs if name in nodes
-        )
+        reads_variable = any(gives_ref(nodes[name], index) for name, index in node.inputs if name in nodes)
         if op_def.is_stateful or reads_variable:
             nodes[node.name] = node
             continue
@@ -55,6 +53,12 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
     fetches = tuple((stands_for.get(name, name), index) for name, index in subgraph.fetches)
     targets = tuple(stands_for.get(name, name) for name in subgraph.targets)
     return Subgraph(nodes, fetches, targets), rewrites
+
+
+def gives_ref(node: NodeDef, index: int) -> bool:
+    """Return whether an output of a node is a reference to a variable."""
+    op_def = get_op_def(node.op)
+    return op_def.flat(op_def.outputs, node.attrs)[index].is_ref
 
 
 def _key(node: NodeDef) -> tuple[Any, ...]:

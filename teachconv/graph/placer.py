@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .. import backends
 from .device_spec import DeviceSpec
 from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes, Subgraph
+from .node_def import NodeDef, Nodes
 from .op_def import get_op_def
-from .op_kernel import has_kernel
+from .op_kernel import find_kernel, has_kernel
 
-__all__ = ["Placement", "insert_copies", "place"]
+__all__ = ["Placement", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +36,33 @@ class Placement:
 
 
 def place(
-    subgraph: Subgraph, devices: Sequence[DeviceSpec], allow_soft_placement: bool
-) -> tuple[Subgraph, dict[str, Placement]]:
-    """Choose a device for every node of a subgraph.
+    nodes: Nodes, devices: Sequence[DeviceSpec], allow_soft_placement: bool, label: str = ""
+) -> tuple[Nodes, dict[str, Placement]]:
+    """Choose a device for every node of a graph, whether or not a run needs it.
 
     Args:
-        subgraph: the subgraph.
-        devices: the devices that exist.
+        nodes: the nodes by name.
+        devices: the devices that exist, the preferred ones first.
         allow_soft_placement: whether a node may run on another device than it requests.
+        label: the kernel label of the run (the backend).
 
     Returns:
-        The subgraph with devices, and the placement by node name.
+        The nodes with devices, and the placement by node name.
 
     Raises:
         ValueError: if a device does not exist, or colocated nodes request different devices.
     """
     placements: dict[str, Placement] = {}
-    for members in _groups(subgraph.nodes):
+    for members in _groups(nodes):
         wanted, asker = _merged(members)
-        placement = _choose(members, wanted, asker, devices, allow_soft_placement)
+        placement = _choose(members, wanted, asker, devices, allow_soft_placement, label)
         for node in members:
             reason = placement.reason
             if node is not asker and len(members) > 1 and asker is not None:
                 reason = f"together with {asker.name!r}: {reason}"
             placements[node.name] = replace(placement, reason=reason)
-    nodes = {name: replace(node, device=placements[name].device) for name, node in subgraph.nodes.items()}
-    return replace(subgraph, nodes=nodes), placements
+    placed = {name: replace(node, device=placements[name].device) for name, node in nodes.items()}
+    return placed, placements
 
 
 def _groups(nodes: Nodes) -> list[list[NodeDef]]:
@@ -75,7 +77,8 @@ def _groups(nodes: Nodes) -> list[list[NodeDef]]:
 
     for node in nodes.values():
         partners = [] if node.colocated_with not in nodes else [node.colocated_with]
-        for arg, (name, _) in zip(get_op_def(node.op).inputs, node.inputs, strict=True):
+        op_def = get_op_def(node.op)
+        for arg, (name, _) in zip(op_def.flat(op_def.inputs, node.attrs), node.inputs, strict=True):
             if arg.is_ref:
                 partners.append(name)
         for partner in partners:
@@ -108,10 +111,16 @@ def _choose(
     asker: NodeDef | None,
     devices: Sequence[DeviceSpec],
     allow_soft_placement: bool,
+    label: str,
 ) -> Placement:
     usable = [
-        device for device in devices if all(has_kernel(node.op, device.device_type or "") for node in members)
+        device
+        for device in devices
+        if all(has_kernel(node, device.device_type or "", label) for node in members)
     ]
+    for node in members:
+        if not any(has_kernel(node, device.device_type or "", label) for device in devices):
+            find_kernel(node, devices[-1].device_type or "", label)  # raises, and lists the kernels there are
     if not usable:
         names = ", ".join(f"{node.name} ({node.op})" for node in members[:4])
         raise InvalidArgumentError(f"no device here has kernels for {names}; available: {_names(devices)}")
@@ -120,55 +129,20 @@ def _choose(
             asked = "the first device that has a kernel" if asker is None else f"asked for {wanted}"
             return Placement(str(device), asked)
     assert asker is not None
+    if any(map(wanted.agrees, devices)):
+        ops = ", ".join(dict.fromkeys(node.op for node in members))
+        why = f"which has no kernel for {ops}; usable: {_names(usable)}"
+    else:
+        no_gpu = backends.why_not("cupy") if wanted.device_type == "GPU" else None
+        why = f"which does not exist; available: {_names(devices)}" + (f" ({no_gpu})" if no_gpu else "")
     if not allow_soft_placement:
         raise InvalidArgumentError(
-            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, which does not exist; "
-            f"available: {_names(devices)}. Request one of these, or let the session choose: "
-            "ConfigProto(allow_soft_placement=True)"
+            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, {why}. Request one of "
+            "these, or let the session choose: ConfigProto(allow_soft_placement=True)"
         )
-    reason = f"soft placement: asked for {wanted}, which does not exist"
+    reason = f"soft placement: asked for {wanted}, {why.partition(';')[0]}"
     return Placement(str(usable[0]), reason, soft=True)
 
 
 def _names(devices: Sequence[DeviceSpec]) -> str:
     return ", ".join(map(str, devices))
-
-
-def insert_copies(subgraph: Subgraph) -> tuple[Subgraph, list[NodeDef]]:
-    """Insert a _Copy node on every edge between devices, one per value and device.
-
-    TensorFlow: core/graph/graph_partition.cc, which replaces the edge by _Send and _Recv.
-
-    Args:
-        subgraph: a subgraph with devices.
-
-    Returns:
-        The new subgraph and the inserted nodes.
-    """
-    nodes: Nodes = {}
-    copies: dict[tuple[str, int, str], NodeDef] = {}
-    for node in subgraph.nodes.values():
-        inputs = []
-        for name, index in node.inputs:
-            source = subgraph.nodes[name]
-            if source.device == node.device:
-                inputs.append((name, index))
-                continue
-            key = (name, index, node.device)
-            if key not in copies:
-                short = node.device.removeprefix("/device:").lower().replace(":", "_")
-                copies[key] = NodeDef(
-                    f"{name}/_copy{index}_to_{short}",
-                    "_Copy",
-                    ((name, index),),
-                    (),
-                    {},
-                    node.device,
-                    source.number,
-                    source.file,
-                    source.line,
-                )
-            inputs.append((copies[key].name, 0))
-        nodes[node.name] = replace(node, inputs=tuple(inputs))
-    nodes |= {copy.name: copy for copy in copies.values()}
-    return replace(subgraph, nodes=nodes), list(copies.values())

@@ -1,8 +1,10 @@
-"""Fuses Conv2D + BiasAdd, and a following Relu, into one node _FusedConv2D: one call to a backend.
+"""Fuses Conv2D or MatMul with BiasAdd and a following Relu into one node: one call to a backend.
 
-TensorFlow: core/grappler/optimizers/remapper.cc. The bias and the Relu are applied while the sums are
-still in cache. For float32, float64 and integers the result is bit-identical to that of the separate nodes
-if the backend adds the bias last; float16, bfloat16 and the reference backend round once instead of twice.
+TensorFlow: core/grappler/optimizers/remapper.cc, which makes _FusedConv2D and _FusedMatMul too; with oneDNN,
+which is on by default, TensorFlow then calls them _MklNativeFusedConv2D and _MklNativeFusedMatMul. The bias
+and the Relu are applied while the sums are still in cache. For float32, float64 and integers the result is
+bit-identical to that of the separate nodes if the backend adds the bias last; float16, bfloat16 and the
+reference backend round once instead of twice.
 """
 
 from __future__ import annotations
@@ -10,8 +12,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .node_def import NodeDef, Rewrite, Subgraph, reachable
+from .op_kernel import has_kernel
 
 __all__ = ["remap"]
+
+FUSED = {"Conv2D": "_FusedConv2D", "MatMul": "_FusedMatMul"}
 
 
 def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
@@ -35,12 +40,12 @@ def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
     nodes = dict(subgraph.nodes)
     rewrites: list[Rewrite] = []
     for bias_add in subgraph.nodes.values():
-        conv = subgraph.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
-        if conv is None or conv.op != "Conv2D" or not _fits(conv, bias_add, uses):
+        first = subgraph.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
+        if first is None or first.op not in FUSED or not _fits(first, bias_add, uses):
             continue
-        chain = [conv, bias_add]
+        chain = [first, bias_add]
         relu = relu_of.get(bias_add.name)
-        if relu is not None and uses[bias_add.name] == 1 and relu.device == conv.device:
+        if relu is not None and uses[bias_add.name] == 1 and relu.device == first.device:
             chain.append(relu)
         fused = _fused(chain)
         for node in chain:
@@ -63,23 +68,25 @@ def _uses(subgraph: Subgraph) -> dict[str, int]:
     return uses
 
 
-def _fits(conv: NodeDef, bias_add: NodeDef, uses: dict[str, int]) -> bool:
+def _fits(first: NodeDef, bias_add: NodeDef, uses: dict[str, int]) -> bool:
     return (
-        uses[conv.name] == 1
+        uses[first.name] == 1
         and not bias_add.control_inputs
-        and conv.device == bias_add.device
-        and conv.attrs["data_format"] == bias_add.attrs["data_format"]
+        and first.device == bias_add.device
+        and first.attrs.get("data_format", "NHWC") == bias_add.attrs["data_format"]
+        and not first.attrs.get("transpose_a")
         and "_kernel" not in bias_add.attrs
+        and has_kernel(replace(first, op=FUSED[first.op]), first.device.split(":")[1])
     )
 
 
 def _fused(chain: list[NodeDef]) -> NodeDef:
-    conv, bias_add, last = chain[0], chain[1], chain[-1]
+    first, bias_add, last = chain[0], chain[1], chain[-1]
     fused_ops = tuple(node.op for node in chain[1:])
     return replace(
         last,
-        op="_FusedConv2D",
-        inputs=(*conv.inputs, bias_add.inputs[1]),
-        control_inputs=conv.control_inputs,
-        attrs={**conv.attrs, "fused_ops": fused_ops},
+        op=FUSED[first.op],
+        inputs=(*first.inputs, bias_add.inputs[1]),
+        control_inputs=first.control_inputs,
+        attrs={**first.attrs, "fused_ops": fused_ops},
     )

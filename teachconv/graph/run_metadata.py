@@ -12,19 +12,23 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import backends, record, tables
-from ..inspection.tracing import innermost_loops
+from ..inspection import marks
+from ..inspection.tracing import innermost_loops, loop_text
 from .graph_pictures import GraphPicture, picture_after, picture_before
 from .op_kernel import OpKernelContext
+from .timeline import chrome_trace, timeline_svg
 
 if TYPE_CHECKING:
     from .executor import Item
     from .graph_execution_state import Executable
+    from .graph_partition import Transfer
     from .node_def import NodeDef, Rewrite
     from .placer import Placement
 
@@ -46,7 +50,7 @@ class NodeStats:
         backend: the backend that the kernel called, or "".
         algorithm: the backend's algorithm, or "".
         backend_at: ``file:line`` of the backend's function, or "".
-        loops: function and ``file:line`` of each innermost loop that ran.
+        loops: the mark of each innermost loop that ran (inspection/marks.py): its file, line and text.
         made_at: ``file:line`` of the program that created the node.
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
@@ -64,7 +68,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
-    loops: tuple[str, ...]
+    loops: tuple[marks.Mark, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
@@ -93,13 +97,14 @@ class LoadStats:
     thread: int
 
 
-class Recorder:
+class StepStatsCollector:
     """Collects the statistics of nodes during a run; the executor reports each step to it."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
         self.loads: list[LoadStats] = []
         self.peak_bytes = 0
+        marks.read()  # they name the innermost loops; reading them is no part of the run
         self._begin = time.perf_counter()
         self._threads: dict[int, int] = {}
         self._live: dict[int, tuple[int, int]] = {}  # buffer -> (uses, bytes): views share one
@@ -126,12 +131,12 @@ class Recorder:
                 node.op,
                 node.device,
                 str(kernel),
-                place(kernel.file, kernel.line),
+                source_line(kernel.file, kernel.line),
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
                 tuple(innermost_loops(facts)),
-                place(node.file, node.line),
+                source_line(node.file, node.line),
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
                 sum(output.nbytes for output in outputs),
@@ -173,10 +178,10 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return place(code.co_filename, code.co_firstlineno)
+    return source_line(code.co_filename, code.co_firstlineno)
 
 
-def place(file: str, line: int) -> str:
+def source_line(file: str, line: int) -> str:
     """Return ``file:line``, with files of the package relative to its parent folder."""
     path = os.path.abspath(file)
     if path.startswith(_PACKAGE + os.sep):
@@ -192,7 +197,8 @@ class RunMetadata(tables.Report):
         pruned: the nodes that the run did not need.
         rewrites: the changes made by the optimisers.
         placements: device and reason by node name.
-        copies: the nodes that copy between devices.
+        partitions: the names of the nodes of each device.
+        transfers: the pairs of _Send and _Recv that bring values from one device to another.
         nodes: the statistics of the nodes that ran, in order of completion.
         loads: what was used for the first time in the process, such as a backend's module.
         peak_bytes: the largest number of bytes stored at one time for later nodes.
@@ -215,17 +221,19 @@ class RunMetadata(tables.Report):
     pruned: tuple[NodeDef, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     placements: dict[str, Placement] = field(default_factory=dict)
-    copies: tuple[NodeDef, ...] = ()
+    partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
     loads: tuple[LoadStats, ...] = ()
     peak_bytes: int = 0
     before: GraphPicture | None = None
     after: GraphPicture | None = None
 
-    def fill(self, executable: Executable, recorder: Recorder) -> None:
+    def fill(self, executable: Executable, recorder: StepStatsCollector) -> None:
         """Fill the log from an executable and the recorder of a run."""
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
-        self.placements, self.copies = executable.placements, executable.copies
+        self.placements, self.transfers = executable.placements, executable.transfers
+        self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
         self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
         self.peak_bytes = recorder.peak_bytes
         self.before = picture_before(executable)
@@ -259,7 +267,12 @@ class RunMetadata(tables.Report):
                 f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
                 f"{tables.duration(load.seconds)}, in no node's time"
             )
-        lines += [f"copied: {copy.inputs[0][0]} to {copy.device} by {copy.name}" for copy in self.copies]
+        if len(self.partitions) > 1:
+            sizes = [
+                f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()
+            ]
+            lines.append(f"partitioned: {', '.join(sizes)}")
+        lines += [f"sent: {transfer}" for transfer in self.transfers]
         return lines
 
     def _headline(self) -> str:
@@ -279,13 +292,19 @@ class RunMetadata(tables.Report):
         return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
 
     def _repr_html_(self) -> str:
-        table = self._table().html()
+        table = self._table()
         if self.before is None or self.after is None:
-            return table
+            return table.html()
+        events = "<br>".join(map(escape, self._events()))
+        wide = "<div style='overflow-x:auto'>{}</div>"
         return (
-            f"<div><div style='overflow-x:auto'>{table}</div>"
-            f"<details><summary>the graph before</summary>{self.before._repr_html_()}</details>"
-            f"<details open><summary>what ran</summary>{self.after._repr_html_()}</details></div>"
+            f"<div><p>{escape(self._headline())}</p>"
+            f"{wide.format(timeline_svg(self))}"
+            f"<details><summary>what was changed before the run</summary>{events}</details>"
+            f"<details open><summary>what ran</summary>"
+            f"{wide.format(tables.Table(table.columns, table.rows).html())}</details>"
+            f"<details><summary>the graph as it was built</summary>{self.before._repr_html_()}</details>"
+            f"<details open><summary>the graph that ran</summary>{self.after._repr_html_()}</details></div>"
         )
 
     # --- as a file -------------------------------------------------------------------------------
@@ -300,7 +319,8 @@ class RunMetadata(tables.Report):
         page = (
             "<!doctype html><meta charset='utf-8'><title>RunMetadata</title>"
             "<style>:root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1.5em}"
-            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}td{font-family:ui-monospace,monospace;"
+            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}"
+            "td{font-family:ui-monospace,monospace;"
             f"font-size:12px}}</style>{top}{self._repr_html_()}"
         )
         Path(path).write_text(page, encoding="utf-8")
@@ -311,8 +331,6 @@ class RunMetadata(tables.Report):
         Args:
             path: the file to write.
         """
-        from .timeline import chrome_trace
-
         Path(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
@@ -324,7 +342,9 @@ def _cells(node: NodeStats) -> tuple[str, ...]:
         node.op,
         node.device.removeprefix("/device:"),
         f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-        "\n".join([f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *node.loops]),
+        "\n".join(
+            [f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *map(loop_text, node.loops)]
+        ),
         ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
         tables.size(node.nbytes),
         tables.duration(node.start),

@@ -5,8 +5,8 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -14,18 +14,18 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from . import tensor_shape
-from .config import ConfigProto
-from .context import get_default_graph, set_default_graph
-from .errors import InvalidArgumentError
-from .graph_execution_state import Executable, make_executable
-from .op_kernel import OpKernelContext
+from . import nest
+from .config import ConfigProto, RunOptions
+from .context import get_default_graph, set_default_graph, set_default_session
+from .errors import InvalidArgumentError, SessionError
+from .graph_execution_state import GraphExecutionState
+from .op_kernel import OpKernelContext, VariableRef
 from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
 from .tensor_util import to_array
 from .variables import Variable
 
-__all__ = ["Session"]
+__all__ = ["InteractiveSession", "Session"]
 
 
 class Session:
@@ -59,9 +59,9 @@ class Session:
             raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
-        self._variables: dict[str, np.ndarray] = {}
-        self._executables: dict[Any, Executable] = {}
-        self._lock = threading.Lock()
+        self._variables: dict[str, VariableRef] = {}
+        self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
+        self._state = GraphExecutionState(self.graph, self.config)
         self._closed = False
         self._scope: Any = None
 
@@ -69,16 +69,19 @@ class Session:
         self,
         fetches: Any,
         feed_dict: Mapping[Any, Any] | None = None,
-        *,
+        options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run the graph and return the values of ``fetches``. A run that fails changes no variable.
+        """Run the graph and return the values of ``fetches``.
+
+        What a run assigned before it failed stays assigned.
 
         Args:
             fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
                 (a tensor) or "init" (an operation), or lists, tuples and dicts of those.
             feed_dict: values by tensor or tensor name; any tensor may be fed, not only placeholders.
                 Arrays are converted to the tensor's dtype within the same kind of number.
+            options: how to run; None for the defaults.
             run_metadata: an empty `RunMetadata` to fill with a log of the run; logging takes time.
 
         Returns:
@@ -91,33 +94,58 @@ class Session:
             FailedPreconditionError: if a variable is not initialised.
         """
         if self._closed:
-            raise InvalidArgumentError("this session is closed; create another one")
+            raise SessionError("Attempted to use a closed Session: create another one.")
+        if not self.graph.get_operations():
+            raise SessionError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+        if options is not None and not isinstance(options, RunOptions):
+            raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
             raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
-        tensors: list[Tensor] = []
-        targets: list[Operation] = []
-        rebuild = _flatten(fetches, self.graph, tensors, targets)
+        found = [_graph_element(fetch, self.graph, "fetches") for fetch in nest.flatten(fetches)]
+        tensors = [item for item in found if isinstance(item, Tensor)]
+        targets = [item for item in found if isinstance(item, Operation)]
         feeds = _feeds(self.graph, feed_dict or {})
-        key = (tuple(tensors), tuple(targets), tuple(feeds), self.graph.version)
-        executable = self._executables.get(key)
-        if executable is None:
-            executable = make_executable(self.graph, tensors, targets, list(feeds), self.config)
-            self._executables[key] = executable
-        context = OpKernelContext(self._variables, list(feeds.values()))
-        values = executable.run(context, run_metadata)
-        if context.changed:
-            with self._lock:  # the whole run has succeeded, so its assignments take effect
-                self._variables = self._variables | context.changed
-        return rebuild(iter(fetched(values)))
+        executable = self._state.executable(tensors, targets, list(feeds))
+        context = OpKernelContext(self._variables, list(feeds.values()), self.config)
+        context.resources = self._resources
+        seed = None if options is None else options.shuffle_seed
+        try:
+            values = executable.run(context, run_metadata, seed)
+        except InvalidArgumentError as error:
+            if error.node_def is not None:  # passes may have renamed it
+                error.op = self.graph._by_name.get(error.node_def.name)
+            raise
+        arrays = iter(fetched(values))
+        results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
+        return nest.pack_sequence_as(fetches, results)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
+        """Return a function that runs the graph: one argument for each tensor of ``feed_list``.
+
+        Args:
+            fetches: as in `run`.
+            feed_list: the tensors that the function's arguments are fed to.
+
+        Returns:
+            The function, which returns the values of ``fetches``.
+        """
+        return lambda *values: self.run(fetches, dict(zip(feed_list, values, strict=True)))
+
+    def as_default(self) -> Any:
+        """Return a context manager that makes this the default session; it does not close the session."""
+        return set_default_session(self)
 
     def close(self) -> None:
         """Release all values; the session can no longer run."""
         self._closed = True
-        self._variables, self._executables = {}, {}
+        self._variables, self._state = {}, GraphExecutionState(Graph(), self.config)
 
     def __enter__(self) -> Session:
-        self._scope = set_default_graph(self.graph)
-        self._scope.__enter__()
+        self._scope = ExitStack()
+        self._scope.enter_context(set_default_graph(self.graph))
+        self._scope.enter_context(set_default_session(self))
         return self
 
     def __exit__(
@@ -130,31 +158,35 @@ class Session:
         self.close()
 
 
+class InteractiveSession(Session):
+    """A session that is the default from its creation until `close`, for a Python prompt or a notebook.
+
+    Args:
+        graph, config: as for `Session`.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     session = tg.InteractiveSession()
+    ...     (tg.constant(1.0) + 2.0).eval()
+    ...     session.close()
+    np.float32(3.0)
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        super().__init__(graph, config)
+        self.__enter__()
+
+    def close(self) -> None:
+        """Release all values, and stop being the default."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.close()
+        super().close()
+
+
 # ---------------------------------------------------------------------------------------------
 # Fetches
 # ---------------------------------------------------------------------------------------------
-
-
-def _flatten(
-    fetches: Any, graph: Graph, tensors: list[Tensor], targets: list[Operation]
-) -> Callable[[Iterator[Any]], Any]:
-    """Collect the fetches; return a function that arranges their values in the same structure."""
-    if isinstance(fetches, Mapping):
-        parts = {key: _flatten(value, graph, tensors, targets) for key, value in fetches.items()}
-        kind = type(fetches) if type(fetches) is not dict else dict
-        return lambda values: kind({key: part(values) for key, part in parts.items()})  # type: ignore[call-arg]
-    if isinstance(fetches, (list, tuple)):
-        items = [_flatten(value, graph, tensors, targets) for value in fetches]
-        if hasattr(fetches, "_fields"):  # a named tuple
-            return lambda values: type(fetches)(*(item(values) for item in items))
-        sequence = type(fetches)
-        return lambda values: sequence([item(values) for item in items])
-    found = _graph_element(fetches, graph, "fetches")
-    if isinstance(found, Operation):
-        targets.append(found)
-        return lambda values: None
-    tensors.append(found)
-    return lambda values: next(values)
 
 
 def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
@@ -201,7 +233,10 @@ def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarra
         raise ArgumentTypeError(f"feed_dict must map tensors to values; got {type(feed_dict).__name__}")
     feeds: dict[Tensor, np.ndarray] = {}
     for key, value in feed_dict.items():
-        tensor = _graph_element(key, graph, "feed_dict")
+        try:
+            tensor = _graph_element(key, graph, "feed_dict")
+        except ArgumentError as error:
+            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
         if isinstance(tensor, Operation):
             raise ArgumentTypeError(
                 f"feed_dict: {tensor.name!r} is an operation; feed its tensor, {tensor.name + ':0'!r}"
@@ -235,10 +270,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             )
     else:
         array = to_array(value, tensor.dtype, what)
-    if not tensor_shape.is_compatible(tensor.shape, array.shape):
-        raise ArgumentError(
-            f"{what} must have shape {tensor_shape.text(tensor.shape)}; got {list(array.shape)}"
-        )
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")
     array = array.view()
     array.flags.writeable = False
     return array

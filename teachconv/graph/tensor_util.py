@@ -13,8 +13,10 @@ import numpy as np
 from ..arguments import as_array
 from ..dtypes import is_integer
 from ..errors import ArgumentTypeError
+from .eager_tensor import EagerTensor
+from .tensor_shape import as_shape
 
-__all__ = ["frozen", "to_array"]
+__all__ = ["frozen", "int_vector", "static_shape", "to_array"]
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
@@ -37,11 +39,18 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     >>> to_array(1, np.dtype("float32"), "x"), to_array(1.5, None, "x").dtype
     (array(1., dtype=float32), dtype('float32'))
     """
+    if isinstance(value, EagerTensor):
+        value = value._numpy()
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
+    first = value
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if isinstance(first, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_:
+        if dtype is None or dtype == np.bool_:
+            return np.asarray(value)
+        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r}, which is bool")
     python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
-    if isinstance(value, bool):
-        raise ArgumentTypeError(f"{name} must be numbers; got {value!r}")
     if isinstance(value, (int, float)) and python:
         array = as_array([value], name, None).reshape(())
     else:
@@ -62,3 +71,17 @@ def frozen(array: np.ndarray) -> np.ndarray:
     array = np.array(array, order="C")
     array.flags.writeable = False
     return array
+
+
+def static_shape(value: Any) -> Any:
+    """Return the static shape of a tensor, a variable, an array or nested lists."""
+    return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
+
+
+def int_vector(value: Any) -> Any:
+    """Return ``value`` as a vector of ints; an empty list would otherwise become a vector of floats."""
+    if hasattr(value, "dtype"):
+        return value
+    if isinstance(value, int):
+        return [value]
+    return list(value) or to_array([], None, "shape").astype("int32")

@@ -7,6 +7,7 @@ its value. Outside a graph the variable stores its value itself, and functions t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,26 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError
 from . import gen_nn_ops
 from .array_ops import group
+from .config import ConfigProto
 from .constant_op import constant
-from .context import current_graph, get_default_graph
+from .context import current_graph, get_default_graph, init_scope, session_for
+from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
+from .func_graph import FuncGraph
+from .graph_execution_state import GraphExecutionState
+from .op_kernel import OpKernelContext, VariableRef
 from .operators import Operators
-from .ops import Graph, Operation, Tensor
-from .tensor_shape import StaticShape, is_compatible, text
+from .ops import Graph, GraphKeys, Operation, Tensor
+from .tensor_shape import TensorShape
 from .tensor_util import frozen, to_array
 
-__all__ = ["Variable", "global_variables_initializer"]
+__all__ = [
+    "Variable",
+    "global_variables",
+    "global_variables_initializer",
+    "trainable_variables",
+    "variables_initializer",
+]
 
 
 class Variable(Operators):
@@ -31,13 +43,15 @@ class Variable(Operators):
     Args:
         initial_value: an array, nested lists or a number; in a graph also a tensor or a callable that
             returns one. It fixes the variable's dtype and shape.
-        trainable: stored as an attribute; nothing here uses it yet.
+        trainable: whether `trainable_variables` lists it, for optimizers.
         name: the name of the variable.
         dtype: the dtype to convert the initial value to.
 
+    A function may make a variable on its first call only; it is made outside of the function's graph.
+
     Raises:
-        ValueError, TypeError: if the initial value has no known shape or no supported dtype, or the
-            variable is created inside a traced function.
+        ValueError, TypeError: if the initial value has no known shape or no supported dtype, or a function
+            makes a variable again.
 
     >>> from teachconv import graph as tg
     >>> v = tg.Variable([1.0, 2.0], name="v")
@@ -48,36 +62,48 @@ class Variable(Operators):
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
     ) -> None:
+        if initial_value is None:
+            raise ArgumentError("initial_value must be specified.")
         self.trainable = trainable
+        function = current_graph()
+        if isinstance(function, FuncGraph):
+            initial_value = _lifted(initial_value, function)
+        with init_scope():
+            self._make(initial_value, trainable, name, dtype)
+        if isinstance(function, FuncGraph):
+            function.created.append(self)
+
+    def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
         self._graph = current_graph()
-        self._value: np.ndarray | None = None
+        self._storage: VariableRef | None = None
         if self._graph is None:
-            wanted = None if dtype is None else np.dtype(dtype)
-            self._value = frozen(to_array(initial_value, wanted, "initial_value"))
-            self.dtype = self._value.dtype
-            self._shape: StaticShape = tuple(self._value.shape)
-            self._name = name
-            return
-        if getattr(self._graph, "is_function", False):
-            raise InvalidArgumentError(
-                f"variable {name!r} would be created again by each trace: create it outside the function"
+            if callable(initial_value):
+                initial_value = initial_value()
+            value = frozen(
+                to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
             )
-        with self._graph.atomic():
-            self._build(self._graph, initial_value, name, dtype)
-            self._graph.variables.append(self)
+            self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
+            self._storage = VariableRef(name, value.shape, value.dtype)
+            self._storage.assign(value)
+            return
+        self._build(self._graph, initial_value, name, dtype)
+        self._graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
+        if trainable:
+            self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
-        if callable(initial_value):
-            initial_value = initial_value()
-        if isinstance(initial_value, Variable):
-            initial_value = initial_value.read_value()
         # an initialiser must not depend on the control dependencies around the variable's creation
         with graph.control_dependencies(None), graph.name_scope(name) as scope:
+            if callable(initial_value):
+                with graph.name_scope("Initializer"):
+                    initial_value = initial_value()
+            if isinstance(initial_value, Variable):
+                initial_value = initial_value.read_value()
             if isinstance(initial_value, Tensor):
                 initial = initial_value
-                if not isinstance(initial.shape, tuple) or None in initial.shape:
+                if not initial.shape.is_fully_defined():
                     raise ArgumentError(
-                        f"initial_value must have a known shape; {initial.name!r} has {text(initial.shape)}"
+                        f"initial_value must have a known shape; {initial.name!r} has {initial.shape}"
                     )
             else:
                 array = to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
@@ -109,58 +135,71 @@ class Variable(Operators):
         """The graph that contains it, or None if it was created eagerly."""
         return self._graph
 
+    _own_graph = graph
+
     @property
-    def shape(self) -> StaticShape:
+    def shape(self) -> TensorShape:
         """The shape, which assignments do not change."""
         return self._shape
 
     def __repr__(self) -> str:
-        value = "" if self._value is None else f" value={np.array2string(self._value, threshold=8)}"
-        return f"<Variable {self.name!r} shape={text(self._shape)} dtype={self.dtype.name}{value}>"
+        if self._storage is None:
+            return f"<tf.Variable {self.name!r} shape={self._shape} dtype={self.dtype.name}>"
+        array = self._storage.read()
+        value = repr(array) if array.ndim else str(array)
+        return f"<tf.Variable '{self.name}:0' shape={self._shape} dtype={self.dtype.name}, numpy={value}>"
 
     # --- reading ---------------------------------------------------------------------------------
 
     def value(self) -> Any:
-        """Return the value: in a graph the tensor ``name/read``, otherwise an array."""
+        """Return the value: in its graph the tensor ``name/read``, otherwise an eager tensor."""
         if self._graph is None:
-            return self.numpy()
+            return self.read_value()
         return self._read
 
     def read_value(self) -> Any:
         """Return the current value: in a graph a new read node, which obeys the control dependencies."""
         graph = current_graph()
-        if graph is None:
-            return self.value()
-        return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+        if graph is not None:
+            return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+        self.numpy()  # raises for a variable of a graph
+        return gen_nn_ops.identity(self)
 
-    def numpy(self) -> np.ndarray:
-        """Return a copy of the value of a variable created eagerly.
+    def numpy(self) -> Any:
+        """Return the value of a variable created eagerly.
 
         Returns:
-            A NumPy array.
+            A new array, or a NumPy scalar for a variable without axes.
 
         Raises:
             ValueError: if the variable belongs to a graph.
         """
-        if self._value is None:
+        if self._storage is None:
             raise InvalidArgumentError(
                 f"variable {self._name!r} is of a graph: session.run({self.name!r}) gives its value"
             )
-        return self._value.copy()
+        value = self._storage.read()
+        return value.copy() if value.ndim else value[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.numpy(), dtype)
 
-    def eval(self, session: Any) -> Any:
+    def __float__(self) -> float:
+        return float(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.numpy())
+
+    def eval(self, session: Any = None) -> Any:
         """Return the value in a session.
 
         Args:
-            session: the session that stores the value.
+            session: the session that stores the value; None uses the default one.
 
         Returns:
             A NumPy array or scalar.
         """
-        return session.run(self)
+        return session_for(session, "evaluate variable using `eval()`").run(self)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -188,12 +227,9 @@ class Variable(Operators):
                 f"variable {self._name!r} is of a graph: make the assignment inside `with "
                 "graph.as_default():` and run it in a session"
             )
-        array = to_array(value.numpy() if isinstance(value, Variable) else value, self.dtype, "value")
-        if not is_compatible(self._shape, array.shape):
-            raise ArgumentError(
-                f"value must have the variable's shape {text(self._shape)}; got {array.shape}"
-            )
-        self._value = frozen(array)
+        if not isinstance(value, (Variable, EagerTensor)):
+            value = to_array(value, self.dtype, "value")
+        gen_nn_ops.assign(self, value)
         return self
 
     def assign_add(self, delta: Any, name: str | None = None) -> Any:
@@ -220,6 +256,15 @@ class Variable(Operators):
         """
         return self.assign(self._here() - delta, name)
 
+    def __iadd__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "`variable += value` with `tf.Variable`s is not supported. Use `variable.assign_add(value)` to "
+            "modify the variable, or `out = variable + value` if you need to get a new output Tensor."
+        )
+
+    def __isub__(self, other: Any) -> Any:
+        raise RuntimeError("`variable -= value` is not supported: use `variable.assign_sub(value)`.")
+
     def _here(self) -> Any:
         return self if current_graph() is None else self.read_value()
 
@@ -227,16 +272,37 @@ class Variable(Operators):
         """Return the variable as an input of a node of ``graph``: its reference or its value."""
         if self._graph is graph:
             return self._ref if as_ref else self._read
+        if isinstance(graph, FuncGraph):
+            ref: Tensor = graph.capture_variable(self)
+            # each use gets its own read node, so that a read after an assignment sees the new value
+            return ref if as_ref else gen_nn_ops.identity(ref, name="read")
         if self._graph is not None:
             raise ArgumentError(f"variable {self._name!r} belongs to a graph other than the default one")
-        if not hasattr(graph, "capture"):
-            raise ArgumentTypeError(
-                f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or "
-                "use it in a function decorated with teachconv.function"
-            )
-        ref: Tensor = graph.capture(self)
-        # each use gets its own read node, so that a read after an assignment sees the new value
-        return ref if as_ref else gen_nn_ops.identity(ref, name="read")
+        raise ArgumentTypeError(
+            f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or use it "
+            "in a function decorated with teachconv.function"
+        )
+
+
+def _lifted(initial_value: Any, function: FuncGraph) -> Any:
+    """Return the initial value of a variable that a function makes, as a value outside of the function."""
+    if not function.may_create_variables:
+        raise InvalidArgumentError(
+            "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
+            "tf.Variable is only created once or created outside tf.function."
+        )
+    if not isinstance(initial_value, Tensor) or initial_value.op.graph is not function:
+        return initial_value
+    name = initial_value.name
+    state = GraphExecutionState(function, ConfigProto())
+    try:
+        (value,) = state.executable([initial_value], [], []).run(OpKernelContext({}))
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            f"initial_value must not depend on the arguments of {function.name!r}, because the "
+            f"variable outlives the call; {name!r} does: {error}"
+        ) from error
+    return value
 
 
 def global_variables_initializer() -> Any:
@@ -257,4 +323,50 @@ def global_variables_initializer() -> Any:
     ...         print(session.run(v))
     3
     """
-    return group(*(variable.initializer for variable in get_default_graph().variables), name="init")
+    return variables_initializer(global_variables())
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Any:
+    """Return an operation that initialises variables of the default graph.
+
+    Args:
+        var_list: the variables.
+        name: the name of the operation.
+
+    Returns:
+        The operation.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return group(*(variable.initializer for variable in var_list), name=name)
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """Return the variables of the default graph, in order of creation.
+
+    Args:
+        scope: a regular expression that the beginning of the name must match.
+
+    Returns:
+        The variables.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """Return the trainable variables of the default graph: those that an optimizer changes.
+
+    Args:
+        scope: as in `global_variables`.
+
+    Returns:
+        The variables.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)

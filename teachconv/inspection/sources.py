@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from html import escape
 from importlib import import_module
 from typing import Any
@@ -23,7 +24,18 @@ from . import marks
 from .libraries import library
 from .tracing import Trace, trace
 
-__all__ = ["SourceChain", "SourceLine", "SourceStep", "backend_steps", "find_op", "find_source", "step_at"]
+__all__ = [
+    "SourceChain",
+    "SourceLine",
+    "SourceStep",
+    "backend_steps",
+    "find_op",
+    "find_source",
+    "line_of",
+    "source_of",
+    "step_at",
+    "step_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +164,9 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
 
     Args:
         op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
-            "torch.conv_transpose2d".
+            "torch.conv_transpose2d". Also a tensor or operation of `teachconv.graph`, a tensor that an eager
+            op or a tape returned, a layer of `teachconv.keras` with an input, and ``model.fit`` with its
+            arguments, of which one step runs.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -171,6 +185,22 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     ['conv2d', 'forward_geometry', 'run_canonical', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
     >>> {line.mark: line.text for line in chain.lines}["padding"]
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
+    """
+    return source_of(getattr(op, "__self__", op), op, args, kwargs)
+
+
+@singledispatch
+def source_of(owner: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Do the work of `find_source`; graph and keras register their own objects here.
+
+    Args:
+        owner: ``op``, or for a method such as ``model.fit`` its object.
+        op: what was asked about.
+        args: the positional arguments of the call.
+        kwargs: the keyword arguments.
+
+    Returns:
+        The chain.
     """
     op = find_op(op)
     return _of_call(op, args, kwargs) if args or kwargs else _of_op(op)
@@ -316,17 +346,17 @@ class _Ran:
         """Where the algorithm was chosen, and why; and where it was chosen again."""
         stages = [stage for stage in self.traced.stages if stage.name.startswith("choose algorithm")]
         steps = [self._choice(stage) for stage in stages] or [
-            _step_of("choice", mark, "asked for" if self.asked else "the default")
+            step_of("choice", mark, "asked for" if self.asked else "the default")
             for mark in self._find("choice")
         ]
-        return steps + [_step_of("fallback", mark, f"{mark.by} does it") for mark in self.fallbacks]
+        return steps + [step_of("fallback", mark, f"{mark.by} does it") for mark in self.fallbacks]
 
     def _choice(self, stage: record.Stage) -> SourceStep:
         again = stage.name.endswith("again")
         reason = stage.note.removeprefix(f"{stage.facts.get('algorithm')}: ")
         found = [] if again or self.asked else self._find("choice")
         if found:
-            return _step_of("choice", next((mark for mark in found if reason in mark.text), found[0]), reason)
+            return step_of("choice", next((mark for mark in found if reason in mark.text), found[0]), reason)
         file = marks.place(stage.file)
         if reason == stage.facts.get("algorithm"):
             reason = f"{reason}, {'asked for' if self.asked else 'the default'}"
@@ -334,10 +364,10 @@ class _Ran:
 
     def kernels(self, dtype: str) -> list[SourceStep]:
         """The function that the backend enters, and the one with the innermost loop or the library's name."""
-        steps = [_step_of("kernel", mark) for mark in self._find("kernel", self.entered)]
+        steps = [step_of("kernel", mark) for mark in self._find("kernel", self.entered)]
         for mark in self._find("multiply-add"):
             note = _TIMES.get((mark.backend, mark.algorithm), "") if not mark.by else f"by {mark.by}"
-            steps.append(_step_of("innermost loop", mark, note, at_line=True))
+            steps.append(step_of("innermost loop", mark, note, at_line=True))
             if mark.by:
                 name, call = library(self.traced.backend, mark.by, dtype)
                 steps.append(SourceStep("library", name, note=call))
@@ -349,20 +379,22 @@ class _Ran:
         for name in marks.APPLIED:
             reason = _not_needed(name, g)
             lines = [] if reason else self._find(name)
-            found += [_line_of(mark) for mark in lines]
+            found += [line_of(mark) for mark in lines]
             if not lines:
                 reason = reason or _no_line(self.traced.backend, self.traced.algorithm, name)
                 found.append(SourceLine(name, "", 0, reason, self.traced.backend, self.traced.algorithm))
         return list(dict.fromkeys(found))
 
 
-def _step_of(what: str, mark: marks.Mark, note: str = "", at_line: bool = False) -> SourceStep:
+def step_of(what: str, mark: marks.Mark, note: str = "", at_line: bool = False) -> SourceStep:
+    """Return a step for the function that a mark is in, or for the very line."""
     name, begin = marks.function_at(mark.file, mark.line)
     line = mark.line if at_line or what in ("choice", "fallback") else begin
     return SourceStep(what, name, mark.file, line, note)
 
 
-def _line_of(mark: marks.Mark) -> SourceLine:
+def line_of(mark: marks.Mark) -> SourceLine:
+    """Return the line of a mark."""
     return SourceLine(mark.name, mark.file, mark.line, mark.text, mark.backend, mark.algorithm)
 
 
@@ -418,11 +450,11 @@ def _op_of_dialect(op: Callable[..., Any]) -> Op:
     return OPS["conv2d_transpose" if "transpose" in op.__name__ else "conv2d"]
 
 
-def backend_steps(kind: Kind) -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the steps in all backends for a kind of call, and the lines of every algorithm."""
+def backend_steps(kind: Kind, only: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the steps in all backends, or in one, for a kind of call, and the lines of every algorithm."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    for backend in backends.TABLE:
+    for backend in [only] if only else backends.TABLE:
         module = import_module(backends.TABLE[backend])
         problem = backends.why_not(backend)
         step = step_at("backend", getattr(module, kind.name), f"not here: {problem}" if problem else "")
@@ -431,7 +463,7 @@ def backend_steps(kind: Kind) -> tuple[list[SourceStep], list[SourceLine]]:
             if kind not in algorithm.kinds:
                 continue
             found = marks.find(backend, [algorithm.name], kind)
-            kernels = [_step_of("kernel", mark, algorithm.name) for mark in found if mark.name == "kernel"]
+            kernels = [step_of("kernel", mark, algorithm.name) for mark in found if mark.name == "kernel"]
             steps += dict.fromkeys(kernels)
             lines += _lines_of(backend, algorithm.name, found)
     return steps, lines
@@ -439,7 +471,7 @@ def backend_steps(kind: Kind) -> tuple[list[SourceStep], list[SourceLine]]:
 
 def _lines_of(backend: str, algorithm: str, found: Sequence[marks.Mark]) -> Iterable[SourceLine]:
     for name in marks.APPLIED:
-        of_name = [_line_of(mark) for mark in found if mark.name == name]
+        of_name = [line_of(mark) for mark in found if mark.name == name]
         yield from dict.fromkeys(of_name) or [
             SourceLine(name, "", 0, _no_line(backend, algorithm, name), backend, algorithm)
         ]

@@ -19,7 +19,7 @@ from ..dtypes import to_dtype
 from ..kinds import kind_of
 from . import marks
 
-__all__ = ["Trace", "arrays_of", "innermost_loops", "place_of", "trace"]
+__all__ = ["Trace", "arrays_of", "innermost_loops", "loop_text", "place_of", "trace"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -100,14 +100,14 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     for stage in stages:
         facts |= stage.facts
     for loop in innermost_loops(facts):
-        stages[-1].say("innermost loop: {}", loop)
+        stages[-1].say("innermost loop: {}", loop_text(loop))
     name = getattr(op, "__name__", repr(op))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
 
-def innermost_loops(facts: Mapping[str, str]) -> list[str]:
-    """Return where the innermost loops of a call are: function, file and line of what multiplies and adds.
+def innermost_loops(facts: Mapping[str, str]) -> list[marks.Mark]:
+    """Return the marks of the innermost loops of a call: the lines that multiply and add.
 
     Args:
         facts: what the stages of the call recorded; without a kind of call there is no loop.
@@ -120,12 +120,13 @@ def innermost_loops(facts: Mapping[str, str]) -> list[str]:
         kind_of(facts["kind"]),
         facts.get("paths", "").split(),
     )
-    return [
-        f"{marks.function_at(mark.file, mark.line)[0]}, {mark.file}:{mark.line}"
-        f"{f', by {mark.by}' if mark.by else ''}"
-        for mark in found
-        if mark.name == "multiply-add"
-    ]
+    return [mark for mark in found if mark.name == "multiply-add"]
+
+
+def loop_text(mark: marks.Mark) -> str:
+    """Return function, file and line of an innermost loop as text."""
+    by = f", by {mark.by}" if mark.by else ""
+    return f"{marks.function_at(mark.file, mark.line)[0]}, {mark.file}:{mark.line}{by}"
 
 
 def arrays_of(stage: record.Stage) -> list[str]:

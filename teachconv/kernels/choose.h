@@ -1,7 +1,7 @@
-/* Which algorithm: rules that look at one image's shape, the type's size and the vector's width, never at
-   threads or batch size, so that the bits depend on neither. Each rule is a count of work; the constants were
-   measured (benchmarks/cpu.py). The caller has the last word: `strict` leaves out winograd2, whose error is
-   bounded by the largest sum of the result and not cell by cell. */
+/* Chooses the algorithm by the shape of one image, the size of the type and the width of a vector, never by
+   the number of threads or the batch size, so that the bits of the result depend on neither. Each rule counts
+   work; the constants were measured (benchmarks/cpu.py). `strict` excludes winograd2, whose error bound
+   follows from the largest sum of the result and not from each cell's own sum. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
 #include "gather.h"
@@ -15,9 +15,10 @@ enum {
     USE_DEPTHWISE = 6
 };
 
-/* Cycles per multiply-add vector are 1/2 for either; winograd2 saves 20 of 36 products and pays per tile
-   (about 100 additions per input vector, 24 per output vector) and per filter (9 taps read and 16 written,
-   mostly waiting for memory: about 150 cycles, which few tiles cannot pay back). */
+/* Returns whether winograd2 should be faster than row_gemm. Both take half a cycle per vector of
+   multiply-adds. winograd2 saves 20 of 36 products, but adds work per tile (about 100 additions per input
+   vector, 24 per output vector) and per filter (9 taps read and 16 written, about 150 cycles, most of them
+   waiting for memory), which does not pay if there are few tiles. */
 static inline int winograd2_pays(const conv_problem *p, ptrdiff_t lanes) {
     const double in = (double)p->in_channels, out = (double)p->out_channels,
                  tiles = (double)((p->out_rows + 1) / 2) * ((p->out_cols + 1) / 2);
@@ -38,8 +39,8 @@ static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int str
     return winograd_shape && !strict && winograd2_pays(p, lanes) ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }
 
-/* dx of the problem p. A phase computes whole vectors of in_channels; col2im fills its vectors with all the
-   taps and then adds them up. */
+/* Chooses the algorithm for dx of the problem p. phases computes whole vectors of in_channels, part of which
+   is wasted if the channels are few; col2im fills its vectors with all the taps and then adds them up. */
 static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int strict) {
     conv_problem back = *p; /* as seen by winograd2: a convolution from dy to dx */
     back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,

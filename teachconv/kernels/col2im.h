@@ -1,29 +1,30 @@
-/* col2im: the input gradient where in_channels are too few to fill a vector: one product, then a scatter.
+/* col2im: the input gradient for in_channels too few to fill a vector: one matrix product, then a scatter.
 
      columns[pixel, (tap_row, tap_col, in_channel)] = dy[pixel, :] . w[tap_row, tap_col, in_channel, :]
      dx[index law(pixel, tap)] += columns[pixel, tap]
 
-     the first line is one plain matrix product; in the second a filter row's numbers lie side by side
+     The first line is one matrix product. In the second, the numbers of a filter row lie side by side.
 
      for each image, for each block of out rows (its columns fit the second-level cache)
        row_gemm with filter_rows * filter_cols * in_channels columns
        for out_row, out_col, tap_row: add filter_cols * in_channels neighbouring numbers to dx
 
-   Gained over phases: with 3 in_channels a panel of phases uses 3 of 32 lanes; here 4x4 taps x 3 channels =
+   Gain over phases: with 3 in_channels a panel of phases uses 3 of 32 lanes; here 4x4 taps x 3 channels =
    48 columns fill three vectors.
 
-   Order of every cell's sum: out_channel within a tap; then block of out rows, and in it out_row, out_col
-   (very few channels: tap_row, tap_col). One thread adds, so the bits are always the same.
-   Non-finite data: anything anywhere; no padding is multiplied, and taps that fall outside dx are dropped.
-   Scratch: the columns of some out rows (512 KB), at least of one; where those take more than 2 MB, phases
-   does it. */
+   Order of summation in every cell: within a tap, out_channel; then block of out rows, and in it out_row,
+   out_col (with very few channels tap_row, tap_col). One thread adds, so the bits are always the same.
+   Non-finite data: allowed everywhere. No padding is multiplied; taps that fall outside dx are dropped.
+   Scratch: the columns of some out rows (512 KB), of one at least. If one row's columns take more than 2 MB,
+   phases computes the gradient instead. */
 
-/* Numbers of one pixel's columns: whole vectors, because stores of part of a vector are slow. */
+/* Returns how many numbers the columns of one pixel take: whole vectors, because storing part of a vector is
+   slow. */
 INLINE ptrdiff_t col2im_step(const conv_problem *p) {
     return divide_up(p->filter_rows * p->filter_cols * p->in_channels, LANES) * LANES;
 }
 
-/* Whether the columns of one out row keep to the scratch bound. */
+/* Returns whether the columns of one out row keep within the scratch bound. */
 INLINE int col2im_fits(const conv_problem *p) {
     const ptrdiff_t bytes = checked_times(checked_times(p->out_cols, col2im_step(p)), sizeof(real));
     return bytes >= 0 && bytes <= SCRATCH_BYTES / 2;
@@ -33,11 +34,11 @@ INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_
     const conv_problem product = {
         1, out_rows, p->out_cols, p->out_channels, out_rows, p->out_cols, columns, 1, 1, 1, 1, 1, 1, 1, 0, 0};
     gather g = forward_gather(&product);
-    g.swapped = 1; /* w [taps * in_channels, out_channels] is the transpose of what the product wants */
+    g.swapped = 1; /* w [taps * in_channels, out_channels] is the transpose of what the product needs */
     return g;
 }
 
-/* For runs shorter than a vector. */
+/* A vector of 16 bytes, for runs shorter than a vector. */
 #if defined(TEACHCONV_VECTORS)
 typedef real short_vector __attribute__((vector_size(16), may_alias, aligned(sizeof(real))));
 #else
@@ -76,10 +77,10 @@ KERNEL void scatter_row(const conv_problem *p, const real *columns, ptrdiff_t ou
     }
 }
 
-/* Very few channels: neighbouring patches overlap by less than a store, and each load would wait for the last
-   store. So one row of dx at a time gathers what out rows first_row.. have for it, tap by tap: then no two
-   steps of a pass touch the same cell. sums [in_cols][SHORT_LANES]: a vector per pixel, of which `channels`
-   lanes count. */
+/* Adds the columns of out rows first_row.. to one row of dx. With very few channels, neighbouring patches
+   overlap by less than a store, so in scatter_row each load would wait for the previous store. Here one row
+   of dx at a time gathers its terms, tap by tap, so that no two steps of a pass touch the same cell. sums
+   [in_cols][SHORT_LANES]: a vector per pixel, of which `channels` lanes are used. */
 KERNEL void gather_row(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
                        ptrdiff_t in_row, real *sums, real *dx) {
     const ptrdiff_t channels = p->in_channels, step = col2im_step(p);
@@ -107,8 +108,8 @@ KERNEL void gather_row(const conv_problem *p, const real *columns, ptrdiff_t fir
         for (ptrdiff_t c = 0; c < channels; c++) dx[in_col * channels + c] += sums[in_col * SHORT_LANES + c];
 }
 
-/* The columns of out rows first_row.. into dx (one image). sums: room for a row, or NULL where the channels
-   are more than SHORT_LANES. */
+/* Adds the columns of out rows first_row.. to dx (one image). sums: room for a row, with which gather_row
+   adds them; if it is NULL, scatter_row does. */
 INLINE void add_columns(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
                         real *sums, real *dx) {
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p),
@@ -166,9 +167,9 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
     const ptrdiff_t block_rows =
         larger(1, smaller(p->out_rows, 512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, row_columns)));
-    /* at wider strides patches overlap less */
+    /* at larger strides patches overlap less */
     const int few = p->in_channels <= SHORT_LANES && p->stride_cols == 1;
-    /* + LANES: the last load may reach beyond */
+    /* + LANES: the last load may reach beyond the columns */
     const ptrdiff_t column_numbers = checked_plus(checked_times(block_rows, row_columns), LANES);
     const int image_threads = (int)smaller(threads, p->batch);
     real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));

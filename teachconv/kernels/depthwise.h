@@ -1,5 +1,5 @@
-/* depthwise: groups == in_channels. Nothing is summed over channels, so they lie in the vector's lanes,
-   pixels side by side in registers.
+/* depthwise: groups == in_channels. Nothing is summed over channels, so the lanes of a vector are channels,
+   and neighbouring pixels are in separate registers.
 
      x, one row:  | px 0: c0..c15 c16..c31 | px 1: c0..c15 c16..c31 | px 2 ...
                      |                        |
@@ -8,46 +8,47 @@
 
      for each image, for each out row
        for each tile of up to 8 pixels
-         for each block of LANES channels                     (x is read where it lies, front to back)
+         for each block of LANES channels                     (x is read in place, from front to back)
            for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
 
-   What it gains over the general kernels: a group of one channel would leave them with one lane in use.
-   Memory is then the limit: two multiply-adds per byte moved. So the tile prefetches the lines that later
-   tiles will read and write.
+   Gain over the general kernels: with groups of one channel they would use one lane only. Here memory is the
+   limit: two multiply-adds per byte moved. So the tile prefetches the lines that later tiles will read and
+   write.
 
-   A vector's worth of channels or more needs no copy: where they are no multiple of LANES, the last block
-   begins earlier and repeats some.
-   Fewer channels, or several outputs per channel (the multiplier m: out_channel o reads in_channel o / m):
-   each row is first copied to [block][col][LANES], with each channel repeated m times, and kept while the
-   taps pass over it.
+   LANES channels or more are not copied: if they are not a multiple of LANES, the last block begins earlier
+   and computes some channels twice.
+   With fewer channels, or several outputs per channel (the multiplier m: out_channel o reads in_channel o /
+   m), each row is first copied to [block][col][LANES], with each channel repeated m times, and kept as long
+   as taps read it.
 
-   Order of every cell's sum: tap_row, tap_col; in strips (3x3 at stride 1) tap_col, tap_row. Same bits for
-   any number of threads.
-   Non-finite data: anything anywhere. No padding is multiplied: pixels at the left and right border have the
-   taps they can see.
-   Scratch: copied rows only (64 KB), at least one vector's worth of the rows that the taps reach. Where those
-   take more than 4 MB, some out columns at a time, at least one. A filter of more than 64 rows:
-   CONV_UNSUPPORTED. */
+   Order of summation in every cell: tap_row, tap_col; in strips (3x3 at stride 1) tap_col, tap_row. The bits
+   are the same for any number of threads.
+   Non-finite data: allowed everywhere. No padding is multiplied: pixels at the left and right border use only
+   the taps inside the image.
+   Scratch: copied rows only (64 KB), LANES channels at least of the rows that the taps reach. If those take
+   more than 4 MB, some out columns are computed at a time, one at least. For a filter of more than 64 rows
+   the result is CONV_UNSUPPORTED. */
 #define DEPTHWISE_STRETCH_BYTES (24 * 1024)
 #define DEPTHWISE_READ_AHEAD 1024 /* bytes */
 #define DEPTHWISE_WRITE_AHEAD 1024
-#define DEPTHWISE_MAX_ROWS 64 /* tap rows in a table of pointers on the stack; taller filters are refused */
+/* tap rows in a table of pointers on the stack; filters with more are refused */
+#define DEPTHWISE_MAX_ROWS 64
 
 enum { DEPTHWISE_PIXELS = 8, DEPTHWISE_TAPS = 9, DEPTHWISE_STRIP = 4 };
 
-/* How a run of outputs meets its taps. Steps in numbers. */
+/* How a run of outputs finds its inputs and weights. Steps are in numbers. */
 typedef struct {
     ptrdiff_t tap_rows, tap_cols;
     ptrdiff_t x_tap, x_pixel, x_block; /* to the next tap column, output, block of channels */
     ptrdiff_t w_tap, w_row, w_block;   /* to the next tap column, tap row, block */
     ptrdiff_t y_pixel;
     ptrdiff_t lanes;            /* that exist */
-    ptrdiff_t x_ahead, y_ahead; /* bytes: how far ahead to ask for lines; 0 where pixels lie far apart */
-    int step_back;              /* the last block begins earlier, rather than being cut short */
+    ptrdiff_t x_ahead, y_ahead; /* how many bytes ahead to prefetch; 0 if pixels lie far apart */
+    int step_back;              /* the last block begins earlier instead of being cut short */
     int relu;
 } depthwise_walk;
 
-/* A stretch of a strip of out rows, 3x3 at stride 1. */
+/* A stretch of columns in a strip of out rows, 3x3 at stride 1. */
 typedef struct {
     ptrdiff_t first_out, past_out, in_cols, pad; /* columns */
     ptrdiff_t x_pixel, y_pixel, y_row, w_tap, w_row;
@@ -55,8 +56,8 @@ typedef struct {
     int relu;
 } depthwise_strip_walk;
 
-/* The outputs first..past-1 of a row see all tap columns inside the image; those before and after have some
-   in the padding. */
+/* Finds the outputs first..past-1 of a row whose tap columns all lie inside the image; those before and after
+   have some in the padding. */
 static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdiff_t *past) {
     const ptrdiff_t last_tap = (s->filter_cols - 1) * s->dilation_cols;
     ptrdiff_t first_left, past_left, first_right, past_right;
@@ -73,12 +74,14 @@ static inline int depthwise_can(const conv_problem *p) {
 
 /* ---- the filter ---- */
 
-/* Where the block that holds `lane` begins: the last one steps back where that spares a cut. */
+/* Returns where the block that holds `lane` begins: the last one steps back if that avoids a partial
+   vector. */
 INLINE ptrdiff_t block_start(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
     return step_back ? smaller(lane, lanes - LANES) : lane;
 }
 
-/* w [taps][lanes] into [block][taps][LANES], zero beyond the lanes. */
+/* Returns w [taps][lanes] packed as [block][taps][LANES], with zeros beyond the lanes; NULL if there is not
+   enough memory. */
 INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_back) {
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
     real *packed = (real *)new_scratch(checked_times(taps * divide_up(lanes, LANES) * LANES, sizeof(real))),
@@ -93,9 +96,10 @@ INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_bac
 
 /* ---- the tile ---- */
 
-/* One tile, one block of channels: rows[tap_row] + x_start is the first pixel's first tap. taps_wide: 3 or 5
-   where the filter has so many columns (then they unroll), else 0. adjacent: taps and pixels are both one
-   column apart, so a pixel's next tap is the next pixel's. */
+/* Sums one tile over all taps, for one block of channels. rows[tap_row] + x_start is the first pixel's first
+   tap. taps_wide: 3 or 5 if the filter has that many columns (the loop over them then unrolls), else 0.
+   adjacent: taps and pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read
+   the same input. */
 INLINE void depthwise_block(const int pixels, const int taps_wide, const int adjacent,
                             const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
                             const real *w, vec *sum) {
@@ -138,7 +142,7 @@ INLINE void depthwise_block(const int pixels, const int taps_wide, const int adj
     }
 }
 
-/* Bias and relu of one tile's `count` channels. */
+/* Applies bias and relu to one tile's `count` channels. */
 INLINE void depthwise_ending(const int pixels, const real *bias, ptrdiff_t count, int relu, vec *sum) {
     const vec b = !bias ? (vec){0} : count == LANES ? load(bias) : load_part(bias, count);
     UNROLL(8)
@@ -148,7 +152,7 @@ INLINE void depthwise_ending(const int pixels, const real *bias, ptrdiff_t count
     }
 }
 
-/* All channels of one tile. */
+/* Computes all channels of one tile. */
 INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k,
                            const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
                            real *y) {
@@ -163,7 +167,7 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
         const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
         if (bias || k->relu) depthwise_ending(pixels, bias, count, k->relu, sum);
         UNROLL(8)
-        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps: a prefetch does not pay */
+        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps, so a prefetch does not pay */
             PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
             PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
         }
@@ -178,7 +182,7 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
     }
 }
 
-/* `tiles` tiles of `pixels` pixels, side by side. */
+/* Each computes `tiles` tiles of `pixels` pixels, side by side. */
 /* clang-format off */
 #define TILES_CASE(pixels, taps_wide, adjacent)                                                   \
     case pixels:                                                                                  \
@@ -206,11 +210,11 @@ TILES_OF(depthwise_tiles_5_adjacent, 5, 1)
 
 /* ---- 3x3 at stride 1: a strip of rows, column by column ---- */
 
-/* Out rows r = 0..rows-1 of a strip; tap t of row r is input row x_rows[r + t]. One block of channels, out
-   columns first..past-1.
+/* Computes out rows r = 0..rows-1 of a strip, for one block of channels and out columns first..past-1. Tap t
+   of row r reads input row x_rows[r + t].
 
-      x arrives         | column i |       each x is loaded once, and adds to three columns of sums:
-      out column  i+pad-2  i+pad-1  i+pad      the first is then finished, and the others move on to the left
+      x arrives         | column i |       each x is loaded once and added to three columns of sums;
+      out column  i+pad-2  i+pad-1  i+pad      the first is then finished, and the others move one to the left
 
    Weights and sums stay in registers: 9 + 3 * 4 of AVX-512's 32. */
 INLINE void depthwise_strip(const int rows, const int taps, const depthwise_strip_walk *k,
@@ -239,7 +243,7 @@ INLINE void depthwise_strip(const int rows, const int taps, const depthwise_stri
                     }
             }
         }
-        if (out < k->first_out) continue; /* the two columns before the stretch only warm up */
+        if (out < k->first_out) continue; /* the two columns before the stretch only begin the sums */
         UNROLL(4)
         for (int r = 0; r < rows; r++) {
             real *to = y + r * k->y_row + out * k->y_pixel;
@@ -261,8 +265,8 @@ KERNEL void depthwise_strip_of(ptrdiff_t rows, ptrdiff_t taps, const depthwise_s
     }
 }
 
-/* Out rows first_row..first_row+rows-1, which all see the tap rows first_tap..past_tap-1: stretch by stretch,
-   block by block. */
+/* Computes out rows first_row..first_row+rows-1, for all of which tap rows first_tap..past_tap-1 lie inside
+   the image, stretch by stretch and block by block. */
 KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first_row, ptrdiff_t rows,
                                  ptrdiff_t first_tap, ptrdiff_t past_tap, const real *w, const real *bias,
                                  int relu, real *y) {
@@ -271,7 +275,8 @@ KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first
                     bytes = lanes * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(8, DEPTHWISE_STRETCH_BYTES / (bytes * (rows + 2)));
     took(TOOK_STRIPS);
-    const int near = bytes < 1024; /* else the next pixels lie pages away: prefetchers do better alone */
+    /* else the next pixels lie pages away, and the hardware prefetchers do better alone */
+    const int near = bytes < 1024;
     const real *x_rows[DEPTHWISE_STRIP + 2], *blocks[DEPTHWISE_STRIP + 2];
     for (ptrdiff_t q = 0; q < rows + taps - 1; q++)
         x_rows[q] = x + (first_row - s->pad_top + first_tap + q) * s->in_cols * lanes;
@@ -299,7 +304,7 @@ KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first
 
 /* ---- rows and images ---- */
 
-/* The taps of filter columns first_tap.. that one border pixel sees. */
+/* Computes one border pixel from the taps that lie inside the image. */
 INLINE void depthwise_border(const conv_problem *s, const depthwise_walk *k, const real *const *rows,
                              ptrdiff_t x_start, const real *w, const real *bias, ptrdiff_t col, real *y) {
     depthwise_walk border = *k;
@@ -312,7 +317,7 @@ INLINE void depthwise_border(const conv_problem *s, const depthwise_walk *k, con
                     w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
 }
 
-/* One row of outputs, lanes of one group; w packed; y at the row's first output. */
+/* Computes one row of outputs for the lanes of one group. w is packed; y points to the row's first output. */
 KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
                           const real *w, const real *bias, int relu, ptrdiff_t out_row, ptrdiff_t y_pixel,
                           real *y) {
@@ -362,7 +367,7 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
         depthwise_border(s, &k, rows, start, w, bias, col, y);
 }
 
-/* Whether strips can compute it. */
+/* Returns whether strips can compute the gather. */
 INLINE int strips_can(const gather *g, const row_cache *cache) {
     const conv_problem *s = &g->shape;
     return cache->in_place && s->in_channels == s->out_channels && g->stored_rows == 3 && g->stored_cols == 3
@@ -370,7 +375,7 @@ INLINE int strips_can(const gather *g, const row_cache *cache) {
            && s->dilation_rows == 1 && s->dilation_cols == 1;
 }
 
-/* Up to DEPTHWISE_STRIP rows of outputs of one image. */
+/* Computes up to DEPTHWISE_STRIP rows of outputs of one image. */
 KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
                            const real *w, const real *bias, int relu, ptrdiff_t first_row, ptrdiff_t past_row,
                            real *y) {
@@ -386,7 +391,8 @@ KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t im
             continue;
         }
         if (past_tap - first_tap == 3)
-            count = smaller(past_row, s->in_rows - 2 + s->pad_top) - row; /* as many as see all three */
+            /* as many as have all three inside */
+            count = smaller(past_row, s->in_rows - 2 + s->pad_top) - row;
         depthwise_strip_rows(g, x, row, count, first_tap, past_tap, w, bias, relu, y);
     }
 }

@@ -1,12 +1,12 @@
 /* The two gradients of depthwise.
 
    Input gradient: the same gather over dy, phase by phase (see phases.h), with the taps read backwards:
-   depthwise_row does it.
+   depthwise_row computes it.
 
-   Filter gradient: turned inside out. Up to 9 taps have a sum each, and the pixels of a row run by:
+   Filter gradient: the pixels of a row are the innermost loop, and up to 9 taps have a sum each:
 
-         dy:         | px 0 | px 1 | ...                        one vector of dy,
-         x, 3 rows:  | px -1  px 0  px 1 | px 2 | ...           and per tap row the new x: the others move on
+         dy:         | px 0 | px 1 | ...                        each pixel loads one vector of dy, and per tap
+         x, 3 rows:  | px -1  px 0  px 1 | px 2 | ...           row one new x; the other x move one tap on
          sums:       9 vectors, one per tap                     (5 columns: two rows, 10 sums, at a time)
 
      for each group of channels                                 <- threads share these, never the pixels
@@ -15,27 +15,28 @@
            for each block of LANES channels
              for each pixel:  for each tap:  sum[tap] += x * dy
 
-   Gained over a pass per tap: dy is read once per 9 taps, x once per tap row.
+   Gain over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
-   Order of every cell's sum: input gradient: from the last tap of the phase to the first, then m; filter
-   gradient: image, out_row, out_col, in each part of the columns (one, unless scratch says more).
-   Same bits for any number of threads.
-   Non-finite data: anything anywhere; taps in the padding are left out.
-   Scratch as in depthwise.h; the filter gradient's sums (1 MB, at least one vector's worth); with a
-   multiplier, the input gradient's row of dx before it is summed, or so many of its columns as keep to 4 MB,
-   at least one per column phase. */
+   Order of summation in every cell: input gradient: from the last tap of the phase to the first, then m;
+   filter gradient: image, out_row, out_col, in each part of the columns (one part, unless the scratch bound
+   requires more). The bits are the same for any number of threads.
+   Non-finite data: allowed everywhere; taps in the padding are skipped.
+   Scratch: as in depthwise.h; the filter gradient's sums (1 MB, those of LANES channels at least); with a
+   multiplier, the input gradient's row of dx before it is summed, or as many of its columns as fit into 4 MB,
+   one per column phase at least. */
 
-/* What the filter gradient of one group of lanes walks over. */
+/* What the filter gradient of one group of lanes iterates over. */
 typedef struct {
-    const real *const *tap_starts; /* [tap col][tap row]: that tap of out column 0, first lane of the group */
+    /* [tap col][tap row]: x at that tap of out column 0, first lane of the group */
+    const real *const *tap_starts;
     const real *dy;                /* out column 0 */
     ptrdiff_t first_row, past_row; /* the tap rows inside the image */
     ptrdiff_t x_pixel, x_block, dy_pixel, dy_block, blocks;
     ptrdiff_t last_back; /* how far the last block steps back */
 } depthwise_taps_walk;
 
-/* Columns of dx first_dx.., `steps` times all phases or as many as there are, and those of dy that taps reach
-   from them. */
+/* Returns the columns of dx from first_dx on, `steps` of each column phase or as many as there are, and the
+   columns of dy that contribute to them. */
 static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_dx, ptrdiff_t steps) {
     const ptrdiff_t stride = p->stride_cols, past_dx = smaller(p->in_cols, first_dx + steps * stride);
     column_range c = {first_dx, past_dx, 0, p->out_cols};
@@ -47,7 +48,7 @@ static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_
     return c;
 }
 
-/* The multiplier's outputs of one row of dx, summed into their channel. */
+/* Sums the multiplier's outputs of each channel, for one row of dx. */
 INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier,
                            const real *bias, int relu, real *row) {
     for (ptrdiff_t cell = 0; cell < cells; cell++) {
@@ -58,8 +59,8 @@ INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channe
     }
 }
 
-/* These columns of one row of dx: it belongs to one row phase and is written by its column phases in turn.
-   spread: room for their multiplier, or NULL. */
+/* Computes these columns of one row of dx. The row belongs to one row phase, and its column phases write to
+   it in turn. spread: room for the columns before sum_multiplier, or NULL without a multiplier. */
 INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, const column_range *range,
                                 ptrdiff_t image, ptrdiff_t in_row, const real *packed, const real *bias,
                                 int relu, real *spread, real *row) {
@@ -75,7 +76,7 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
             range->past_in};
         g.shape = in_columns(&g.shape, &phase);
         if (g.shape.in_channels == 0)
-            g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap: zeros and bias */
+            g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap contributes: zeros and bias */
         depthwise_row(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
                       in_row / p->stride_rows, p->stride_cols * lanes,
                       (spread ? spread : row) + residue * lanes);
@@ -83,8 +84,8 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
     if (spread) sum_multiplier(spread, cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
 }
 
-/* Rows of dx of one image, from row first_row on: at stride 1 one phase, and strips, as forward; else row by
-   row. */
+/* Computes rows of dx of one image, from first_row on: at stride 1 there is one phase, and it runs in strips
+   as the forward op does; otherwise row by row. */
 INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, const column_range *range,
                                  ptrdiff_t image, ptrdiff_t first_row, const real *packed, const real *bias,
                                  int relu, real *spread, real *dx) {
@@ -114,7 +115,7 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
     const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
     const int spread_out = lanes != p->in_channels;
     const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
-    /* per column of dy, and of dx; steps: how many columns of each phase at a time */
+    /* numbers per column of dy, and per column of dx; steps: how many columns of each phase at a time */
     const ptrdiff_t row_lanes = lanes >= LANES ? 0 : slots * group_lanes,
                     spread_lanes = spread_out ? lanes : 0;
     const ptrdiff_t reach = smaller(p->out_cols, (p->filter_cols - 1) * p->dilation_cols / stride + 1);
@@ -172,8 +173,9 @@ INLINE void depthwise_taps(const int taps, const real *const *tap_starts, ptrdif
     for (int t = 0; t < taps; t++) store(sums + t * LANES, sum[t]);
 }
 
-/* The same for rows of `cols` taps one pixel apart, at stride 1: each new x is one pixel's rightmost tap, and
-   for each of the next ones a tap further to the left. Tap (row, col) has number col * step + row. */
+/* The same for rows of `cols` taps one pixel apart, at stride 1: each new x is the rightmost tap of one
+   pixel, and for each of the next pixels it is a tap further to the left. Tap (row, col) has number col *
+   step + row. */
 INLINE void depthwise_taps_moving(const int rows, const int cols, ptrdiff_t step,
                                   const real *const *tap_starts, ptrdiff_t x_start, ptrdiff_t x_step,
                                   const real *dy, ptrdiff_t dy_step, ptrdiff_t pixels, real *sums) {
@@ -225,7 +227,7 @@ KERNEL void depthwise_some_taps(ptrdiff_t taps, const real *const *tap_starts, p
     }
 }
 
-/* 3 or 5 tap columns; as many rows at a time as leave the sums in registers. */
+/* The same for 3 or 5 tap columns and any rows, as many rows at a time as keep the sums in registers. */
 KERNEL void depthwise_moving(const conv_problem *p, ptrdiff_t rows, const real *const *tap_starts,
                              ptrdiff_t x_start, ptrdiff_t x_step, const real *dy, ptrdiff_t dy_step,
                              ptrdiff_t pixels, real *sums) {
@@ -244,8 +246,8 @@ KERNEL void depthwise_moving(const conv_problem *p, ptrdiff_t rows, const real *
     }
 }
 
-/* Out columns first..past-1 and tap columns first_tap..past_tap-1, which they all see; all blocks of the
-   group. sums [block][tap col][tap row][LANES]. */
+/* Adds the products of out columns first..past-1 with tap columns first_tap..past_tap-1, which lie inside the
+   image for all of them, for all blocks of the group. sums [block][tap col][tap row][LANES]. */
 INLINE void depthwise_filter_columns(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t first,
                                      ptrdiff_t past, ptrdiff_t first_tap, ptrdiff_t past_tap, real *sums) {
     const real *const *starts = k->tap_starts;
@@ -253,7 +255,7 @@ INLINE void depthwise_filter_columns(const conv_problem *p, const depthwise_taps
     const int adjacent =
         p->stride_cols == 1 && p->dilation_cols == 1 && past_tap - first_tap == p->filter_cols;
     const int moving = adjacent && (p->filter_cols == 3 || p->filter_cols == 5);
-    /* where all tap rows are inside the image, the taps of neighbouring columns follow each other */
+    /* if all tap rows are inside the image, the taps of neighbouring columns follow each other */
     const ptrdiff_t run = rows == p->filter_rows ? rows * (past_tap - first_tap) : rows;
     for (ptrdiff_t block = 0; block < k->blocks; block++, sums += taps * LANES) {
         const ptrdiff_t back = block + 1 == k->blocks ? k->last_back : 0;
@@ -270,7 +272,8 @@ INLINE void depthwise_filter_columns(const conv_problem *p, const depthwise_taps
     }
 }
 
-/* One out row: the inner columns in stretches, the border columns one by one with the taps they see. */
+/* Adds one out row: the inner columns in stretches, the border columns one by one with the taps inside the
+   image. */
 INLINE void depthwise_filter_row(const conv_problem *p, const depthwise_taps_walk *k, ptrdiff_t stretch,
                                  real *sums) {
     ptrdiff_t first, past;
@@ -287,7 +290,7 @@ INLINE void depthwise_filter_row(const conv_problem *p, const depthwise_taps_wal
     }
 }
 
-/* One group of lanes, all images and rows; p: what the caches show of the convolution.
+/* Adds all images and rows for one group of lanes. p: the convolution restricted to what the caches show.
    sums [block][tap col][tap row][LANES]. */
 INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, const row_cache *dy,
                                    const real **tap_starts, ptrdiff_t group, real *sums) {
@@ -322,7 +325,7 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     }
 }
 
-/* The group's sums into dw [taps][lanes]. */
+/* Writes the group's sums to dw [taps][lanes]. */
 INLINE void depthwise_filter_store(const conv_problem *p, const row_cache *x, ptrdiff_t group,
                                    const real *sums, real *dw) {
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
@@ -343,7 +346,7 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
     const ptrdiff_t multiplier = lanes / p->in_channels, /* mark: kernel of depthwise/dw */
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
     threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), divide_up(lanes, LANES));
-    /* in place a group is a thread's share, else what the cache of copied rows holds */
+    /* in place, a group is a thread's share; otherwise, what the cache of copied rows holds */
     const ptrdiff_t share = divide_up(divide_up(lanes, LANES), threads) * LANES;
     const ptrdiff_t sums_fit =
         larger(1, SCRATCH_BYTES / 4 / (ptrdiff_t)sizeof(real) / (taps * LANES)) * LANES;
@@ -352,7 +355,8 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
     const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = whole_lines(group_lanes * taps);
     const ptrdiff_t copied_lanes = multiplier == 1 && lanes >= LANES ? 0 : group_lanes,
                     row_lanes = slots * copied_lanes, reach = reach_cols(p);
-    /* copied rows too large for scratch have groups of LANES: the parts do not depend on threads either */
+    /* if copied rows are too large for scratch, groups have LANES lanes: so the parts do not depend on
+       threads either */
     const ptrdiff_t sums_take = smaller(sum_numbers + 2 * taps, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real));
     const ptrdiff_t cols =
         columns_that_fit(p->out_cols, row_lanes * p->in_cols + copied_lanes * p->out_cols,
@@ -371,7 +375,7 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
         const int ready = sums && x_ready && dy_ready;
         if (!ready) failed = 1;
 #pragma omp for schedule(static)
-        for (ptrdiff_t group = 0; group < groups; group++) { /* its one thread sees every pixel */
+        for (ptrdiff_t group = 0; group < groups; group++) { /* one thread adds all pixels of a group */
             if (!ready) continue;
             memset(sums, 0, sizeof(real) * (size_t)sum_numbers);
             for (ptrdiff_t col = 0; col < p->out_cols; col += cols) {

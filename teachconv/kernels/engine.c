@@ -1,5 +1,5 @@
-/* Chooses the table of kernels, and keeps the process's two facts: the instruction set and who may use
-   threads. */
+/* Chooses the table of kernels, and holds two facts about the process: its instruction set, and whether it
+   may use threads. */
 #include "engine.h"
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -12,7 +12,8 @@ extern const kernel_table teachconv_f32_avx2, teachconv_f64_avx2, teachconv_f32_
 
 int teachconv_paths = 0;
 
-static int chosen_isa = -1; /* -1: not determined yet. Two threads that get here first write the same value. */
+/* -1: not determined yet. Two threads that determine it at once write the same value. */
+static int chosen_isa = -1;
 
 static int best_isa(void) {
 #if defined(TEACHCONV_X86)
@@ -50,7 +51,7 @@ const kernel_table *kernels_of(int real_is_double) {
 
 int teachconv_threads_survive(void) {
 #if defined(__unix__) || defined(__APPLE__)
-    static long owner = 0; /* two threads that get here first write the same number */
+    static long owner = 0; /* two threads that set it at once write the same number */
     const long here = (long)getpid();
     if (owner == 0) owner = here;
     return owner == here;

@@ -1,13 +1,13 @@
-/* What the compiled module calls: for each type a table of kernels, on the instruction set in use. How each
-   kernel works is drawn at the head of its header; kernels_of_one_isa.h lists them. */
+/* What the compiled module calls: a table of kernels for each type, on the instruction set in use. The
+   comment at the head of each kernel's header shows how it works; kernels_of_one_isa.h lists the headers. */
 #ifndef TEACHCONV_ENGINE_H
 #define TEACHCONV_ENGINE_H
 #include "problem.h"
 #include "isa.h"
 #include "choose.h"
 
-/* The forward op or the input gradient by one algorithm. The arrays are of the table's type; packed and bias
-   may be NULL. packed_bytes and pack are NULL where the filter is used as it is. */
+/* A rung is one algorithm for the forward op or the input gradient. The arrays have the table's type; packed
+   and bias may be NULL. packed_bytes and pack are NULL if the filter is used without packing. */
 typedef struct {
     ptrdiff_t (*packed_bytes)(const conv_problem *p);
     int (*pack)(const conv_problem *p, const void *w, void *packed, int threads);
@@ -15,7 +15,7 @@ typedef struct {
                int relu, void *result, int threads);
 } conv_rung;
 
-/* The filter gradient by one algorithm. */
+/* One algorithm for the filter gradient. */
 typedef int (*filter_gradient)(const conv_problem *p, const void *x, const void *dy, void *dw, int threads);
 
 enum { ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, PHASES_INPUT, COL2IM_INPUT, DEPTHWISE, DEPTHWISE_INPUT, RUNGS };

@@ -1,11 +1,11 @@
-/* A gather: the problem that row_gemm solves, general enough that the phases of an input gradient are gathers
-   too.
+/* A gather is the problem that row_gemm solves. It is general enough that the phases of an input gradient are
+   gathers too.
 
      y[image, out, :] = sum over taps and channels of  x[image, index law(out, tap), :] * filter[tap]
 
-   y may be written with steps (a phase fills every stride-th column), and tap t of the gather may be tap
-   first + t * step of the user's filter, read with its two channel axes swapped. Plain forward: steps of a
-   dense y, taps in order, not swapped. */
+   y may be written with steps: a phase writes every stride-th column. Tap t of the gather may be tap
+   first + t * step of the user's filter, and the filter's two channel axes may be swapped. The forward op
+   has the steps of a dense y, takes the taps in order and swaps nothing. */
 #ifndef TEACHCONV_GATHER_H
 #define TEACHCONV_GATHER_H
 #include "problem.h"
@@ -14,7 +14,7 @@ typedef struct {
     conv_problem shape;
     ptrdiff_t y_image_step, y_row_step, y_col_step; /* in numbers, not bytes */
     ptrdiff_t first_tap_row, tap_row_step, first_tap_col, tap_col_step;
-    ptrdiff_t stored_rows, stored_cols; /* the user's filter */
+    ptrdiff_t stored_rows, stored_cols; /* size of the user's filter */
     int swapped;                        /* the user's filter is [.., out/groups, in] of this gather */
 } gather;
 
@@ -26,28 +26,30 @@ static inline gather forward_gather(const conv_problem *p) {
     return g;
 }
 
-/* Where the left matrix of the row GEMM comes from. */
+/* Where row_gemm takes its left matrix from: x itself, rows copied with padding, or copied patches. */
 enum { WHOLE_INPUT = 0, PADDED_ROWS = 1, PATCHES = 2 };
 
 typedef struct {
     int source;
     ptrdiff_t depth;            /* multiply-adds per output cell: taps * in_channels / groups */
     ptrdiff_t runs, run_length; /* depth = runs * run_length; a run is contiguous in the left matrix */
-    ptrdiff_t runs_per_tap_row; /* so that a tap row in the padding can be left out (PADDED_ROWS) */
-    ptrdiff_t pixel_step;       /* from one output pixel's k = 0 to the next one's, inside a line */
-    /* output pixels made from one filled buffer; PATCHES and WHOLE_INPUT: cols only */
+    ptrdiff_t runs_per_tap_row; /* PADDED_ROWS: to skip a tap row in the padding */
+    ptrdiff_t pixel_step;       /* from one output pixel's k = 0 to the next one's, within a line */
+    /* output pixels computed from one filled buffer; PATCHES and WHOLE_INPUT: block_cols only */
     ptrdiff_t block_rows, block_cols;
     ptrdiff_t row_blocks, col_blocks, blocks;
     ptrdiff_t padded_cols, buffer_size; /* in numbers */
     ptrdiff_t group_columns, panels_per_group, panel_columns;
 } gather_layout;
 
-/* Half of a typical 1-2 MB second-level cache for the inputs; the other half streams filter and result. */
+/* The inputs take half of a typical 1-2 MB second-level cache; filter and result stream through the other
+   half. */
 #define INPUT_BLOCK_BYTES (600 * 1024)
-/* A filter that no near cache holds is read again for every block of pixels: then fewer, larger blocks. */
+/* A filter too large for the near caches is read again for every block of pixels, so blocks are then
+   larger. */
 #define BIG_FILTER_BYTES (4 * 1024 * 1024)
 
-/* Numbers that one tile's worth of padded rows takes. */
+/* Returns how many numbers the padded rows of one tile take. */
 static inline ptrdiff_t smallest_row_buffer(const conv_problem *s, ptrdiff_t tile_pixels) {
     const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1,
                     wide = (s->filter_cols - 1) * s->dilation_cols + 1;
@@ -61,15 +63,15 @@ static inline int source_of(const conv_problem *s, ptrdiff_t real_bytes, ptrdiff
                           && s->out_rows == s->in_rows && s->out_cols == s->in_cols;
     const ptrdiff_t row_buffer = smallest_row_buffer(s, tile_pixels);
     if (one_tap && same_grid) return WHOLE_INPUT;
-    /* a row shorter than half a tile leaves the registers idle; strides that skip most of the input make rows
-       wasteful to copy */
+    /* a row shorter than half a tile leaves registers idle; at strides that skip most of the input, copying
+       whole rows is wasteful */
     if (s->out_cols < 7 || s->stride_cols > s->filter_cols * 2 || one_tap) return PATCHES;
-    /* so do dilations that spread a few taps over more than the scratch bound */
+    /* so it is at dilations that spread a few taps over more rows than the scratch bound allows */
     return row_buffer >= 0 && row_buffer * real_bytes <= SCRATCH_BYTES / 4 ? PADDED_ROWS : PATCHES;
 }
 
-/* A filter row's inputs lie side by side in padded rows: blocks of rows, and of columns only where one row
-   does not fit the budget. */
+/* The layout for PADDED_ROWS, in which the inputs of a filter row lie side by side. A block consists of rows;
+   it is cut into columns only if one row does not fit the budget. */
 static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
                                 ptrdiff_t tile_pixels, int threads) {
     const int merged = s->groups == 1 && s->dilation_cols == 1; /* then a filter row is one contiguous run */
@@ -95,7 +97,8 @@ static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff
     l->buffer_size = ((l->block_rows - 1) * s->stride_rows + tall) * l->padded_cols * s->in_channels;
 }
 
-/* Pixels in one long line: patches copied, or (1x1) x itself. */
+/* The layout for PATCHES and WHOLE_INPUT: all pixels in one long line, of copied patches or, for 1x1, of x
+   itself. */
 static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
                                   ptrdiff_t tile_pixels, int threads) {
     const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols;
@@ -119,7 +122,8 @@ static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdi
 
 static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes, ptrdiff_t tile_pixels,
                                            ptrdiff_t lanes, int threads) {
-    const conv_problem *s = &g->shape; /* every out size here is at least 1: an empty y never gets this far */
+    /* every output size is at least 1 here: the callers return early for an empty y */
+    const conv_problem *s = &g->shape;
     gather_layout l = {0};
     l.source = source_of(s, real_bytes, tile_pixels);
     l.depth = s->filter_rows * s->filter_cols * (s->in_channels / s->groups);
@@ -133,7 +137,8 @@ static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes
     return l;
 }
 
-/* Numbers in the packed filter: full panels of 2 vectors, a last one of 1 or 2. */
+/* Returns the columns of one group in the packed filter: full panels of 2 vectors, and a last one of 1 or
+   2. */
 static inline ptrdiff_t packed_columns(const gather_layout *l, ptrdiff_t lanes) {
     return divide_up(l->group_columns, lanes) * lanes;
 }

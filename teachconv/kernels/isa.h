@@ -1,5 +1,5 @@
-/* Which instruction set runs: the best that the processor has, or a lower one on request, so that tests can
-   run every level.
+/* The instruction set that the kernels use: the best that the processor has, or a lower one on request, so
+   that tests can run every level.
 
      level 0  BASELINE  what the compiler uses by default (SSE2, NEON): the same vector source, or plain C
      level 1  AVX2      256-bit vectors with fused multiply-add
@@ -7,8 +7,8 @@
 #ifndef TEACHCONV_ISA_H
 #define TEACHCONV_ISA_H
 
-/* GNU's vector extensions (gcc, clang). With -DTEACHCONV_PLAIN_C, and on any other compiler, a vector has one
-   lane. */
+/* Vectors are GNU's vector extensions (gcc, clang). With -DTEACHCONV_PLAIN_C, or with any other compiler, a
+   vector has one lane. */
 #if defined(__GNUC__) && !defined(TEACHCONV_PLAIN_C)
 #define TEACHCONV_VECTORS 1
 #endif
@@ -21,8 +21,8 @@ enum { ISA_BASELINE = 0, ISA_AVX2 = 1, ISA_AVX512 = 2 };
 
 int teachconv_isa(void);
 
-/* Chooses a level and returns the level in use: the processor's best for -1, and for a level that it lacks.
- */
+/* Sets the level, and returns the level in use. For -1, or a level that the processor lacks, that is the
+   processor's best. */
 int teachconv_set_isa(int level);
 
 #endif

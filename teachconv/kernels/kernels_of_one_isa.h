@@ -1,5 +1,5 @@
-/* Every kernel for one type and instruction set, and the table of them: the body of the six .c files. Each is
-   a translation unit of its own, so that they compile in parallel and a kernel's name needs no suffix.
+/* All kernels for one type and one instruction set, and the table that lists them. Six .c files include this
+   header; each is a translation unit of its own, so that they compile in parallel and names need no suffix.
 
    In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name) */
 #include "engine.h"

@@ -1,13 +1,13 @@
-/* Packing: the filter copied once into the order in which the register tile reads it.
+/* Packing copies the filter once, into the order in which the register tile reads it.
 
      w as the user has it: row k (tap, in_channel), columns = out_channels
          k=0   | panel 0 | panel 1 | rest |
          k=1   | panel 0 | panel 1 | rest |     packed: panel 0 of every k, then panel 1 of every k, ...
           ..   |         |         |      |
 
-   A panel is 2 vectors wide (the last may be 1 and is filled up with zeros), so a tile reads it from front to
-   back: full cache lines, no jumps, nothing for the TLB to miss. For an input gradient the two channel axes
-   are swapped on the way, by transposing LANES x LANES squares in registers. */
+   A panel is 2 vectors wide; the last one may be 1 vector wide and is filled up with zeros. A tile reads a
+   panel from front to back, in full cache lines, without jumps and so without TLB misses. For an input
+   gradient, packing also swaps the two channel axes, by transposing LANES x LANES squares in registers. */
 
 #if defined(TEACHCONV_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define HAVE_SHUFFLE 1
@@ -16,7 +16,7 @@
 #endif
 
 #if HAVE_SHUFFLE
-/* Lane l of the two results when the squares of size d off the diagonal change places. */
+/* Lane l of the two results of exchanging the squares of size d beside the diagonal. */
 #define UPPER(n, d, l) ((l) & (d) ? (n) + (l) - (d) : (l))
 #define LOWER(n, d, l) ((l) & (d) ? (n) + (l) : (l) + (d))
 #define LANES_2(f, n, d) f(n, d, 0), f(n, d, 1)
@@ -81,7 +81,7 @@ INLINE void transpose_square(const real *from, ptrdiff_t from_step, real *to, pt
 }
 #undef LANES_LITERAL
 
-/* to[k][j] = from[j][k], k < depth, j < columns, zero for columns <= j < width. */
+/* to[k][j] = from[j][k] for k < depth and j < columns, and zero for columns <= j < width. */
 INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns, real *to,
                       ptrdiff_t width) {
     const ptrdiff_t whole_depth = depth / LANES * LANES, whole_columns = columns / LANES * LANES;
@@ -95,7 +95,7 @@ INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, pt
             to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
 }
 
-/* Rows first_k..past_k-1 of one panel: columns first_column.. of group `group`. */
+/* Packs rows first_k..past_k-1 of one panel, which begins at column first_column of the group. */
 KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_t first_column,
                        ptrdiff_t columns, ptrdiff_t width, ptrdiff_t first_k, ptrdiff_t past_k, real *to) {
     const conv_problem *s = &g->shape;
@@ -130,7 +130,8 @@ KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_
     }
 }
 
-/* Where panel `panel` of a group begins in the packed filter; its columns and its width in numbers. */
+/* Returns where a panel of a group begins in the packed filter, and sets its columns and its width in
+   numbers. */
 INLINE ptrdiff_t find_panel(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t *columns,
                             ptrdiff_t *width) {
     *columns = smaller(l->panel_columns, l->group_columns - panel * l->panel_columns);

@@ -1,14 +1,15 @@
-/* Which ways through the kernels were taken since the bits were last cleared: what find_source reads after a
-   call, so that it names the lines that ran and not those that might have run. A kernel says took(...) once per
-   block or row; a bit that is set already costs one load. */
+/* Records which paths through the kernels were taken since the bits were last cleared. find_source reads the
+   bits after a call, so that it names the lines that ran, not those that might have run. A kernel calls
+   took(...) once per block or row; if the bit is set already, that costs one load. */
 #ifndef TEACHCONV_PATHS_H
 #define TEACHCONV_PATHS_H
 
 enum {
-    TOOK_WHOLE_INPUT = 1 << 0, /* the first three: sources of the row GEMM's left matrix, in gather.h's order */
+    /* the first three: sources of row_gemm's left matrix, in the order of gather.h */
+    TOOK_WHOLE_INPUT = 1 << 0,
     TOOK_PADDED_ROWS = 1 << 1,
     TOOK_PATCHES = 1 << 2,
-    TOOK_REDO = 1 << 3, /* winograd2 left some images to row_gemm */
+    TOOK_REDO = 1 << 3, /* winograd2 passed some images on to row_gemm */
     TOOK_PHASES = 1 << 4,
     TOOK_SCATTER = 1 << 5,
     TOOK_GATHER = 1 << 6,

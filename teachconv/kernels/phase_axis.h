@@ -1,17 +1,17 @@
-/* One axis of one phase of an input gradient: which taps of the filter a residue class of input indices can
-   meet.
+/* One axis of one phase of an input gradient. A phase is a residue class of input indices modulo the stride;
+   only certain taps of the filter contribute to it.
 
      index law:  in = out * stride - pad + tap * dilation,   so (in + pad - tap * dilation) mod stride is 0
 
-     stride 2, 3 taps:   in:    0   1   2   3   4          even inputs meet tap 1, odd inputs taps 0 and 2
-                         taps:  1  0,2  1  0,2  1          (pad 1): two small dense convolutions      */
+     stride 2, 3 taps,   in:    0   1   2   3   4          tap 1 contributes to even inputs, taps 0 and 2
+     pad 1:              taps:  1  0,2  1  0,2  1          to odd ones: two small dense convolutions      */
 #ifndef TEACHCONV_PHASE_AXIS_H
 #define TEACHCONV_PHASE_AXIS_H
 #include "gather.h"
 
 typedef struct {
     ptrdiff_t count; /* inputs of this residue class: residue, residue + stride, ... */
-    /* taps they meet, read from the last to the first: a gather's taps grow with the index */
+    /* taps that contribute to them, read from last to first, because a gather's taps grow with the index */
     ptrdiff_t taps;
     ptrdiff_t first_tap, tap_step; /* of the user's filter; tap_step is negative */
     ptrdiff_t pad, dilation; /* out index of the phase's m-th input and j-th tap: m - pad + j * dilation */
@@ -41,8 +41,8 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
     return a;
 }
 
-/* Phase (row_residue, col_residue) of the input gradient as a gather over dy; *y_offset is where its first
-   input lies in dx. */
+/* Returns phase (row_residue, col_residue) of the input gradient as a gather over dy. *y_offset becomes the
+   position of the phase's first input in dx. */
 static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue,
                                   ptrdiff_t *y_offset) {
     const phase_axis rows =
@@ -61,7 +61,7 @@ static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, 
                 p->filter_rows,
                 p->filter_cols,
                 1};
-    /* where no tap reaches these inputs: a gather over no channels, which writes zeros (and bias) */
+    /* if no tap contributes to these inputs: a gather over no channels, which writes zeros (and bias) */
     if (rows.taps == 0 || cols.taps == 0)
         g.shape.in_channels = 0, g.shape.filter_rows = g.shape.filter_cols = 1,
         g.shape.pad_top = g.shape.pad_left = 0;

@@ -1,32 +1,32 @@
 /* phases: the input gradient (and the transposed convolution) as stride_rows * stride_cols small dense
    convolutions.
 
-     dx, stride 2:   A B A B       every A sees the same taps of the filter, every B the same others, ...
-                     C D C D       so A, B, C, D are four gathers over dy, each by row_gemm, each writing
-                     A B A B       every second column of every second row
+     dx, stride 2:   A B A B       The same taps of the filter contribute to every A, others to every B, ...
+                     C D C D       So A, B, C and D are four gathers over dy. row_gemm computes each of them
+                     A B A B       and writes it to every second column of every second row.
                      C D C D
 
-     for each phase: row_gemm with that phase's taps, the filter's channel axes swapped while it is packed
+     for each phase: row_gemm with that phase's taps; packing swaps the filter's channel axes
 
-   Gained over scattering: no zeros inserted into dy, no sums read back from memory: every dx cell is written
-   once.
+   Gain over scattering: no zeros are inserted into dy, and every cell of dx is written once, so no sums are
+   read back from memory.
 
-   Order of every cell's sum: taps from last to first within its phase, then out_channel. Same bits always.
+   Order of summation in every cell: tap of its phase, from last to first; out_channel. Always the same bits.
    Non-finite data: dy may hold anything; the filter must be finite, as in row_gemm.
    Scratch as in row_gemm. */
 
-/* Few pixels, much filter: the tile with its roles exchanged. The filter [tap, in_channel, out_channel] is
-   the left matrix as it lies in memory (14 in_channels, out_channel running), and the pixels of dy,
-   transposed, are the two vectors: w is read once, and nothing of it is copied. Same sums in the same order
-   as the other way round, hence the same bits.
+/* If there are few pixels and the filter is large, the tile's operands are exchanged: the filter
+   [tap, in_channel, out_channel], as it lies in memory, is the left matrix (14 in_channels; k is
+   out_channel), and the transposed pixels of dy are the two vectors. So w is read once and never copied. The
+   sums and their order stay the same, hence the bits too.
 
              32 pixels of dy
         +--------------------+
      w  |  14 in_channels    |      for each 14 in_channels of dx, for each tap, for each panel of 32 pixels:
-        +--------------------+          register_tile.h; then the sums, transposed, into dx               */
+        +--------------------+          register_tile.h; then the sums are written to dx, transposed      */
 #define FEW_PIXELS 64
 
-/* Some pixels of one gather, with their patches transposed. */
+/* Some pixels of one gather, whose patches are transposed. */
 typedef struct {
     const gather *g;
     const real *w, *packed;
@@ -34,7 +34,7 @@ typedef struct {
     ptrdiff_t pixels, padded, taps;         /* padded: rounded up to vectors */
 } exchanged;
 
-/* The tile's sums [in_channel][pixel] into dx, with the ending that register_tile.h would have given them. */
+/* Writes the tile's sums [in_channel][pixel] to dx, with bias and relu as register_tile.h applies them. */
 INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t pixels,
                             const real *bias, int relu, const ptrdiff_t *y_starts, real *y) {
     for (ptrdiff_t pixel = 0; pixel < pixels; pixel++)
@@ -44,13 +44,13 @@ INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, p
         }
 }
 
-/* dx of in_channels row..row+rows-1 at all pixels. */
+/* Computes in_channels row..row+rows-1 of dx at all pixels. */
 KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, const real *bias, int relu,
                            real *y) {
     const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
     const real *w = e->w + row * channels, *packed = e->packed;
     /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
-       prefetched, some bytes per k; more than a line per k would leave gaps */
+       prefetched, some bytes per k; more than a cache line per k would leave gaps */
     const ptrdiff_t row_bytes = rows * (ptrdiff_t)sizeof(real), line = row_bytes <= 64 ? row_bytes : 0;
     ptrdiff_t sum_starts[TILE_PIXELS];
     real sums[TILE_PIXELS * FEW_PIXELS];
@@ -70,8 +70,8 @@ KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, co
     store_exchanged(sums, e->padded, rows, e->pixels, bias ? bias + row : NULL, relu, e->y_starts, y + row);
 }
 
-/* How many pixels at a time: as many as the scratch bound allows for their patches, twice. 0: not even one
-   vector of them. */
+/* Returns how many pixels to compute at a time: as many as the scratch bound allows for two copies of their
+   patches. 0 if not even one vector of pixels fits. */
 INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
     const ptrdiff_t depth = s->filter_rows * s->filter_cols * s->in_channels;
     return smaller(FEW_PIXELS, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real) / larger(1, depth)) / LANES
@@ -95,7 +95,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         tap_starts[tap] = ((g->first_tap_row + tap / s->filter_cols * g->tap_row_step) * g->stored_cols
                            + g->first_tap_col + tap % s->filter_cols * g->tap_col_step)
                           * s->out_channels * s->in_channels;
-    (void)threads; /* where there is no OpenMP */
+    (void)threads; /* unused without OpenMP */
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
@@ -119,7 +119,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     return CONV_OK;
 }
 
-/* One phase, with exchanged roles where few pixels meet much filter. */
+/* Computes one phase, with exchanged operands if there are few pixels and the filter is large. */
 INLINE int run_phase(const gather *g, const real *dy, const real *w, const real *packed, const real *bias,
                      int relu, real *dx, int threads) {
     const conv_problem *s = &g->shape;
@@ -131,7 +131,7 @@ INLINE int run_phase(const gather *g, const real *dy, const real *w, const real 
 }
 
 KERNEL ptrdiff_t phases_packed_bytes(const conv_problem *p) {
-    /* every tap belongs to at most one phase, and every phase rounds its columns up alike */
+    /* every tap belongs to at most one phase, and all phases round their columns up in the same way */
     const ptrdiff_t columns = divide_up(p->in_channels / p->groups, LANES) * LANES;
     return checked_times(
         checked_times(p->filter_rows * p->filter_cols, checked_times(p->out_channels, columns)),

@@ -2,62 +2,60 @@
 
      dw[tap, in_channel, out_channel] = sum over pixels:  x[pixel at tap, in_channel] * dy[pixel, out_channel]
 
-                          dy: 2 vectors of out_channels         Both operands lie ready in NHWC: 14
-                        +----------------------------+          in_channels side by side, 32 out_channels,
+                          dy: 2 vectors of out_channels         NHWC holds both operands in this order: 14
+                        +----------------------------+          in_channels and 32 out_channels side by side,
       x: in_channel 0   |  sum 0,0       sum 0,1     |          one step per pixel. The sums, a piece of dw,
-         in_channel 1   |  sum 1,0       sum 1,1     |          stay in registers while pixels run.
+         in_channel 1   |  sum 1,0       sum 1,1     |          stay in registers over all pixels of a block.
             ...         |     ...           ...      |
          in_channel 13  |  sum 13,0      sum 13,1    |
                         +----------------------------+
 
      for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
-       copy x into tiles and dy into panels, so that a step is short    (where it is used often enough)
+       copy x into tiles and dy into panels, so that a step is short    (if they are used often enough)
        for each panel, tile, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 
-   Few in_channels make low tiles, with too few sums in flight, and each reads all of dy again. There the
-   tiles are merged: the rows of all taps are one long matrix. Each row of a tile has a pointer of its own
-   into x, of which a copy with zeros for its padding is made, so that all taps have the same pixels:
+   With few in_channels, tiles would have few rows, hence too few sums in flight, and each would read all of
+   dy again. The tiles are then merged: the rows of all taps form one long matrix. Each row of a tile has its
+   own pointer into a copy of x, which has zeros as padding, so that all taps have the same pixels:
 
       x: tap 0,0  in_channel 0   |  sum 0,0   sum 0,1  |   3x3 taps of 1 in_channel: one tile of 9 rows,
          tap 0,1  in_channel 0   |  sum 1,0   sum 1,1  |   dy is read once; 3x3 of 3: 2 tiles of 14 and 13
             ...                  |    ...       ...    |
          tap 2,2  in_channel 0   |  sum 8,0   sum 8,1  |
 
-   Gained over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
+   Gain over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
 
-   Order of every cell's sum: image, out_row, out_col; blocks depend on the shape only, so the bits do not
-   depend on threads.
-   Non-finite data: both may hold anything. Taps in the padding are left out by range, never multiplied by
-   zero. Merged they are multiplied: if dw then is not finite, and neither is dy, the taps are taken one by
-   one.
-   Scratch: one block's copies for all threads together; of a ragged dy (out_channels no multiple of 2
-   vectors) at least one pixel. Where not even one row of it fits, blocks are parts of a row. */
+   Order of summation in every cell: image, out_row, out_col. Blocks depend on the shape only, so the bits do
+   not depend on the number of threads.
+   Non-finite data: x and dy may hold anything. Taps in the padding are skipped, not multiplied by zero.
+   Merged tiles do multiply them: if then neither dw nor dy is finite, dw is computed again tap by tap.
+   Scratch: one block's copies, which all threads share; of a ragged dy (out_channels not a multiple of 2
+   vectors) one pixel at least. If not even one row of it fits, blocks are parts of a row. */
 #define SMALL_PIXEL_BLOCK (600 * 1024) /* x and dy of a block stay in the second-level cache */
-#define LARGE_PIXEL_BLOCK                                                             \
-    (3500 * 1024) /* they do not, but dw, which each block reads and writes, is large \
-                   */
+/* for a large dw, which each block reads and writes; x and dy then do not stay there */
+#define LARGE_PIXEL_BLOCK (3500 * 1024)
 
-/* What one tile walks over: images x lines x pixels, steps in numbers. */
+/* What one tile iterates over: images x lines x pixels. Steps are in numbers. */
 typedef struct {
     ptrdiff_t images, lines, pixels;
     ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
-    const void *ahead; /* part of the next block, one cache line of which is asked for per pixel */
-    ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x; else side by side */
+    const void *ahead; /* part of the next block; one cache line of it is prefetched per pixel */
+    ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x */
     ptrdiff_t dw_starts[TILE_PIXELS]; /* where each row's sums go */
     tile_ending ending;
 } pixel_walk;
 
 typedef struct {
-    int merged;  /* the rows of all taps, filter_rows * filter_cols * in_channels, make the tiles */
-    int one_tap; /* 1x1: of x only the pixels that the outputs see are copied */
+    int merged;  /* the tiles consist of the rows of all taps, filter_rows * filter_cols * in_channels */
+    int one_tap; /* 1x1: only the pixels of x that outputs read are copied */
     int copy_x, copy_dy;
     ptrdiff_t rows;             /* of dw per tap (merged: of all taps) and group */
     ptrdiff_t tiles, tile_rows; /* rows = tiles of at most tile_rows */
     ptrdiff_t taps;             /* how many (tap_row, tap_col); merged: 1 */
     ptrdiff_t columns, panels;  /* of dw per group */
     ptrdiff_t block_images, block_rows, row_blocks, image_blocks;
-    ptrdiff_t block_cols, col_blocks; /* out_cols and 1, but where one row's copy would be too much */
+    ptrdiff_t block_cols, col_blocks; /* out_cols and 1, unless one row's copy would be too large */
     ptrdiff_t x_rows, x_cols;         /* of the copied x, per image */
     ptrdiff_t x_numbers, dy_numbers;
 } pixel_layout;
@@ -124,7 +122,7 @@ static const pixel_function pixel_tile_table[TILE_PIXELS + 1][2][TILE_VECTORS] =
 #undef NAMED
 /* clang-format on */
 
-/* What depends on the tile alone. */
+/* Returns the part of the layout that depends on the tile alone. */
 INLINE pixel_layout pixel_shape(const conv_problem *p, int may_merge) {
     pixel_layout l = {0};
     const ptrdiff_t channels = p->in_channels / p->groups;
@@ -138,20 +136,22 @@ INLINE pixel_layout pixel_shape(const conv_problem *p, int may_merge) {
     l.tile_rows = divide_up(l.rows, larger(1, l.tiles)); /* 64: 5 tiles of 13, not 4 of 14 and one of 8 */
     l.columns = p->out_channels / p->groups;
     l.panels = divide_up(l.columns, 2 * LANES);
-    /* a copy pays where several taps use it, or where a step from pixel to pixel is longer than the
-       prefetchers like, or merged, if it is used often: x by every panel, dy by every tile */
+    /* a copy pays if several taps use it. It also pays if it is used often (x by every panel, dy by every
+       tile) and the steps from pixel to pixel are too long for the hardware prefetchers, or the tiles are
+       merged */
     const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real), often = 6;
     l.copy_x = l.merged || l.taps > 1 || (l.panels > often && p->in_channels * p->stride_cols > long_step);
     l.copy_dy = p->out_channels > 2 * LANES
                 && (l.taps > 1 || (l.tiles > often && (l.merged || p->out_channels > long_step)));
-    if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy adds the zeros that a panel lacks */
+    if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy fills the last panel up with zeros */
     l.x_cols = l.merged    ? (p->out_cols - 1) * p->stride_cols + p->filter_cols
                : l.one_tap ? p->out_cols
                            : p->in_cols;
     return l;
 }
 
-/* How many rows and images make a block whose x and dy take about `bytes`. Returns the copies' bytes. */
+/* Sets how many rows and images make a block whose x and dy take about `bytes`. Returns the bytes of the
+   copies. */
 INLINE ptrdiff_t pixel_blocks(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
     const ptrdiff_t budget = bytes / (ptrdiff_t)sizeof(real), down = l->one_tap ? 1 : p->stride_rows;
     const ptrdiff_t reach_rows = (p->filter_rows - 1) * p->dilation_rows + 1;
@@ -176,8 +176,8 @@ INLINE ptrdiff_t pixel_blocks(const conv_problem *p, pixel_layout *l, ptrdiff_t 
     return (l->x_numbers + l->dy_numbers) * (ptrdiff_t)sizeof(real);
 }
 
-/* The layout within the scratch bound: smaller blocks, then x in place, then dy too unless it is ragged, then
-   parts of its rows. */
+/* Finds a layout within the scratch bound. It tries smaller blocks, then x in place, then dy in place too
+   unless it is ragged, then parts of its rows. */
 KERNEL void pixel_lay_out(const conv_problem *p, int may_merge, pixel_layout *l) {
     const ptrdiff_t dw_bytes = p->filter_rows * p->filter_cols * (p->in_channels / p->groups)
                                * p->out_channels * (ptrdiff_t)sizeof(real);
@@ -197,13 +197,13 @@ KERNEL void pixel_lay_out(const conv_problem *p, int may_merge, pixel_layout *l)
     l->dy_numbers = l->block_cols * dy_pixel;
 }
 
-/* One block of pixels: images first_image.., out rows first_row.., out columns first_col.., and where the
-   copies lie. */
+/* One block of pixels: images first_image.., out rows first_row.., out columns first_col.., and the rows of x
+   that are copied for it. */
 typedef struct {
     ptrdiff_t first_image, images, first_row, rows, first_col, cols;
-    /* the input rows that any tap of the block can see, inside the image (merged: with padding) */
+    /* the input rows that any tap of the block reads, inside the image (merged: with padding) */
     ptrdiff_t first_in_row, in_rows;
-    ptrdiff_t copied_rows; /* those; with one tap, the one that each out row sees */
+    ptrdiff_t copied_rows; /* in_rows; with one tap, only the row that each out row reads */
 } pixel_range;
 
 INLINE pixel_range pixel_block_range(const conv_problem *p, const pixel_layout *l, ptrdiff_t index) {
@@ -225,8 +225,8 @@ INLINE pixel_range pixel_block_range(const conv_problem *p, const pixel_layout *
     return r;
 }
 
-/* x of one copied row of the block: into tiles [group][tile][image][row][col][X_TILE], or, merged, into a
-   padded row. A pixel of a tile is copied as whole vectors: what lies beyond its tile_rows is never used. */
+/* Copies one row of x into tiles [group][tile][image][row][col][X_TILE] or, if merged, into a padded row. A
+   pixel of a tile is copied in whole vectors; what lies beyond its tile_rows is never used. */
 KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
                        ptrdiff_t image, ptrdiff_t row, real *to) {
     const ptrdiff_t in_row =
@@ -237,7 +237,7 @@ KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel
     ptrdiff_t first, past;
     indices_inside(l->x_cols, step, start, p->in_cols, &first, &past);
     const int inside = in_row >= 0 && in_row < p->in_rows;
-    if (!inside && !l->merged) return; /* the walk leaves such rows out */
+    if (!inside && !l->merged) return; /* no tile reads such rows */
     if (!inside) first = past = 0;
     const real *from =
         x + ((r->first_image + image) * p->in_rows + (inside ? in_row : 0)) * p->in_cols * p->in_channels;
@@ -253,7 +253,7 @@ KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel
         memset(to + past * p->in_channels, 0, sizeof(real) * (size_t)((l->x_cols - past) * p->in_channels));
         return;
     }
-    /* pixel by pixel, so that x is read from front to back, however many tiles that writes to */
+    /* pixel by pixel, so that x is read from front to back, even if that writes to many tiles in turn */
     const ptrdiff_t channels = p->in_channels / p->groups;
     const ptrdiff_t tile_numbers = r->images * r->copied_rows * l->x_cols * X_TILE;
     if (first < past) from += (first * step + start) * p->in_channels;
@@ -267,7 +267,7 @@ KERNEL void copy_x_row(const conv_problem *p, const pixel_layout *l, const pixel
         }
 }
 
-/* dy of one out row of the block: into panels [group][panel][image][row][col][2 vectors], zero beyond the
+/* Copies one row of dy into panels [group][panel][image][row][col][2 vectors], with zeros beyond the
    columns. */
 KERNEL void copy_dy_row(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *dy,
                         ptrdiff_t image, ptrdiff_t row, real *to) {
@@ -290,8 +290,8 @@ KERNEL void copy_dy_row(const conv_problem *p, const pixel_layout *l, const pixe
             }
 }
 
-/* One piece of dw: a tile of rows x a panel of columns, for one tap, over the block's pixels whose input is
-   inside. */
+/* Computes one piece of dw (a tile of rows x a panel of columns, for one tap) over the block's pixels whose
+   input is inside the image. */
 KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
                       const real *x_copy, const real *dy, const real *dy_copy, ptrdiff_t group,
                       ptrdiff_t panel, ptrdiff_t tile, ptrdiff_t tap, int resume, const void *ahead,
@@ -354,7 +354,8 @@ KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_
     pixel_tile_table[rows][l->merged][columns > LANES](&walk, x, dy, dw);
 }
 
-/* Job after job prefetches the lines after the block in x, then in dy: those of the next block. */
+/* Returns what a job prefetches. The jobs of a block in turn prefetch the lines that follow the block in x,
+   then in dy: the lines of the next block. */
 INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, const real *x, const real *dy,
                                    ptrdiff_t job) {
     const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
@@ -369,7 +370,7 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
         + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
               * p->out_channels * (ptrdiff_t)sizeof(real);
     if (at < x_bytes) return x_next + at;
-    /* beyond both, any address: a useless prefetch costs little */
+    /* beyond both, return any address: a useless prefetch costs little */
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
@@ -415,7 +416,8 @@ KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, 
     pixel_layout l;
     pixel_lay_out(p, 1, &l);
     const int status = multiply_pixels(p, &l, x, dy, dw, threads); /* mark: kernel of pixel_gemm */
-    /* an infinity or NaN of dy times a zero of the merged padding is a NaN in dw, which is quicker to read */
+    /* an infinity or NaN of dy times a zero of the merged padding gives a NaN in dw, which is quicker to
+       check than dy */
     if (status || !l.merged || all_finite(dw, dw_numbers)
         || all_finite(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
         return status;

@@ -5,9 +5,10 @@
      w  [filter_rows, filter_cols, in_channels / groups, out_channels]       HWIO
      y  [batch, out_rows, out_cols, out_channels]                            NHWC
 
-   The one index law: in_index = out_index * stride - pad_before + tap * dilation. A tap outside 0..n-1
-   contributes nothing. out_rows and pad_top are given, not derived, so they may be larger or smaller than
-   the taps reach. */
+   A tap is one cell (row, column) of the filter. The one index law says which input it reads:
+   in_index = out_index * stride - pad_before + tap * dilation. A tap whose in_index lies outside
+   0..in_size-1 contributes nothing. out_rows and pad_top are given, not derived, so the outputs may extend
+   beyond the inputs that the taps reach, or end before them. */
 #ifndef TEACHCONV_PROBLEM_H
 #define TEACHCONV_PROBLEM_H
 
@@ -34,7 +35,8 @@ static inline ptrdiff_t divide_up(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1)
 static inline ptrdiff_t floor_divide(ptrdiff_t a, ptrdiff_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 static inline ptrdiff_t ceil_divide(ptrdiff_t a, ptrdiff_t b) { return -floor_divide(-a, b); }
 
-/* a * b, or -1 where it does not fit or a factor is -1 already: products of many sizes need one test. */
+/* Returns a * b, or -1 if the product overflows or a factor is -1 already, so that a product of many sizes
+   needs one test. */
 static inline ptrdiff_t checked_times(ptrdiff_t a, ptrdiff_t b) {
     if (a < 0 || b < 0) return -1;
     if (a != 0 && b > PTRDIFF_MAX / a) return -1;
@@ -45,8 +47,8 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
     return a < 0 || b < 0 || a > PTRDIFF_MAX - b ? -1 : a + b;
 }
 
-/* Whether the arrays of the problem, in bytes of the widest type, fit a ptrdiff_t. Checked once per problem.
- */
+/* Returns whether the size of every array, in bytes of the widest type, fits into a ptrdiff_t. Checked once
+   per problem. */
 static inline int problem_fits(const conv_problem *p) {
     const ptrdiff_t x =
         checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);
@@ -65,47 +67,48 @@ static inline int problem_fits(const conv_problem *p) {
            && p->out_channels % p->groups == 0;
 }
 
-/* The out indices (or taps) i in first..past-1 with 0 <= i * step + start < size: all others lie in the
-   padding. */
+/* Finds the range first..past-1 of the output indices (or taps) i with 0 <= i * step + start < size. All
+   others lie in the padding. */
 static inline void indices_inside(ptrdiff_t count, ptrdiff_t step, ptrdiff_t start, ptrdiff_t size,
                                   ptrdiff_t *first, ptrdiff_t *past) {
     *first = smaller(count, larger(0, ceil_divide(-start, step)));
     *past = larger(*first, smaller(count, ceil_divide(size - start, step)));
 }
 
-/* Multiply-adds of a forward pass, as a double because it only steers choices. */
+/* Returns the number of multiply-adds of a forward pass. A double is exact enough to choose by. */
 static inline double problem_macs(const conv_problem *p) {
     return (double)p->batch * p->out_rows * p->out_cols * p->out_channels * p->filter_rows * p->filter_cols
            * (p->in_channels / p->groups);
 }
 
-/* GNU's OpenMP hangs in a child forked after its parent used threads: such a child gets one thread. */
+/* GNU's OpenMP hangs in a process that was forked after its parent had used threads. Returns 0 in such a
+   process, which then uses one thread. */
 int teachconv_threads_survive(void);
 
-/* Starting threads costs some microseconds, so a small problem gets one. */
+/* Starting threads takes some microseconds, so a small problem uses one thread. */
 static inline int useful_threads(double macs, int threads) {
     const double enough = 1e6; /* multiply-adds per thread: about 10 microseconds */
     if (threads <= 1 || macs < 2 * enough || !teachconv_threads_survive()) return 1;
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
 
-/* No thread asks for more scratch than this, besides the filter in its packed or transformed form: kernels
-   work in blocks that fit. Only where the smallest block does not, it is taken all the same (each header says
-   what that is: one patch, or one pixel of a row). */
+/* The most scratch memory that one thread allocates, not counting the packed or transformed filter: kernels
+   work in blocks that fit. If even the smallest block does not fit, it is allocated anyway; each header says
+   what that block is, such as one patch or one pixel of a row. */
 #define SCRATCH_BYTES ((ptrdiff_t)4 * 1024 * 1024)
 
-/* Several arrays in one block of scratch: each takes whole cache lines, so that the next one, of any type, is
-   aligned. In numbers, and 16 of them are a line or two. */
+/* Rounds a count of numbers up to whole cache lines (16 numbers are one line or two), so that several arrays
+   of any type can share one block of scratch and each begins aligned. */
 static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }
 
-/* Scratch comes from malloc, rounded to cache lines; freed at the end of the call. (glibc keeps blocks of
-   this size.) */
+/* Allocates scratch in whole cache lines. It is freed at the end of the call. (glibc keeps blocks of this
+   size.) */
 static inline void *new_scratch(ptrdiff_t bytes) {
     if (bytes < 0 || bytes > PTRDIFF_MAX - 128) return NULL;
 #if defined(_WIN32)
     return _aligned_malloc((size_t)bytes + 64, 64);
 #else
-    return aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64); /* a multiple of the alignment, as C11 asks */
+    return aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64); /* C11 requires a multiple of the alignment */
 #endif
 }
 

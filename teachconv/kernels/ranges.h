@@ -1,14 +1,15 @@
-/* Checks of data in vector registers: whether every number is finite, and of a size that a transform can
-   handle.
+/* Checks of data in vector registers: whether every number is finite, and whether a transform can handle its
+   magnitude.
 
-     |x| as an integer grows with |x| (and infinity and NaN lie above every number), so one addition that
-     overflows into the sign bit is a comparison:
+     The bits of |x|, read as an integer, grow with |x|; those of infinity and NaN are above all finite ones.
+     So one addition that overflows into the sign bit is a comparison:
          sign of (bits(|x|) + (sign - bits(limit)))   is set exactly where   |x| >= limit                */
 #if REAL_IS_DOUBLE
 typedef uint64_t integer;
 #define SIGN_BIT ((uint64_t)1 << 63)
 #define BITS_OF(exponent) ((uint64_t)((exponent) + 1023) << 52) /* of 2 ** exponent */
-/* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers are far from both ends */
+/* 2 ** -450 <= largest |x| < 2 ** 450: sums of products of two such numbers stay far from over- and
+   underflow */
 #define TRANSFORM_LIMIT 450
 #define INFINITE_BITS BITS_OF(1024)
 #else
@@ -27,13 +28,13 @@ typedef integer whole_vector;
 
 enum { SEEN_TOO_LARGE = 1, SEEN_LARGE_ENOUGH = 2, SEEN_NONZERO = 4 };
 
-/* All zero, or: nothing too large, and the largest not so small that products would lose bits to the
-   subnormals. */
+/* Returns whether the data are all zero, or else none is too large and the largest is not so small that
+   products would become subnormal and lose bits. */
 static inline int range_is_safe(int flags) {
     return flags == 0 || (!(flags & SEEN_TOO_LARGE) && (flags & SEEN_LARGE_ENOUGH));
 }
 
-/* What has been seen so far, in the sign bits (`any`: in any bit). */
+/* What has been seen so far: each answer is in the sign bits; that of `any` is in all bits. */
 typedef struct {
     whole_vector too_large, large_enough, any;
 } range_seen;
@@ -62,7 +63,8 @@ INLINE int range_flags(const range_seen *range) {
 }
 
 KERNEL int all_finite(const real *x, ptrdiff_t count) {
-    for (ptrdiff_t first = 0; first < count; first += 4096) { /* leave early where the answer is no */
+    /* stop at the first block with a number that is not finite */
+    for (ptrdiff_t first = 0; first < count; first += 4096) {
         const ptrdiff_t past = smaller(count, first + 4096);
         integer seen = 0;
         for (ptrdiff_t i = first; i < past; i++) {

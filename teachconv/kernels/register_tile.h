@@ -1,4 +1,4 @@
-/* The register tile: the innermost loop of row_gemm, phases and winograd2.
+/* The register tile: the innermost loop of row_gemm, phases, winograd2 and col2im.
 
                          2 vectors of out_channels
                        +---------------------------+
@@ -14,21 +14,23 @@
        for k in the run:                                    always in this order, whatever the tile
          for pixel in tile:  sum[pixel] += a[pixel][k] * b[k]
 
-   What it gains over the plain loops: 28 multiply-adds per 16 loads instead of 1 per 2, and 28 independent
-   sums, enough to keep two multiply-add units busy although each takes four cycles. */
+   Gain over the plain loops: 28 multiply-adds per 16 loads instead of 1 per 2, and 28 independent sums, which
+   keep two multiply-add units busy although a multiply-add takes four cycles. */
 
-/* What happens to a finished (or half finished) sum. */
+/* How a tile's sums begin and end. k may come in pieces, and then a tile's sums are only part of the
+   result. */
 typedef struct {
     const real *bias;  /* of the tile's first column, or NULL */
     ptrdiff_t columns; /* out_channels that exist in this tile; the packed filter is zero beyond them */
-    int resume;        /* go on from what y holds (k came in pieces) */
+    int resume;        /* begin with what y holds, not with zero: a later piece of k */
     int relu;
-    const void *ahead;    /* prefetched for a later tile, a line per k; or any address */
+    const void *ahead;    /* prefetched for a later tile, a line per k; any address is allowed */
     ptrdiff_t ahead_step; /* bytes from one k to the next */
-    real *copy;           /* COPYING: where the rows of b go */
+    real *copy;           /* COPYING: where to copy the rows of b */
 } tile_ending;
 
-/* Columns of the table of tiles: one vector wide, two, or two and copying the rows of b as it reads them. */
+/* Columns of the table of tiles: one vector wide, two vectors wide, or two and copying the rows of b that it
+   reads. */
 enum { ONE_VECTOR = 0, TWO_VECTORS = 1, COPYING = 2 };
 
 typedef void (*tile_function)(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
@@ -45,8 +47,8 @@ INLINE void finish_sum(real *to, vec value, const real *bias, ptrdiff_t columns,
     }
 }
 
-/* The tile's last vector where the columns do not fill it: one vector per pixel, from y and back, with bias
-   and relu. Out of line, because the code would be repeated in each of some 360 tiles. */
+/* These two read and write the tile's last vector if the columns do not fill it: one vector per pixel, with
+   bias and relu. They are not inlined, because each of about 360 tiles would repeat their code. */
 KERNEL void read_cut_vectors(int pixels, const real *y, const ptrdiff_t *y_starts, ptrdiff_t columns,
                              vec *cut) {
     for (int p = 0; p < pixels; p++) cut[p] = load_part(y + y_starts[p], columns);
@@ -62,7 +64,7 @@ KERNEL void finish_cut_vectors(int pixels, const vec *cut, real *y, const ptrdif
     }
 }
 
-/* One column of vectors. */
+/* Reads one column of vectors. */
 INLINE void read_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS], const real *y,
                       const ptrdiff_t *y_starts) {
     UNROLL(14)
@@ -83,7 +85,7 @@ INLINE void finish_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS],
     for (int p = 0; p < pixels; p++) store(y + y_starts[p] + v * LANES, sum[p][v]);
 }
 
-/* Zeros, or what y holds if k came in pieces. */
+/* Sets the sums to zero, or to what y holds. */
 INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], const real *y,
                        const ptrdiff_t *y_starts, const tile_ending *ending) {
     const int last = vectors - 1;
@@ -104,7 +106,7 @@ INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECT
     if (vectors > 1) read_sums(pixels, 0, sum, y, y_starts);
 }
 
-/* Bias, relu, and into y. */
+/* Adds the bias, applies relu and writes the sums to y. */
 INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
                      const ptrdiff_t *y_starts, const tile_ending *ending) {
     const int last = vectors - 1;
@@ -121,7 +123,7 @@ INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTOR
     }
 }
 
-/* pixels and vectors are constants where this is called, so every loop over them unrolls and `sum` lives in
+/* The callers pass constants as pixels and vectors, so every loop over them unrolls and `sum` stays in
    registers. */
 INLINE void register_tile(const int pixels, const int vectors, const int copying, const real *a,
                           ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
@@ -133,8 +135,8 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
     real *copy = ending->copy;
     tile_begin(pixels, vectors, sum, y, y_starts, ending);
     for (ptrdiff_t run = 0; run < runs; run++) {
-        /* every third pixel has a pointer, its neighbours lie one and two steps on: five pointers serve 14
-           pixels */
+        /* every third pixel has a pointer, and the next two pixels lie one and two steps further: five
+           pointers serve 14 pixels */
         const real *a0 = a + run_starts[run];
         const real *a3 = a0 + 3 * pixel_step, *a6 = a0 + 6 * pixel_step, *a9 = a0 + 9 * pixel_step,
                    *a12 = a0 + 12 * pixel_step;
@@ -159,7 +161,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
                 if (vectors > 1) sum[p][1] += value * b1;
             }
             a0++, a3++, a6++, a9++, a12++;
-            b += b_step; /* vectors * LANES in a packed panel, out_channels where w itself is streamed */
+            b += b_step; /* vectors * LANES in a packed panel, out_channels if w itself is read */
         }
     }
     tile_end(pixels, vectors, sum, y, y_starts, ending);

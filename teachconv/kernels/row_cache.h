@@ -1,35 +1,35 @@
-/* Rows of an image as depthwise wants them, with LANES channels side by side.
+/* Rows of an image as depthwise needs them, with LANES channels side by side.
 
-     in place:  [col][channel]             a vector's worth of channels or more lie ready
+     in place:  [col][channel]             LANES channels or more are side by side already
      copied:    [block][col][LANES]        fewer, or a multiplier: each channel once per output that reads it
 
-     slots:     | row 3 | row 4 | row 2 |  row r is copied into slot r mod slots when it is first asked for
+     slots:     | row 3 | row 4 | row 2 |  row r is copied into slot r mod slots when it is first needed
 
-   Where the slots of whole rows would be too much scratch, they hold some columns at a time.
+   If slots for whole rows would take too much scratch, they hold some columns at a time.
 
-   Gained over packing the whole image: what is written comes back from the first-level cache. */
+   Gain over packing the whole image: the copies are read back from the first-level cache. */
 #define DEPTHWISE_CACHE_BYTES (64 * 1024) /* of copied rows */
 
-/* Columns that are worked on together: the outputs and the inputs that their taps reach. */
+/* Columns that are computed together: outputs, and the inputs that their taps reach. */
 typedef struct {
     ptrdiff_t first_out, past_out, first_in, past_in;
 } column_range;
 
-/* Rows of x as the taps see them: in place, or copied into blocks of channels, each until another row needs
-   its slot. */
+/* Rows of x as the taps read them: in place, or copied into blocks of channels. A copy is kept until another
+   row needs its slot. */
 typedef struct {
     const real *image, *end;
     ptrdiff_t image_cols, channels, multiplier, lanes; /* lanes = channels * multiplier */
-    ptrdiff_t first_col, cols;                         /* the columns looked at; all, where all fit */
-    ptrdiff_t group_lanes, groups;    /* how many lanes are copied at a time; how many times that is */
+    ptrdiff_t first_col, cols;                         /* the columns shown; all of them if they fit */
+    ptrdiff_t group_lanes, groups;    /* how many lanes are copied at a time; the number of such groups */
     ptrdiff_t pixel_step, block_step; /* numbers from pixel to pixel, from block to block */
     ptrdiff_t slots, row_numbers;
     int in_place;
     real *rows;
-    ptrdiff_t *tags; /* which row of which image and group a slot holds; -1 none */
+    ptrdiff_t *tags; /* which row of which image and group a slot holds; -1 for none */
 } row_cache;
 
-/* From now on the cache shows columns first..past-1, as many as it was opened for or fewer. */
+/* Makes the cache show columns first..past-1, at most as many as it was opened for. */
 static inline void show_columns(row_cache *c, ptrdiff_t first, ptrdiff_t past) {
     if (c->first_col == first && c->cols == past - first) return;
     c->first_col = first, c->cols = past - first;
@@ -37,7 +37,7 @@ static inline void show_columns(row_cache *c, ptrdiff_t first, ptrdiff_t past) {
     for (ptrdiff_t i = 0; i < c->slots; i++) c->tags[i] = -1;
 }
 
-/* The same convolution as seen by a cache that shows only these columns. */
+/* Returns the convolution restricted to the columns that a cache shows. */
 static inline conv_problem in_columns(const conv_problem *p, const column_range *c) {
     conv_problem part = *p;
     part.out_cols = c->past_out - c->first_out;
@@ -46,13 +46,13 @@ static inline conv_problem in_columns(const conv_problem *p, const column_range 
     return part;
 }
 
-/* Input columns from the first tap of an out column to its last. */
+/* Returns how many input columns there are from an output column's first tap to its last. */
 static inline ptrdiff_t reach_cols(const conv_problem *p) {
     return smaller(p->in_cols, (p->filter_cols - 1) * p->dilation_cols + 1);
 }
 
-/* What out columns first_out.. of a row reach, `count` of them or as many as there are. All of them: all
-   inputs. */
+/* Returns `count` output columns from first_out on, or as many as there are, and the inputs that they reach.
+   If they are all the columns of a row, these are all inputs. */
 static inline column_range forward_columns(const conv_problem *p, ptrdiff_t first_out, ptrdiff_t count) {
     column_range c = {first_out, smaller(p->out_cols, first_out + count), 0, p->in_cols};
     if (count >= p->out_cols) return c;
@@ -64,32 +64,34 @@ static inline column_range forward_columns(const conv_problem *p, ptrdiff_t firs
     return c;
 }
 
-/* How many inputs that is at most. */
+/* Returns the largest number of inputs that `count` output columns reach. */
 static inline ptrdiff_t held_columns(const conv_problem *p, ptrdiff_t count) {
     if (count >= p->out_cols) return p->in_cols;
     return larger(1, smaller(p->in_cols, (count - 1) * p->stride_cols + reach_cols(p)));
 }
 
-/* Cached rows that taps `reach` apart need at once. No more than the image has. */
+/* Returns how many cached rows are needed at once if the taps span `reach` rows; no more than the image
+   has. */
 static inline ptrdiff_t slots_for(ptrdiff_t reach, ptrdiff_t image_rows) {
     return larger(1, smaller(reach, image_rows));
 }
 
-/* As many columns of `columns` at a time as keep to `numbers` of scratch, where all take `all`, and some
-   `fixed` and `each`; at least 1. */
+/* Returns how many of `columns` columns, at least 1, fit into `numbers` numbers of scratch. All columns take
+   `all` numbers; c of them take fixed + c * each. */
 static inline ptrdiff_t columns_that_fit(ptrdiff_t columns, ptrdiff_t all, ptrdiff_t fixed, ptrdiff_t each,
                                          ptrdiff_t numbers) {
     if (all <= larger(0, numbers)) return columns;
     return smaller(columns, larger(1, (numbers - fixed) / larger(1, each)));
 }
 
-/* Numbers of scratch, less what rounding to cache lines and the slots' tags may take. */
+/* Returns how many numbers fit into the scratch, less what rounding to cache lines and the slots' tags may
+   take. */
 INLINE ptrdiff_t scratch_numbers(ptrdiff_t slots) {
     return SCRATCH_BYTES / (ptrdiff_t)sizeof(real) - 64 - 32 * (slots + 1);
 }
 
-/* Lanes first..past-1 of one row, [col][channel], into [block][col][LANES]. Lanes beyond the channels hold
-   anything: none is stored. */
+/* Copies lanes first..past-1 of one row from [col][channel] to [block][col][LANES]. Lanes beyond the channels
+   may hold anything, because no result is stored from them. */
 KERNEL void copy_into_blocks(const row_cache *cache, const real *from, ptrdiff_t first, ptrdiff_t past,
                              real *to) {
     const real *end = cache->end;
@@ -105,12 +107,12 @@ KERNEL void copy_into_blocks(const row_cache *cache, const real *from, ptrdiff_t
     }
 }
 
-/* The lanes of a group end here. */
+/* Returns the end of a group's lanes. */
 static inline ptrdiff_t past_lane(const row_cache *cache, ptrdiff_t group) {
     return smaller(cache->lanes, (group + 1) * cache->group_lanes);
 }
 
-/* The row's first pixel of the group's first lane. */
+/* Returns the row's first pixel at the group's first lane, and copies the row first if no slot holds it. */
 INLINE const real *cached_row(const row_cache *cache, ptrdiff_t image_rows, ptrdiff_t image, ptrdiff_t group,
                               ptrdiff_t row) {
     const real *original =
@@ -125,8 +127,8 @@ INLINE const real *cached_row(const row_cache *cache, ptrdiff_t image_rows, ptrd
     return copy;
 }
 
-/* x [all_rows, image_cols, channels], `slots` rows of which are looked at together, `cols` columns. 0 where
-   there is no memory. */
+/* Opens a cache of x [all_rows, image_cols, channels] that shows `slots` rows and `cols` columns at a time.
+   Returns 0 if there is not enough memory. */
 INLINE int open_row_cache(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdiff_t image_cols,
                           ptrdiff_t cols, ptrdiff_t channels, ptrdiff_t multiplier, ptrdiff_t group_lanes,
                           ptrdiff_t slots, int may_stay) {
@@ -154,8 +156,8 @@ INLINE int open_row_cache(row_cache *c, const real *x, ptrdiff_t all_rows, ptrdi
     return 1;
 }
 
-/* As many lanes at a time as leave `numbers_per_lane` for each in about a first-level cache; in place all of
-   them. */
+/* Returns how many lanes, with `numbers_per_lane` numbers each, are copied at a time so that they fit into
+   about a first-level cache; without a multiplier, all of them. */
 INLINE ptrdiff_t lanes_at_a_time(ptrdiff_t lanes, ptrdiff_t multiplier, ptrdiff_t numbers_per_lane) {
     const ptrdiff_t fit =
         DEPTHWISE_CACHE_BYTES / (ptrdiff_t)sizeof(real) / larger(1, numbers_per_lane) / LANES * LANES;

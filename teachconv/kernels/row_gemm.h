@@ -1,31 +1,31 @@
-/* row_gemm: convolution as a matrix product that never builds its matrix.
+/* row_gemm: convolution as a matrix product whose left matrix is never built.
 
      direct:    for every output, for every tap, for every channel: one multiply-add
      im2col:    copy every patch into a row of a big matrix (filter_rows * filter_cols copies of x)
      row_gemm:  in NHWC the filter_cols * in_channels inputs under one filter row already lie side by side,
-                and the next output's begin stride_cols * in_channels further on. That *is* a matrix, of
-                leading dimension stride_cols * in_channels:
+                and those of the next output begin stride_cols * in_channels numbers later. So they already
+                form a matrix, with the leading dimension stride_cols * in_channels:
 
         padded input row   |px 0 |px 1 |px 2 |px 3 |px 4 |                     k ->
         output 0            `------ run 0 -----'                     a[0]  =  x + 0 * step
         output 1                  `------ run 1 -----'               a[1]  =  x + 1 * step   (rows overlap)
 
      for each block of output rows (its padded input rows fit the second-level cache)
-       for each panel of 2 vectors of out_channels (its packed filter streams by)
+       for each panel of 2 vectors of out_channels (its packed filter is read once)
          for each piece of k
            for each tile of up to 14 pixels:  register_tile.h
 
-   Gained over im2col: no matrix to write and read back; and the tile keeps its sums in registers over the
+   Gain over im2col: no matrix is written and read back, and the tile keeps its sums in registers over the
    whole of k.
 
-   Order of every cell's sum: tap_row, tap_col, in_channel, whatever the tile, block, panel or thread: same
-   bits always.
-   Non-finite data: x may hold anything. Left and right padding is multiplied as zeros (rows above and below
-   are left out), so a filter with an infinity or NaN needs the direct loops, unless no output looks past the
-   left or right edge or PATCHES is not used.
-   Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; at least one patch. */
+   Order of summation in every cell: tap_row, tap_col, in_channel, in every tile, block, panel and thread, so
+   the bits are always the same.
+   Non-finite data: x may hold anything. Padding is multiplied as zeros, except for whole tap rows of
+   PADDED_ROWS above and below the image, so if there is padding, a filter with an infinity or NaN needs the
+   direct loops; the caller takes care of that.
+   Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; one patch at least. */
 
-/* Copies the input rows that one block of outputs looks at, with zeros to the left and right of the image. */
+/* Copies the input rows that one block of outputs reads, with zeros to the left and right of the image. */
 KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image,
                              ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
     const conv_problem *s = &g->shape;
@@ -49,8 +49,8 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
     }
 }
 
-/* Copies whole patches, as im2col does: only for images too narrow to fill a tile from one row, and for 1x1
-   with a stride. */
+/* Copies whole patches, as im2col does. Used only for images too narrow to fill a tile from one row, for
+   strides or dilations that make rows wasteful, and for 1x1 with a stride. */
 KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels, real *to) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t pixel = first_pixel; pixel < first_pixel + pixels; pixel++) {
@@ -80,8 +80,8 @@ typedef struct {
     ptrdiff_t *y_starts;         /* [lines * line_pixels] */
 } pixel_block;
 
-/* Where the filter comes from: packed ahead, packed piece by piece into a small buffer, or read where the
-   user has it. */
+/* Where the filter comes from: packed in advance, packed piece by piece into a small buffer, or read from the
+   user's array. */
 typedef struct {
     const real *w, *packed;
     real *piece; /* room for one piece of one panel */
@@ -92,10 +92,10 @@ typedef struct {
 /* One piece of one panel: some rows of the filter. */
 typedef struct {
     const real *b;
-    ptrdiff_t b_step;  /* from row to row: the panel's width, or out_channels where w itself is read */
-    real *copy;        /* where the first tile that reads all of it leaves a copy for the others, or NULL */
-    const char *ahead; /* the next piece, whose cache lines the tiles ask for, one per k ... */
-    ptrdiff_t lines;   /* ... as long as there are any */
+    ptrdiff_t b_step;  /* from row to row: the panel's width, or out_channels if w itself is read */
+    real *copy;        /* where the first tile that reads all of it writes a copy for the others, or NULL */
+    const char *ahead; /* the next piece: the tiles prefetch its cache lines, one per k ... */
+    ptrdiff_t lines;   /* ... as long as any are left */
 } filter_piece;
 
 #define PIECE_BYTES (128 * 1024) /* of the packed filter */
@@ -140,7 +140,8 @@ KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, p
     }
 }
 
-/* The tap rows that lie inside the image for one line of outputs; the others lie above or below it. */
+/* Finds the runs of the tap rows that lie inside the image for one line of outputs; the others lie above or
+   below it. */
 INLINE void visible_runs(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
                          ptrdiff_t *past) {
     const conv_problem *s = &g->shape;
@@ -153,7 +154,8 @@ INLINE void visible_runs(const gather *g, const gather_layout *l, ptrdiff_t out_
     *first *= l->runs_per_tap_row, *past *= l->runs_per_tap_row;
 }
 
-/* Runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, over all tiles of a line. */
+/* Multiplies runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, for all tiles of a
+   line. */
 INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_block *block, ptrdiff_t line,
                           ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length,
                           ptrdiff_t group, filter_piece *piece, int shape, real *y, tile_ending ending) {
@@ -165,7 +167,7 @@ INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_b
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
     const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS), rows = (past - first) * length;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
-        /* 28 pixels: 14 + 14; 16: 8 + 8 */
+        /* 28 pixels become 14 + 14, and 16 become 8 + 8 */
         const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
         const int copying = piece->copy && past - first == past_run - first_run;
         const real *b = piece->b + (first < past ? first - first_run : 0) * length * piece->b_step;
@@ -180,7 +182,7 @@ INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_b
     }
 }
 
-/* k in pieces that the caches can keep: whole runs, or parts of one. */
+/* How k is cut into pieces that fit the caches: a piece is some whole runs, or a part of one. */
 typedef struct {
     ptrdiff_t runs, rows;
 } piece_shape; /* runs of one piece; k of each run in it */
@@ -192,7 +194,8 @@ static inline piece_shape shape_pieces(const gather_layout *l, ptrdiff_t rows_th
     return shape;
 }
 
-/* One panel, one piece of k (runs run..past_run-1, k0..k0+length-1 of each), over all lines of the block. */
+/* Multiplies one panel by one piece of k (runs run..past_run-1, k0..k0+length-1 of each), for all lines of
+   the block. */
 INLINE void multiply_piece(const gather *g, const gather_layout *l, const pixel_block *block,
                            const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
                            ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, filter_piece piece, real *y) {
@@ -210,8 +213,9 @@ INLINE void multiply_piece(const gather *g, const gather_layout *l, const pixel_
                       width > LANES ? TWO_VECTORS : ONE_VECTOR, y + first_column, ending);
 }
 
-/* Panel by panel: the packed filter is read from front to back, or packed piece by piece. While one piece is
-   multiplied the next is prefetched: the hardware starts too late on data from memory. */
+/* Multiplies one panel. The packed filter is read from front to back, or w is packed piece by piece. While
+   one piece is multiplied, the next is prefetched, because the hardware starts too late to prefetch from
+   memory. */
 KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_block *block,
                            const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
     ptrdiff_t columns, width;
@@ -235,9 +239,9 @@ KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_
         }
 }
 
-/* Few pixels, much filter: reading w takes most of the time. So it is read once, from front to back, some
-   rows of all panels at a time, and never written: the first tile of pixels reads a panel's rows where they
-   are and leaves a copy in the first-level cache for the others.
+/* With few pixels and a large filter, reading w takes most of the time. So it is read once, from front to
+   back, some rows of all panels at a time, and not packed: the first tile of pixels reads a panel's rows in
+   place and leaves a copy of them in the first-level cache for the other tiles.
 
      w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
          ..   |         |         |        the others multiply the copy; then panel 1, ...
@@ -271,8 +275,7 @@ KERNEL void multiply_streaming(const gather *g, const gather_layout *l, const pi
         }
 }
 
-/* Where the whole packed filter is small it stays in the cache, and the pixels stream by instead: each is
-   read once. */
+/* Multiplies by a packed filter so small that all of it stays in the cache. Each pixel is read once. */
 KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const pixel_block *block,
                                   const filter_feed *feed, real *y) {
     const real *bias = feed->bias;
@@ -290,8 +293,8 @@ KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const
                     ptrdiff_t columns, width;
                     const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
                     const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-                    /* while the first panel runs, prefetch the next tile's inputs; while the others do, the
-                       lines that it will write */
+                    /* during the first panel, prefetch the next tile's inputs; during the others, the lines
+                       that it will write */
                     const real *next = panel == 0 ? a + pixels * l->pixel_step
                                                   : y + y_starts[pixel] + pixels * g->y_col_step;
                     const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
@@ -310,7 +313,7 @@ KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const
 
 #define SMALL_FILTER_BYTES (256 * 1024)
 
-/* Fills the table of where each run starts, relative to a pixel of the left matrix. */
+/* Fills the table of the start of each run, relative to a pixel of the left matrix. */
 INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_starts) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t run = 0; run < l->runs; run++) {
@@ -329,12 +332,12 @@ INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_st
 typedef struct {
     const gather *g;
     const gather_layout *l;
-    /* blocks share the work among threads; where they are few, each block's panels are shared too */
+    /* threads share the blocks; if these are few, threads share the panels of each block too */
     ptrdiff_t shares;
     int small_filter, streaming;
 } gather_run;
 
-/* One block's pixels, and its share of the panels. */
+/* Multiplies one block's pixels by one share of the panels. */
 INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
                       const filter_feed *feed, real *y) {
     const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
@@ -348,7 +351,7 @@ INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *b
                            panel % r->l->panels_per_group, y);
 }
 
-/* One thread's part: its scratch, and its blocks. Called by every thread of a parallel region. */
+/* Runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it. */
 INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
@@ -372,7 +375,8 @@ INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }
 
-/* Any gather. `packed` is what pack_filter made of w, or NULL: then w is packed on the way. */
+/* Computes any gather. `packed` is what pack_filter made of w; if it is NULL, w is packed here or read in
+   place. */
 KERNEL int run_gather(const gather *g, const real *x, const real *w, const real *packed, const real *bias,
                       int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
@@ -384,7 +388,7 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     gather_run r = {g, &l, 1, filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES, 0};
     real *own_packed = NULL;
     const int used_often = r.small_filter || l.blocks > 4 * threads;
-    if (!packed && used_often) { /* worth packing as a whole */
+    if (!packed && used_often) { /* it pays to pack the whole filter */
         own_packed = (real *)new_scratch(checked_times(filter_numbers, sizeof(real)));
         if (!own_packed) return CONV_NO_MEMORY;
         pack_filter(g, &l, w, own_packed, threads);

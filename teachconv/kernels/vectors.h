@@ -1,4 +1,4 @@
-/* The vector of one translation unit: one number type on one instruction set.
+/* The vector type of one translation unit, for one number type and one instruction set.
 
    In:   REAL_IS_DOUBLE 0 or 1,  ISA_LEVEL 0, 1 or 2
    Out:  real, vec        a number, and a vector of LANES numbers
@@ -7,8 +7,8 @@
          KERNEL, INLINE   function attributes: a function compiled for the instruction set, and one that is
                           inlined into the KERNEL that calls it
 
-   A tile keeps pixels x 2 sums in registers and needs 2 more for the filter and 1 for the pixel: 14 x 2 + 3
-   = 31 of the 32 registers of AVX-512, 6 x 2 + 3 = 15 of 16 elsewhere. */
+   A register tile (register_tile.h) keeps TILE_PIXELS x 2 sums in registers and needs 2 more for the filter
+   and 1 for the pixel: 14 x 2 + 3 = 31 of the 32 registers of AVX-512, 6 x 2 + 3 = 15 of the 16 elsewhere. */
 #define TILE_VECTORS 2
 
 #if ISA_LEVEL == 2
@@ -43,7 +43,7 @@ typedef real vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef real unaligned_vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(real))));
 #define KERNEL static __attribute__((noinline, unused)) ISA_TARGET
 #define INLINE static inline __attribute__((always_inline, unused)) ISA_TARGET
-#if defined(__clang__) /* given a number, it unrolls too late to keep an array of vectors in registers */
+#if defined(__clang__) /* with a count it unrolls too late to keep an array of vectors in registers */
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL(n) UNROLL_(GCC unroll n)
@@ -65,7 +65,8 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
-/* Copies `count` <= LANES numbers in at most one move for each power of two; none if count is negative. */
+/* Copies `count` <= LANES numbers with at most one move for each power of two, or none if count is
+   negative. */
 INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
     UNROLL(5)
     for (ptrdiff_t size = LANES; size > 0; size /= 2)
@@ -75,7 +76,7 @@ INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
         }
 }
 
-/* The first `count` lanes only, for channels that do not fill a vector. */
+/* Loads the first `count` lanes only, for channels that do not fill a vector. The other lanes are zero. */
 INLINE vec load_part(const real *from, ptrdiff_t count) {
     vec value = {0};
     copy_part((real *)&value, from, count);
@@ -84,7 +85,7 @@ INLINE vec load_part(const real *from, ptrdiff_t count) {
 
 INLINE void store_part(real *to, vec value, ptrdiff_t count) { copy_part(to, (real *)&value, count); }
 
-/* max(value, 0), but NaN stays NaN, as in TensorFlow's relu. */
+/* Returns max(value, 0); NaN stays NaN, as in TensorFlow's relu. */
 INLINE vec rectify(vec value) {
 #if defined(TEACHCONV_VECTORS)
     typedef __typeof__(value < value) mask;

@@ -1,4 +1,4 @@
-/* winograd2: F(2x2, 3x3), four outputs per channel pair for 16 multiply-adds instead of 36.
+/* winograd2: F(2x2, 3x3), four outputs per pair of channels with 16 multiply-adds instead of 36.
 
      4x4 inputs d, 3x3 filter g, 2x2 outputs:      y = A' [ (G g G') * (B' d B) ] A     (* element by element)
 
@@ -13,23 +13,23 @@
         tiles  [    V[e]     ]  x  [ U[e] ]                 e = 0..15
 
      for each block of tiles (their V, 16 matrices, fits the second-level cache)
-       transform the block's inputs into V           (and look at their range: they are in registers anyway)
+       transform the block's inputs into V           (and check their range while they are in registers)
        for each panel of 2 vectors of out_channels
          for each group of up to 14 tiles
            for e in 16:  register_tile.h: M[e]         (the 16 products stay in the first-level cache ...)
            transform M back into 2x2 outputs         (... until they are used here)
 
-   Gained over row_gemm: 2.25 times fewer multiply-adds, for about 100 additions per tile and channel.
+   Gain over row_gemm: 2.25 times fewer multiply-adds, for about 100 more additions per tile and channel.
 
-   Order of every cell's sum: in_channel, then A'.A: independent of block, group, panel and thread. Same bits
-   always.
-   Non-finite, huge or tiny data: an image whose numbers are not all below 2^50 (float64: 2^450), or all below
-   2^-50 and not zero, is done again by row_gemm; so is every image where the filter is like that. The filter
-   must be finite, as there.
-   Scratch: V of one block, and of U one panel; at least one tile's V. */
+   Order of summation in every cell: in_channel, then A' M A. It does not depend on block, group, panel or
+   thread, so the bits are always the same.
+   Non-finite, huge or tiny data: if an image has a number of 2^50 (float64: 2^450) or more, or only numbers
+   below 2^-50 (2^-450) that are not all zero, row_gemm computes it again; if the filter does, row_gemm
+   computes every image again. The filter must be finite, as in row_gemm.
+   Scratch: V of one block, and one panel of U; V of one tile at least. */
 
-#define WINOGRAD2_BLOCK_BYTES (1024 * 1024) /* of V, where that holds two groups of tiles */
-/* of one panel of U, made anew for every block where blocks are few */
+#define WINOGRAD2_BLOCK_BYTES (1024 * 1024) /* of V, if that holds two groups of tiles */
+/* a panel of U no larger than this is computed again for every block if there are few blocks */
 #define WINOGRAD2_PANEL_BYTES (1536 * 1024)
 
 typedef struct {
@@ -59,7 +59,7 @@ INLINE winograd2_layout winograd2_lay_out(const gather *g, int packed, int threa
     const ptrdiff_t most =
         (SCRATCH_BYTES - WINOGRAD2_PANEL_BYTES - 4096) / (16 * l.depth_step * (ptrdiff_t)sizeof(real));
     l.block_tiles = smaller(l.tiles, larger(1, smaller(most, larger(2 * TILE_PIXELS, fit))));
-    /* each block would transform the filter anew: one large block is better than two */
+    /* each block would transform the filter again, so one large block is better than two */
     if (!packed && l.tiles <= most) l.block_tiles = l.tiles;
     if (threads > 1)
         l.block_tiles =
@@ -71,7 +71,7 @@ INLINE winograd2_layout winograd2_lay_out(const gather *g, int packed, int threa
     return l;
 }
 
-/* B' applied along four vectors that lie `step` apart. */
+/* Applies B' to four vectors that lie `step` apart. */
 INLINE void winograd2_inputs(vec *d, int step) {
     const vec d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
     d[0] = d0 - d2;
@@ -80,14 +80,14 @@ INLINE void winograd2_inputs(vec *d, int step) {
     d[3 * step] = d1 - d3;
 }
 
-/* One tile: 4x4 inputs of LANES channels at a time, into the 16 matrices V. */
+/* Transforms one tile, 4x4 inputs of LANES channels at a time, into the 16 matrices V. */
 INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layout *l, const real *x,
                                      ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col, real *v,
                                      range_seen *range) {
     /* mark: padding of winograd2 */
     const ptrdiff_t row = 2 * tile_row - s->pad_top, col = 2 * tile_col - s->pad_left;
     const int inside = row >= 0 && col >= 0 && row + 4 <= s->in_rows && col + 4 <= s->in_cols;
-    /* tiles overlap: away from the border the middle 2x2 of each tile cover the image once */
+    /* tiles overlap: away from the border, the middle 2x2 of all tiles cover each input once */
     const int border = !inside || tile_row == 0 || tile_col == 0 || tile_row == l->tile_rows - 1
                        || tile_col == l->tile_cols - 1;
     const real *corner = x + ((image * s->in_rows + row) * s->in_cols + col) * s->in_channels;
@@ -119,7 +119,7 @@ INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layo
     }
 }
 
-/* The block's tiles; what was seen of each image goes to image_flags. */
+/* Transforms the block's tiles, and adds the range flags of each image to image_flags. */
 KERNEL void winograd2_transform_inputs(const conv_problem *s, const winograd2_layout *l, const real *x,
                                        ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
     range_seen range = {0};
@@ -127,7 +127,7 @@ KERNEL void winograd2_transform_inputs(const conv_problem *s, const winograd2_la
         const ptrdiff_t tile_col = tile % l->tile_cols, tile_row = tile / l->tile_cols % l->tile_rows,
                         image = tile / l->tile_cols / l->tile_rows;
         winograd2_transform_tile(s, l, x, image, tile_row, tile_col, v, &range);
-        /* the image or the block ends */
+        /* the last tile of the image or of the block */
         if (tile + 1 == past || (tile + 1) % (l->tile_rows * l->tile_cols) == 0) {
             const int flags = range_flags(&range);
 #pragma omp atomic
@@ -137,18 +137,19 @@ KERNEL void winograd2_transform_inputs(const conv_problem *s, const winograd2_la
     }
 }
 
-/* Numbers from U[e] to U[e+1] of one panel; + LANES for the reason that V has. */
+/* Returns the numbers from U[e] to U[e+1] of one panel; + LANES for the same reason as in V. */
 INLINE ptrdiff_t winograd2_u_step(const gather *g) { return g->shape.in_channels * 2 * LANES + LANES; }
 
-/* U of one panel: [16][in_channels][width], from the 3x3 taps. Returns what was seen of the filter. */
+/* Computes U of one panel, [16][in_channels][width], from the 3x3 taps. Returns the range flags of the
+   filter. */
 KERNEL int winograd2_transform_filter(const gather *g, const real *w, ptrdiff_t panel, real *u) {
     const ptrdiff_t depth = g->shape.in_channels, first_column = panel * 2 * LANES;
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column),
                     width = columns > LANES ? 2 * LANES : LANES;
     const ptrdiff_t u_step = winograd2_u_step(g), out_channels = g->shape.out_channels;
     const vec half = (vec){0} + (real)0.5;
-    /* where w lies as it is wanted, it is read in place; else 16 channels at a time are packed first,
-       [tap][16 channels][width], so that they stay in the first-level cache */
+    /* if w already has the order needed, it is read in place; otherwise 16 channels at a time are packed
+       first, [tap][16 channels][width], so that they stay in the first-level cache */
     const int in_place = !g->swapped && columns == width;
     _Alignas(64) real taps[9 * 16 * 2 * 16];
     const ptrdiff_t row_step = in_place ? out_channels : width,
@@ -189,7 +190,7 @@ KERNEL int winograd2_transform_filter(const gather *g, const real *w, ptrdiff_t 
     return range_flags(&range);
 }
 
-/* 16 products of a group of tiles into 2x2 outputs each. m: [16][TILE_PIXELS][width]. */
+/* Transforms the 16 products of each tile of a group into its 2x2 outputs. m: [16][TILE_PIXELS][width]. */
 INLINE void winograd2_outputs(const gather *g, const winograd2_layout *l, const real *m, ptrdiff_t first_tile,
                               ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu,
                               real *y) {
@@ -221,7 +222,7 @@ INLINE void winograd2_outputs(const gather *g, const winograd2_layout *l, const 
     }
 }
 
-/* One panel: the 16 products of each group of tiles, and back. */
+/* Computes one panel: for each group of tiles the 16 products, then the outputs. */
 KERNEL void winograd2_multiply(const gather *g, const winograd2_layout *l, const real *v, const real *u,
                                ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias, int relu,
                                real *y) {
@@ -264,8 +265,8 @@ INLINE ptrdiff_t winograd2_filter_bytes(const gather *g) {
                          sizeof(real));
 }
 
-/* Transforms and multiplies; what was seen of each image and of the filter tells which images the caller must
-   do again. */
+/* Transforms and multiplies. The range flags of each image and of the filter tell the caller which images
+   must be computed again. */
 KERNEL int winograd2_try(const gather *g, const real *x, const real *w, const real *u, const real *bias,
                          int relu, real *y, int threads, int *image_flags, int *filter_flags) {
     const conv_problem *s = &g->shape;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from html import escape
 from importlib import import_module, util
 from typing import Any
@@ -364,6 +365,7 @@ def installed(target: str) -> bool:
     return all(util.find_spec(name) is not None for name in _PACKAGES[target])
 
 
+@lru_cache
 def _version(target: str) -> str:
     """Return the name and version of the target's package."""
     from importlib import metadata  # imported late, because it is slow

@@ -58,6 +58,19 @@ def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
     return (pads[0], pads[1]), (extra[0], extra[1])
 
 
+def _channels_first(
+    framework: str,
+    function: Callable[..., Any],
+    name: str,
+    arguments: dict[str, Any],
+    crop: Pads,
+    notes: list[str],
+) -> TargetCall:
+    """Return a call in the layouts of torch and ONNX."""
+    layouts = "NCHW", "NCHW", "IOHW"
+    return TargetCall(framework, function, name, arguments, *layouts, pad_output=crop, notes=tuple(notes))
+
+
 def _tensorflow(family: Family) -> TargetCall:
     """Return the call of tf.nn.conv2d_transpose."""
     conv = family[0]
@@ -136,17 +149,7 @@ def _torch(family: Family) -> TargetCall:
         arguments["groups"] = conv.groups
     if conv.geometry.dilations != (1, 1):
         arguments["dilation"] = conv.geometry.dilations
-    return TargetCall(
-        "torch",
-        torch.conv_transpose2d,
-        "F.conv_transpose2d",
-        arguments,
-        "NCHW",
-        "NCHW",
-        "IOHW",
-        pad_output=crop,
-        notes=tuple(notes),
-    )
+    return _channels_first("torch", torch.conv_transpose2d, "F.conv_transpose2d", arguments, crop, notes)
 
 
 def _jax(family: Family) -> TargetCall:
@@ -215,17 +218,7 @@ def _onnx(family: Family) -> TargetCall:
     arguments = onnx_arguments(conv, ends[0] if ends else NO_PADS)
     if ends and ends[1] != (0, 0):
         arguments["output_padding"] = list(ends[1])
-    return TargetCall(
-        "onnx",
-        onnx.conv_transpose,
-        "ConvTranspose",
-        arguments,
-        "NCHW",
-        "NCHW",
-        "IOHW",
-        pad_output=crop,
-        notes=tuple(notes),
-    )
+    return _channels_first("onnx", onnx.conv_transpose, "ConvTranspose", arguments, crop, notes)
 
 
 def _keras(family: Family) -> TargetCall:

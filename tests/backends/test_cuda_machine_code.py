@@ -4,8 +4,8 @@ import importlib.util
 from pathlib import Path
 
 import cuda_machine_code as machine
+import cuda_variants as compiled
 import pytest
-import test_cuda_sources as compiled
 from cuda_compilers import Nvrtc, find_nvrtc
 
 import teachconv as tc

@@ -289,8 +289,12 @@ def test_microsofts_compiler_leaves_the_extension_out(tmp_path, required):
         pytest.skip("an installed package has no setup.py")
     (tmp_path / "teachconv").mkdir()
     shutil.copy(root / "setup.py", tmp_path)
-    shutil.copy(root / "teachconv" / "_kernels.pyx", tmp_path / "teachconv")
+    shutil.copy2(root / "teachconv" / "_kernels.pyx", tmp_path / "teachconv")
     shutil.copytree(root / "teachconv" / "kernels", tmp_path / "teachconv" / "kernels")
+    if (
+        root / "build" / "cython"
+    ).exists():  # of an installation in place; Cython makes it otherwise, in seconds
+        shutil.copytree(root / "build" / "cython", tmp_path / "build" / "cython")
     environment = os.environ | {"TEACHCONV_REQUIRE_CYTHON": required}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--compiler=msvc"]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -40,6 +40,8 @@ def test_two_python_threads_at_once():
 class BlasOfThreads:
     """Stands in for threadpoolctl's controller of a BLAS that keeps its number of threads for each thread."""
 
+    lib_controllers = ()
+
     def __init__(self):
         self.here = threading.local()
 
@@ -110,6 +112,32 @@ def test_im2col_leaves_the_threads_of_blas_as_they_were():
         assert blas_threads() == inside
     assert blas_threads() == before
     assert all(np.array_equal(y, want) for y in got)
+
+
+def test_im2col_runs_blas_on_one_thread_while_another_python_thread_limits_it(monkeypatch):
+    """threadpoolctl 3.8 ignores the limit of a second Python thread, which gave other bits on some processors."""
+    x, w, found = make_array((1, 6, 6, 4), "float32"), make_array((3, 3, 4, 4), "float32"), []
+    real = cython_backend._kernels
+
+    class Kernels:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def im2col_conv2d(self, *args):
+            found.append(blas_threads())
+            return real.im2col_conv2d(*args)
+
+    monkeypatch.setattr(cython_backend, "_kernels", Kernels())
+    tc.conv2d(x, w, backend="cython", algorithm="im2col")  # BLAS is loaded
+    before = blas_threads()
+    with threadpool_limits(limits=3, user_api="blas"):
+        worker = threading.Thread(
+            target=tc.conv2d, args=(x, w), kwargs={"backend": "cython", "algorithm": "im2col"}
+        )
+        worker.start()
+        worker.join()
+        assert blas_threads() == {3}
+    assert (found, blas_threads()) == ([{1}, {1}], before)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

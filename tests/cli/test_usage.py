@@ -31,7 +31,7 @@ PROGRAM = [sys.executable, "-m", "teachconv"]
         (["trace", "conv2d", "conv2d"], "unexpected argument 'conv2d'", " trace"),
         (["translate", "conv2", "1,2,3,4", "--to", "pytorhc"], '(did you mean "torch"?)', " translate"),
         (["graph", "find-sorce"], '(did you mean "find-source"?)', " graph"),
-        (["graph", "photo", "--htm", "x"], '(did you mean "--html"?)', " graph photo"),
+        (["translate", "conv2d", "--htm", "x"], '(did you mean "--html"?)', " translate"),
     ],
 )
 def test_a_usage_error_is_two_lines(capsys, arguments, message, help_of):

@@ -120,9 +120,10 @@ def test_equal_nodes_are_merged(graph):
 
 def test_reads_of_a_variable_are_not_merged(graph):
     v = tg.Variable(1.0, name="v")
-    with graph.control_dependencies(None):
-        first = v.read_value()
+    first = v.read_value()
+    with graph.control_dependencies([first]):
         assigned = v.assign(2.0)
+    with graph.control_dependencies([assigned]):
         second = v.read_value()
     values, _ = run([first, assigned, second], init=v.initializer)
     assert values == [1, 2, 2]
@@ -172,6 +173,34 @@ def test_a_chain_is_one_call_of_the_backend(graph, backend, relu, data_format, m
     assert bounds.judge(value, apart, 2 * bound).passed  # the Relu brings no two values further apart
     if backend in ("numpy", "cython"):
         assert np.array_equal(value, apart)
+
+
+@pytest.mark.parametrize("backend", TABLE)
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("transpose_b", [True, False])
+def test_a_dense_layer_is_one_call_too(graph, backend, relu, transpose_b, rng):
+    if why_not(backend):
+        pytest.skip(why_not(backend))
+    a, b, bias = (rng.integers(-3, 4, shape).astype("float32") for shape in ((5, 7), (7, 4), 4))
+    x = tg.placeholder("float32", [None, 7])
+    product = tg.matmul(x, b.T.copy() if transpose_b else b, transpose_b=transpose_b, name="product")
+    y = tg.nn.bias_add(product, bias, name="biased")
+    y = tg.nn.relu(y, name="relu") if relu else y
+    value, metadata = run(y, {x: a}, tg.ConfigProto(backend=backend))
+    want = a @ b + bias
+    assert np.array_equal(value, np.maximum(want, 0) if relu else want)
+    assert (metadata.nodes[-1].op, metadata.nodes[-1].backend) == ("_FusedMatMul", backend)
+    apart, metadata = run(y, {x: a}, tg.ConfigProto(remapping=False, backend=backend))
+    assert np.array_equal(value, apart)
+    assert "MatMul" in [node.op for node in metadata.nodes]
+
+
+def test_a_product_whose_first_factor_is_transposed_stays(graph):
+    x = tg.placeholder("float32", [3, 2])
+    y = tg.nn.bias_add(tg.matmul(x, np.eye(3, dtype="float32"), transpose_a=True), np.ones(3, "float32"))
+    value, metadata = run(y, {x: np.ones((3, 2))})
+    assert metadata.nodes[-1].op == "BiasAdd"
+    assert (value == 2).all()
 
 
 def test_nothing_that_others_use_is_fused_away(graph):
@@ -253,7 +282,7 @@ def test_no_pass_changes_a_result(data):
 TWO = tg.ConfigProto(device_count={"CPU": 2})
 
 
-def test_devices_hold_and_copies_are_nodes(graph):
+def test_each_device_has_a_partition_joined_by_send_and_recv(graph):
     x = tg.placeholder("float32", [2], name="x")
     with graph.device("/cpu:1"):
         y = tg.add(x, 1.0, name="y")
@@ -264,13 +293,49 @@ def test_devices_hold_and_copies_are_nodes(graph):
     device = {node.name: node.device for node in metadata.nodes}
     assert device["y"] == device["z"] == "/device:CPU:1"
     assert device["w"] == "/device:CPU:0"
-    assert [copy.name for copy in metadata.copies] == [
-        "_arg_x_0_0/_copy0_to_cpu_1",  # one, though y and z both read x
-        "z/_copy0_to_cpu_0",
-        "y/_copy0_to_cpu_0",
+    assert [transfer.value for transfer in metadata.transfers] == [
+        ("_arg_x_0_0", 0),  # one, though y and z both read x
+        ("z", 0),
+        ("y", 0),
     ]
+    assert {name: set(nodes) for name, nodes in metadata.partitions.items()} == {
+        "/device:CPU:0": {"_arg_x_0_0", "_arg_x_0_0/_1", "z/_4", "y/_6", "w"},
+        "/device:CPU:1": {"_arg_x_0_0/_2", "z/_3", "z", "y/_5", "y", "y/y"},
+    }
+    assert {node.op for node in metadata.nodes} >= {"_Send", "_Recv"}
+    assert device["z/_3"] == "/device:CPU:1"
+    assert device["z/_4"] == "/device:CPU:0"
     assert metadata.placements["y"].reason == "asked for /device:CPU:1"
-    assert "copied: z to /device:CPU:0" in str(metadata)
+    assert "sent: z from /device:CPU:1 to /device:CPU:0 (z/_3 -> z/_4)" in str(metadata)
+    assert "partitioned: /device:CPU:0 5 nodes, /device:CPU:1 6 nodes" in str(metadata)
+
+
+def test_a_control_dependency_crosses_devices_too(graph):
+    v = tg.Variable(1.0, name="v")
+    assigned = v.assign(2.0)
+    with graph.device("/cpu:1"), graph.control_dependencies([assigned]):
+        after = tg.constant(5.0, name="after")
+        two = tg.constant(6.0, name="two")
+    for seed in range(5):
+        metadata = tg.RunMetadata()
+        with tg.Session(config=TWO) as session:
+            options = tg.RunOptions(shuffle_seed=seed)
+            assert session.run([after, two], None, options, metadata) == [5, 6]
+            assert session.run(v) == 2
+        order = ran(metadata)
+        assert order.index("Assign") < min(order.index("after"), order.index("two"))
+    assert len(metadata.transfers) == 1
+    assert "sent: ^Assign from /device:CPU:0 to /device:CPU:1" in str(metadata)
+
+
+def test_what_cannot_be_placed_is_an_error_though_nobody_fetches_it(graph):
+    x = tg.constant(1.0, name="x")
+    with tg.Session() as session:
+        assert session.run(x) == 1
+        with graph.device("/gpu:7"):
+            tg.constant(2.0, name="nowhere")
+        with pytest.raises(tg.InvalidArgumentError, match=r"'nowhere' .*asks for /device:GPU:7"):
+            session.run(x)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +367,7 @@ def test_device_names_are_checked(graph):
         with graph.device(None):
             assert tg.constant(1.0).op.device == ""
     assert tg.constant(1.0).op.device == ""
-    for bad in ({"GPU": 1}, {"CPU": 0}):
+    for bad in ({"TPU": 1}, {"CPU": 0}, {"GPU": -1}):
         with pytest.raises(ValueError, match="device_count must be"):
             tg.ConfigProto(device_count=bad)
     with pytest.raises(ValueError, match="inter_op_parallelism_threads must be"):
@@ -321,16 +386,16 @@ def test_what_touches_a_variable_is_placed_with_it(graph):
     assert metadata.placements["Assign"].reason == "together with 'v': asked for /device:CPU:1"
     with graph.device("/cpu:0"):
         assert v.assign(3.0).op.device == ""  # goes with the variable, whatever surrounds it
-    with graph.colocate_with(v.op), graph.device("/cpu:0"):
-        clash = tg.constant(3.0, name="clash")
-    with tg.Session(config=TWO) as session:
-        with pytest.raises(tg.InvalidArgumentError, match="'clash' asks for /device:CPU:0 and 'v'"):
-            session.run([clash, v])
     with graph.colocate_with(v.op):
         y = tg.constant(1.0, name="y")
     for fetches in ([y, v], [y]):  # also where the run does without the variable
         _, metadata = run(fetches, config=TWO, init=v.initializer)
         assert metadata.placements["y"].device == "/device:CPU:1"
+    with graph.colocate_with(v.op), graph.device("/cpu:0"):
+        tg.constant(3.0, name="clash")
+    with tg.Session(config=TWO) as session:
+        with pytest.raises(tg.InvalidArgumentError, match="'clash' asks for /device:CPU:0 and 'v'"):
+            session.run(v)
     with pytest.raises(ValueError, match="op must be an operation"), graph.colocate_with(3):
         pass
 
@@ -343,7 +408,7 @@ def test_nodes_on_different_devices_are_not_fused(graph):
     value, metadata = run(y, {images: np.ones((1, 4, 4, 1))}, TWO)
     assert (value == 10).all()
     assert metadata.rewrites == ()
-    assert len(metadata.copies) == 1
+    assert len(metadata.transfers) == 1
 
 
 # --- kernels -----------------------------------------------------------------------------------------
@@ -374,8 +439,8 @@ def test_a_label_without_a_kernel_is_refused(graph):
             session.run(y, {images: np.ones((1, 3, 3, 1))})
     with pytest.raises(ValueError, match="did you mean Conv2D"), graph.kernel_label_map({"Conv": "numpy"}):
         pass
-    node = NodeDef("n", "Relu", (), (), {}, "", 0, "", 0)
-    with pytest.raises(ValueError, match="no kernel for op Relu on GPU"):
+    node = NodeDef("n", "Softmax", (), (), {}, "", 0, "", 0)
+    with pytest.raises(ValueError, match="no kernel for op Softmax on GPU"):
         find_kernel(node, "GPU")
     with pytest.raises(ValueError, match="registered already"):
         register_kernel("Relu")(AnotherRelu)
@@ -389,10 +454,10 @@ class AnotherRelu(OpKernel):
 
 
 def chain(nodes):
-    x = tg.placeholder("float32", [1], name="x")
+    x, one = tg.placeholder("float32", [1], name="x"), tg.constant(1.0)
     y = x
     for _ in range(nodes):
-        y = y + 1.0
+        y = y + one
     return x, y
 
 
@@ -419,7 +484,7 @@ def test_a_chain_takes_linear_time():
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(8_000) < 9 * seconds(2_000)
+    assert seconds(4_000) < 9 * seconds(1_000)
 
 
 def test_a_cascade_of_additions_does_not_double_the_work(graph):
@@ -540,7 +605,7 @@ def test_the_log_says_where_everything_ran(graph):
     for place, text in (
         (node.kernel_at, "class FusedConv2DOp"),
         (node.backend_at, "def conv2d("),
-        (node.loops[0].split(", ")[1], "left @ right"),
+        (f"{node.loops[0].file}:{node.loops[0].line}", "left @ right"),
         (node.made_at, "relu"),
     ):
         file, _, line = place.rpartition(":")
@@ -565,7 +630,7 @@ def test_the_log_as_html_and_as_a_chrome_trace(graph, tmp_path):
     _, metadata = run(y, {x: [1, 2]}, TWO)
     page, trace = tmp_path / "log.html", tmp_path / "trace.json"
     metadata.save_html(page)
-    assert "_copy0_to_cpu_1" in page.read_text(encoding="utf-8")
+    assert "sent: _arg_x_0_0 from /device:CPU:0 to /device:CPU:1" in page.read_text(encoding="utf-8")
     metadata.save_chrome_trace(trace)
     events = json.loads(trace.read_text())["traceEvents"]
     bars = [event for event in events if event["ph"] == "X"]

@@ -186,3 +186,33 @@ def test_the_docs_tables_are_up_to_date():
     tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tables)
     assert tables.TARGET.read_text(encoding="utf-8") == tables.generate()
+
+
+KERNELS = json.loads((HERE / "tensorflow_kernels.json").read_text())
+
+
+def test_the_page_says_which_ops_run_on_a_cpu():
+    """The table in docs/graph.md: TensorFlow with and without oneDNN, recorded, and teachconv, run here."""
+    with tg.Graph().as_default() as graph:
+        images = tg.placeholder("float32", [None, 16, 16, 8], name="images")
+        rows = tg.placeholder("float32", [None, 64], name="rows")
+        filters, matrix = (np.ones(shape, "float32") for shape in ((3, 3, 8, 16), (64, 16)))
+        bias = np.ones(16, "float32")
+        programs = {
+            "Conv2D": tg.nn.conv2d(images, filters, 1, "SAME"),
+            "Conv2D + BiasAdd + Relu": tg.nn.relu(
+                tg.nn.bias_add(tg.nn.conv2d(images, filters, 1, "SAME"), bias)
+            ),
+            "MatMul": tg.matmul(rows, matrix),
+            "MatMul + BiasAdd + Relu": tg.nn.relu(tg.nn.bias_add(tg.matmul(rows, matrix), bias)),
+        }
+    page = (HERE.parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
+    assert KERNELS["versions"]["tensorflow"] == "2.21.0"
+    for program, tensor in programs.items():
+        metadata = tg.RunMetadata()
+        with tg.Session(graph) as session:
+            feeds = {images: np.ones((2, 16, 16, 8)), rows: np.ones((2, 64))}
+            session.run(tensor, feeds, run_metadata=metadata)
+        ours, theirs = metadata.nodes[-1].op, KERNELS["without oneDNN"][program]
+        assert ours == theirs
+        assert f"| {program} | `{KERNELS['default'][program]}` | `{theirs}` | `{ours}` |" in page

@@ -37,7 +37,7 @@ def lines_run(run):
     def look(frame, event, arg):
         if not frame.f_code.co_filename.startswith(ours):
             return None
-        seen.add((marks.place(frame.f_code.co_filename), frame.f_lineno))
+        seen.add((frame.f_code.co_filename, frame.f_lineno))
         return look
 
     taps.gather.cache_clear()
@@ -48,7 +48,7 @@ def lines_run(run):
         run()
     finally:
         sys.settrace(before)
-    return seen
+    return {(marks.place(file), line) for file, line in seen}
 
 
 def fits(op, args, algorithm):

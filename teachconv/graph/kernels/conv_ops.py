@@ -136,3 +136,17 @@ class DepthwiseConv2dNativeOp(_WindowKernel):
         """Return the output for input and depthwise filter."""
         input, filter = inputs
         return self.run(input, filter, None)
+
+
+@register_kernel("DepthwiseConv2dNativeBackpropInput", "CPU", *_LABELS)
+class DepthwiseConv2dNativeBackpropInputOp(Conv2DBackpropInputOp):
+    """Computes DepthwiseConv2dNativeBackpropInput: one group per channel."""
+
+    public_op = nn_ops.depthwise_conv2d_backprop_input
+
+
+@register_kernel("DepthwiseConv2dNativeBackpropFilter", "CPU", *_LABELS)
+class DepthwiseConv2dNativeBackpropFilterOp(Conv2DBackpropFilterOp):
+    """Computes DepthwiseConv2dNativeBackpropFilter: one group per channel."""
+
+    public_op = nn_ops.depthwise_conv2d_backprop_filter

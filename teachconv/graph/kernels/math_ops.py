@@ -1,7 +1,7 @@
-"""Arithmetic kernels in NumPy: Add, Sub, Mul, Square, MatMul, Sum and Mean.
+"""Kernels of matrix products and reductions: MatMul, Sum, Mean, Prod, Max, Min, ArgMax.
 
-TensorFlow: core/kernels/cwise_op_add_1.cc and similar files, matmul_op_impl.h, reduction_ops_sum.cc.
-Integers wrap around on overflow. Sums of float16 and bfloat16 are accumulated in float32.
+TensorFlow: core/kernels/matmul_op_impl.h, reduction_ops_sum.cc and similar files, argmax_op.cc. Integers wrap
+around on overflow. Sums of float16 and bfloat16 are accumulated in float32.
 """
 
 from __future__ import annotations
@@ -10,54 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from ... import backends, dispatch
 from ...backends import to_accumulator
+from ...dispatch import Call
 from ...dtypes import is_integer
+from ...geometry import conv2d_geometry
+from ...kinds import OPS
 from ..common_shape_fns import normalize_axes
+from ..errors import InvalidArgumentError
 from ..node_def import NodeDef
 from ..op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 
 
-@register_kernel("Add")
-class AddOp(OpKernel):
-    """Computes x + y."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result with broadcasting."""
-        return np.add(inputs[0], inputs[1])
-
-
-@register_kernel("Sub")
-class SubOp(OpKernel):
-    """Computes x - y."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result with broadcasting."""
-        return np.subtract(inputs[0], inputs[1])
-
-
-@register_kernel("Mul")
-class MulOp(OpKernel):
-    """Computes x * y."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result with broadcasting."""
-        return np.multiply(inputs[0], inputs[1])
-
-
-@register_kernel("Square")
-class SquareOp(OpKernel):
-    """Computes x * x."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result element-wise."""
-        return np.multiply(inputs[0], inputs[0])
-
-
-@register_kernel("MatMul")
+@register_kernel("MatMul", "CPU", "", *backends.TABLE)
 class MatMulOp(OpKernel):
-    """Multiplies two matrices."""
+    """Multiplies two matrices as a 1 x 1 convolution, with the backend's kernels.
+
+    An image [1, 1, rows, inner] convolved with filters [1, 1, inner, cols] gives [1, 1, rows, cols]. The
+    two products of MatMul's gradient, in which one factor is transposed, are then the two gradients of that
+    convolution, with no matrix transposed in memory. The backend cython gives the same bits
+    for any number of threads; NumPy's ``@`` would not promise that.
+    """
 
     is_expensive = True
 
@@ -67,10 +42,49 @@ class MatMulOp(OpKernel):
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return [rows, cols] for a [rows, inner] and b [inner, cols], transposed as the attributes say."""
-        a, b = (to_accumulator(matrix) for matrix in inputs)
-        product = (a.T if self.transpose_a else a) @ (b.T if self.transpose_b else b)
-        dtype = inputs[0].dtype
-        return product.view(dtype) if is_integer(dtype) else product.astype(dtype, copy=False)
+        a, b = inputs
+        if self.transpose_a and self.transpose_b:
+            return np.ascontiguousarray(self.product(b, a, False, False).T)
+        return self.product(a, b, self.transpose_a, self.transpose_b)
+
+    def product(
+        self,
+        a: Any,
+        b: Any,
+        transpose_a: bool,
+        transpose_b: bool,
+        bias: Any = None,
+        activation: str | None = None,
+    ) -> Any:
+        """Return a @ b after at most one transpose; the bias and "relu" go with an ``a`` as it is only."""
+        rows, inner = a.shape[::-1] if transpose_a else a.shape
+        other, cols = b.shape[::-1] if transpose_b else b.shape
+        if inner != other:
+            raise InvalidArgumentError(
+                f"the columns of a and the rows of b must be equally many; got {inner} and {other}"
+            )
+        if transpose_a:  # the sum over the positions of an image
+            op, first, second = "conv2d_backprop_filter", a[None, None], b[None, None]
+            geometry = conv2d_geometry((1, 1, inner, rows), (1, 1, rows, cols))
+        elif transpose_b:
+            op, first, second = "conv2d_backprop_input", a[None, None], b[None, None]
+            geometry = conv2d_geometry((1, 1, rows, cols), (1, 1, cols, inner))
+        else:
+            op, first, second = "conv2d", a[None, None], b[None, None]
+            geometry = conv2d_geometry((1, 1, rows, inner), (1, 1, inner, cols))
+        call = Call(OPS[op], first, second, geometry, (1, 1, rows, cols), "NHWC", bias)
+        return dispatch.run_canonical(call, self.label or None, activation=activation)[0, 0]
+
+
+@register_kernel("_FusedMatMul", "CPU", "", *backends.TABLE)
+class FusedMatMulOp(MatMulOp):
+    """Computes MatMul, BiasAdd and optionally Relu with one call to a backend."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the output for a, b and bias, which the backend's epilogue applies."""
+        a, b, bias = inputs
+        activation = "relu" if self.node.attrs["fused_ops"][1:] == ("Relu",) else None
+        return self.product(a, b, False, self.transpose_b, bias, activation)
 
 
 class _Reduction(OpKernel):
@@ -110,3 +124,67 @@ class MeanOp(_Reduction):
             quotient, rest = np.divmod(total, total.dtype.type(count))  # rounded down
             return (quotient + ((rest != 0) & (total < 0))).astype(x.dtype, copy=False)
         return (total / total.dtype.type(count)).astype(x.dtype, copy=False)
+
+
+class _Fold(_Reduction):
+    """A reduction by a NumPy ufunc.
+
+    Attributes:
+        ufunc: the function of two values.
+    """
+
+    ufunc: np.ufunc
+
+    @staticmethod
+    def initial(dtype: np.dtype[Any]) -> Any:
+        """Return the result for no elements."""
+        raise NotImplementedError
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the reduction of the input over the axes given by the second input."""
+        x, indices = inputs
+        axes = normalize_axes(indices, x.ndim, "reduction_indices")
+        initial = self.initial(x.dtype)
+        return self.ufunc.reduce(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype, initial=initial)
+
+
+@register_kernel("Prod")
+class ProdOp(_Fold):
+    """Multiplies over axes."""
+
+    ufunc = np.multiply
+    initial = staticmethod(lambda dtype: dtype.type(1))
+
+
+@register_kernel("Max")
+class MaxOp(_Fold):
+    """Returns the largest value over axes."""
+
+    ufunc = np.maximum
+
+    @staticmethod
+    def initial(dtype: np.dtype[Any]) -> Any:
+        """Return the lowest value of the dtype."""
+        return np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)
+
+
+@register_kernel("Min")
+class MinOp(_Fold):
+    """Returns the smallest value over axes."""
+
+    ufunc = np.minimum
+
+    @staticmethod
+    def initial(dtype: np.dtype[Any]) -> Any:
+        """Return the largest value of the dtype."""
+        return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
+
+
+@register_kernel("ArgMax")
+class ArgMaxOp(OpKernel):
+    """Returns the position of the largest value along an axis."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the first position where several are equal."""
+        x, axis = inputs
+        return np.argmax(x, int(axis)).astype(self.node.attrs["output_type"], copy=False)

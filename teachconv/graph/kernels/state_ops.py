@@ -56,11 +56,14 @@ class VariableOp(OpKernel):
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
-        self.ref = VariableRef(node.name, node.attrs["shape"], node.attrs["dtype"])
+        self.facts = node.name, node.attrs["shape"], node.attrs["dtype"]
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the reference without reading the value, which may not exist before an Assign."""
-        return self.ref
+        name = self.facts[0]
+        if name not in context.variables:
+            context.variables.setdefault(name, VariableRef(*self.facts))  # at once for all threads
+        return context.variables[name]
 
 
 @register_kernel("Assign")
@@ -68,9 +71,9 @@ class AssignOp(OpKernel):
     """Assigns a new value to a variable."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Store the value for this run; the session takes it over if the run succeeds."""
+        """Store the value; it stays where the run fails later."""
         ref, value = inputs
-        context.assign(ref, value)
+        ref.assign(value)
         return ref
 
 

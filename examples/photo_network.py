@@ -15,22 +15,16 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import graph_options
 import numpy as np
 
-from ..data import photo
-from . import nn_ops as nn
-from .array_ops import identity, placeholder, transpose
-from .config import ConfigProto
-from .constant_op import constant
-from .math_ops import multiply, reduce_mean
-from .ops import Graph, name_scope
-from .run_metadata import RunMetadata
-from .session import Session
+from teachconv import graph as tg
+from teachconv.data import photo
 
 __all__ = ["PhotoResult", "build", "run"]
 
 
-def build(rows: int = 150, cols: int = 225) -> Graph:
+def build(rows: int = 150, cols: int = 225) -> tg.Graph:
     """Build the graph for one photograph. Feed ``photo:0``; fetch ``edges:0`` and ``blurred:0``.
 
     Args:
@@ -43,29 +37,29 @@ def build(rows: int = 150, cols: int = 225) -> Graph:
     >>> [op.name for op in build().get_operations() if op.type == "Conv2DBackpropInput"]
     ['upsample/conv2d_transpose']
     """
-    graph = Graph()
+    graph = tg.Graph()
     with graph.as_default():
-        image = placeholder("float32", [1, rows, cols, 3], name="photo")  # 0..255
-        edges = _upsample(nn.max_pool(_edges(_blur(_grey(image))), 2, 2, "SAME", name="pool"), rows, cols)
-        identity(edges, name="edges")
-        identity(_blur(_grey(image)), name="blurred")  # the same nodes again, merged by the optimiser
-        reduce_mean(image, name="brightness")  # never fetched, so pruned
+        image = tg.placeholder("float32", [1, rows, cols, 3], name="photo")  # 0..255
+        edges = _upsample(tg.nn.max_pool(_edges(_blur(_grey(image))), 2, 2, "SAME", name="pool"), rows, cols)
+        tg.identity(edges, name="edges")
+        tg.identity(_blur(_grey(image)), name="blurred")  # the same nodes again, merged by the optimiser
+        tg.reduce_mean(image, name="brightness")  # never fetched, so pruned
     return graph
 
 
 def _grey(image: Any) -> Any:
     """Return the luminance of red, green and blue (ITU-R BT.601), 0..1."""
-    with name_scope("grey"):
+    with tg.name_scope("grey"):
         weights = np.array([0.299, 0.587, 0.114], "float32").reshape(1, 1, 3, 1)
-        return nn.conv2d(image, multiply(weights, np.float32(1 / 255), name="weights"))
+        return tg.nn.conv2d(image, tg.multiply(weights, np.float32(1 / 255), name="weights"))
 
 
 def _blur(grey: Any) -> Any:
     """Apply a 5 x 5 binomial filter: the outer product of 1 4 6 4 1 with itself, divided by 256."""
-    with name_scope("blur"):
-        line = constant(np.array([1, 4, 6, 4, 1], "float32").reshape(1, 5, 1, 1), name="line")
-        column = transpose(line, [1, 0, 2, 3])
-        return nn.depthwise_conv2d(grey, column * line * np.float32(1 / 256), padding="SAME")
+    with tg.name_scope("blur"):
+        line = tg.constant(np.array([1, 4, 6, 4, 1], "float32").reshape(1, 5, 1, 1), name="line")
+        column = tg.transpose(line, [1, 0, 2, 3])
+        return tg.nn.depthwise_conv2d(grey, column * line * np.float32(1 / 256), padding="SAME")
 
 
 def _edges(blurred: Any) -> Any:
@@ -73,19 +67,19 @@ def _edges(blurred: Any) -> Any:
 
     The bias makes weak edges negative, and the Relu removes them.
     """
-    with name_scope("edge"):
+    with tg.name_scope("edge"):
         across = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]], "float32")
         kernels = np.stack([across, -across, across.T, -across.T], axis=-1)  # [rows, cols, 4]
-        convolved = nn.conv2d(blurred, kernels[:, :, None, :], padding="SAME")
-        return nn.relu(nn.bias_add(convolved, np.full(4, -0.15, "float32")))
+        convolved = tg.nn.conv2d(blurred, kernels[:, :, None, :], padding="SAME")
+        return tg.nn.relu(tg.nn.bias_add(convolved, np.full(4, -0.15, "float32")))
 
 
 def _upsample(pooled: Any, rows: int, cols: int) -> Any:
     """Upsample bilinearly by a transposed convolution with stride 2, which also sums the 4 channels."""
-    with name_scope("upsample"):
+    with tg.name_scope("upsample"):
         line = np.array([1, 3, 3, 1], "float32") / 4
         kernel = np.repeat(np.outer(line, line)[:, :, None, None], 4, axis=3)  # [rows, cols, out, in]
-        return nn.conv2d_transpose(pooled, kernel, [1, rows, cols, 1], 2, "SAME")
+        return tg.nn.conv2d_transpose(pooled, kernel, [1, rows, cols, 1], 2, "SAME")
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,7 @@ class PhotoResult:
     backend: str
     edges: np.ndarray = field(repr=False)
     blurred: np.ndarray = field(repr=False)
-    metadata: RunMetadata
+    metadata: tg.RunMetadata
 
     def save_html(self, path: str | Path) -> None:
         """Write a page with the photograph, the results, the log and the graph before and after.
@@ -122,7 +116,7 @@ class PhotoResult:
         self.metadata.save_html(path, f"<h1>photo network on {escape(self.backend)}</h1>{pictures}")
 
 
-def run(backend: str = "", config: ConfigProto | None = None) -> PhotoResult:
+def run(backend: str = "", config: tg.ConfigProto | None = None) -> PhotoResult:
     """Run the network on the bundled photograph.
 
     Args:
@@ -138,8 +132,8 @@ def run(backend: str = "", config: ConfigProto | None = None) -> PhotoResult:
     """
     image = photo()[None].astype(np.float32)
     graph = build(*image.shape[1:3])
-    metadata = RunMetadata()
-    with Session(graph, config or ConfigProto(backend=backend)) as session:
+    metadata = tg.RunMetadata()
+    with tg.Session(graph, config or tg.ConfigProto(backend=backend)) as session:
         edges, blurred = session.run(["edges:0", "blurred:0"], {"photo:0": image}, run_metadata=metadata)
     return PhotoResult(backend or "the default backend", edges[0, :, :, 0], blurred[0, :, :, 0], metadata)
 
@@ -155,3 +149,17 @@ def _png(cells: np.ndarray) -> bytes:
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
         for kind, body in parts
     )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the network as the options say, and print the log."""
+    args = graph_options.parse("Fixed filters on the bundled photograph.", arguments)
+    result = run(args.backend, graph_options.config(args))
+    graph_options.report(args, result.metadata)
+    if args.html:
+        result.save_html(args.html)
+        print(f"wrote {args.html}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,381 @@
+"""Optimizers of TensorFlow 1: gradients of a loss, and one Apply* op for each variable.
+
+TensorFlow: python/training/optimizer.py, gradient_descent.py, momentum.py and adam.py, which are
+tf.compat.v1.train. An optimizer works in a graph, in a traced function and eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ..errors import ArgumentError, ArgumentTypeError
+from . import array_ops, gen_nn_ops
+from .backprop import GradientTape
+from .constant_op import constant
+from .context import current_graph, init_scope
+from .gradients_util import gradients
+from .ops import control_dependencies, name_scope
+from .variables import Variable, trainable_variables
+
+__all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
+
+
+class Optimizer:
+    """The base class: a subclass says which slots a variable has and which op updates it.
+
+    Args:
+        use_locking: accepted for compatibility; updates of a variable never overlap here.
+        name: the name scope of the nodes.
+    """
+
+    GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        self._name = name
+        self._slots: dict[str, dict[int, Variable]] = {}  # slot name -> id of the variable -> slot
+        self._owned: list[Any] = []  # the variables that have slots, kept alive with their ids
+
+    def get_name(self) -> str:
+        """Return the name."""
+        return self._name
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Any:
+        """Add the nodes of one training step: `compute_gradients`, then `apply_gradients`.
+
+        Args:
+            loss: a tensor; eagerly, a function without arguments that returns it.
+            global_step: a variable that counts the steps, or None.
+            var_list: the variables to train; None trains all trainable ones that there are.
+            gate_gradients: whether an op's gradients wait for each other (GATE_NONE, GATE_OP); the values are
+                the same.
+            aggregation_method: accepted for compatibility.
+            colocate_gradients_with_ops: as in `gradients`.
+            name: the name of the step.
+            grad_loss: what the gradients start from, or None.
+
+        Returns:
+            The operation to run; None eagerly, where the step has been taken.
+
+        Raises:
+            ValueError: if there are no variables, or the loss depends on none of them.
+        """
+        pairs = self.compute_gradients(
+            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+        )
+        if all(grad is None for grad, _ in pairs):
+            names = [variable.name for _, variable in pairs]
+            raise ArgumentError(f"No gradients provided for any variable: {names}; the loss depends on none")
+        return self.apply_gradients(pairs, global_step, name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Variable]]:
+        """Return a list of (gradient, variable); the gradient is None where the loss does not depend on it.
+
+        Args:
+            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss: as in
+                `minimize`.
+
+        Returns:
+            The pairs.
+
+        Raises:
+            ValueError: if there are no variables to train.
+            RuntimeError: if ``loss`` is a tensor and ops run eagerly.
+        """
+        if callable(loss):
+            with GradientTape() as tape:
+                if var_list is not None:
+                    tape.watch(list(var_list))
+                value = loss()
+            variables = list(tape.watched_variables() if var_list is None else var_list)
+            return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
+        if current_graph() is None:
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is "
+                "enabled."
+            )
+        variables = list(trainable_variables() if var_list is None else var_list)
+        if not variables:
+            raise ArgumentError("No variables to optimize.")
+        found = gradients(
+            loss,
+            variables,
+            grad_loss,
+            gate_gradients=gate_gradients == self.GATE_OP,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
+        return list(zip(found, variables, strict=True))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Variable]],
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """Update each variable that has a gradient, and then count the step.
+
+        Args:
+            grads_and_vars: what `compute_gradients` returns; a gradient may have been changed.
+            global_step: a variable that counts the steps, or None.
+            name: the name of the step.
+
+        Returns:
+            The operation to run; None eagerly.
+
+        Raises:
+            ValueError, TypeError: if there is no gradient, or something is no variable.
+        """
+        pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
+        for _, variable in pairs:
+            if not isinstance(variable, Variable):
+                raise ArgumentTypeError(f"grads_and_vars must hold pairs with a Variable; got {variable!r}")
+        if not pairs:
+            raise ArgumentError("No gradients provided for any variable.")
+        with init_scope():
+            self._create_slots([variable for _, variable in pairs])
+        with name_scope(name or self._name) as scope:
+            rates = self._rates(pairs[0][1].dtype)
+            updates = []
+            for grad, variable in pairs:
+                with name_scope(f"update_{_op_name(variable)}"), _at(variable):
+                    updates.append(self._apply(grad, variable, rates))
+            if global_step is None:
+                return self._finish(updates, rates, scope)
+            done = self._finish(updates, rates, "update")
+            with control_dependencies([] if done is None else [done]), _at(global_step):
+                one = constant(1, global_step.dtype, name="value")
+                step = gen_nn_ops.assign_add(global_step, one, name=scope)
+        return step.op if current_graph() is not None else None
+
+    # --- slots -----------------------------------------------------------------------------------
+
+    def get_slot_names(self) -> list[str]:
+        """Return the names of the slots that variables have."""
+        return sorted(self._slots)
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """Return a slot of a variable, or None.
+
+        Args:
+            var: the variable.
+            name: the name of the slot, such as "momentum".
+
+        Returns:
+            The slot, a variable of the same shape.
+        """
+        return self._slots.get(name, {}).get(id(var))
+
+    def variables(self) -> list[Variable]:
+        """Return the variables that the optimizer made."""
+        return [slot for slots in self._slots.values() for slot in slots.values()]
+
+    def _zeros_slot(self, variable: Variable, slot_name: str, op_name: str) -> None:
+        """Make a slot of zeros, unless the variable has it."""
+        slots = self._slots.setdefault(slot_name, {})
+        if id(variable) in slots:
+            return
+        self._owned.append(variable)
+        shape, dtype = variable.shape.as_list(), variable.dtype
+        with name_scope(None), _at(variable):
+            name = f"{_op_name(variable)}/{op_name}"
+            slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, name=name)
+
+    # --- what a subclass defines -----------------------------------------------------------------
+
+    def _create_slots(self, variables: list[Variable]) -> None:
+        """Make the slots of the variables that have none yet."""
+
+    def _rates(self, dtype: Any) -> dict[str, Any]:
+        """Return the learning rate and the like as tensors, made once for all variables."""
+        raise NotImplementedError
+
+    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
+        """Add the op that updates a variable."""
+        raise NotImplementedError
+
+    def _finish(self, updates: list[Any], rates: dict[str, Any], name: str) -> Any:
+        """Add what comes after all updates; return an operation that waits for everything."""
+        return array_ops.group(*updates, name=name) if current_graph() is not None else None
+
+
+def _op_name(variable: Variable) -> str:
+    return variable.name.partition(":")[0]
+
+
+def _at(variable: Variable) -> AbstractContextManager[Any]:
+    """Place what is added with the variable."""
+    graph = current_graph()
+    return nullcontext() if graph is None else graph.colocate_with(variable._graph_tensor(graph, True))
+
+
+def _value(number: Any) -> Any:
+    return number() if callable(number) else number
+
+
+def _tensor(number: Any, dtype: Any, name: str) -> Any:
+    value = _value(number)
+    return value if hasattr(value, "dtype") else constant(value, dtype, name=name)
+
+
+Number = float | Callable[[], float] | Any
+
+
+class GradientDescentOptimizer(Optimizer):
+    """Subtracts the learning rate times the gradient, as tf.compat.v1.train.GradientDescentOptimizer.
+
+    Args:
+        learning_rate: a number, a tensor, or a function without arguments that returns one.
+        use_locking: accepted for compatibility.
+        name: the name scope of the nodes.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     w = tg.Variable([1.0, 2.0], name="w")
+    ...     step = tg.train.GradientDescentOptimizer(0.25).minimize(tg.reduce_sum(tg.square(w)))
+    ...     with tg.Session() as session:
+    ...         session.run(tg.global_variables_initializer())
+    ...         session.run(step)
+    ...         print(step.name, session.run(w))
+    GradientDescent [0.5 1. ]
+    """
+
+    def __init__(
+        self, learning_rate: Number, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+
+    def _rates(self, dtype: Any) -> dict[str, Any]:
+        return {"alpha": _tensor(self._learning_rate, dtype, "learning_rate")}
+
+    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
+        return gen_nn_ops.apply_gradient_descent(variable, rates["alpha"], grad)
+
+
+class MomentumOptimizer(Optimizer):
+    """Accumulates gradients: accum = momentum * accum + gradient, and subtracts learning_rate * accum.
+
+    Args:
+        learning_rate: as in `GradientDescentOptimizer`.
+        momentum: likewise.
+        use_locking: accepted for compatibility.
+        name: the name scope of the nodes.
+        use_nesterov: whether to look one step ahead, as I. Sutskever et al., 2013.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        momentum: Number,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
+
+    def _create_slots(self, variables: list[Variable]) -> None:
+        for variable in variables:
+            self._zeros_slot(variable, "momentum", self._name)
+
+    def _rates(self, dtype: Any) -> dict[str, Any]:
+        return {
+            "lr": _tensor(self._learning_rate, dtype, "learning_rate"),
+            "momentum": _tensor(self._momentum, dtype, "momentum"),
+        }
+
+    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
+        return gen_nn_ops.apply_momentum(
+            variable, self.get_slot(variable, "momentum"), grad=grad, use_nesterov=self._use_nesterov, **rates
+        )
+
+
+class AdamOptimizer(Optimizer):
+    """Adam, as tf.compat.v1.train.AdamOptimizer: D. Kingma and J. Ba, 2015 (arXiv:1412.6980).
+
+    Its epsilon is the "epsilon hat" at the end of section 2 of the paper.
+
+    Args:
+        learning_rate: as in `GradientDescentOptimizer`.
+        beta1: the decay of the average of gradients.
+        beta2: the decay of the average of squared gradients.
+        epsilon: a small number against division by zero.
+        use_locking: accepted for compatibility.
+        name: the name scope of the nodes.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number = 0.001,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
+        self._powers: list[Variable] = []
+
+    def variables(self) -> list[Variable]:
+        """Return the variables that the optimizer made."""
+        return [*self._powers, *super().variables()]
+
+    def _create_slots(self, variables: list[Variable]) -> None:
+        if not self._powers:
+            first = min(variables, key=lambda variable: variable.name)
+            with _at(first):
+                self._powers = [
+                    Variable(_value(beta), trainable=False, name=name, dtype=first.dtype)
+                    for name, beta in (("beta1_power", self._beta1), ("beta2_power", self._beta2))
+                ]
+        for variable in variables:
+            self._zeros_slot(variable, "m", self._name)
+            self._zeros_slot(variable, "v", self._name)
+
+    def _rates(self, dtype: Any) -> dict[str, Any]:
+        return {
+            "lr": _tensor(self._learning_rate, dtype, "learning_rate"),
+            "beta1": _tensor(self._beta1, dtype, "beta1"),
+            "beta2": _tensor(self._beta2, dtype, "beta2"),
+            "epsilon": _tensor(self._epsilon, dtype, "epsilon"),
+        }
+
+    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
+        return gen_nn_ops.apply_adam(
+            variable,
+            self.get_slot(variable, "m"),
+            self.get_slot(variable, "v"),
+            self._powers[0],
+            self._powers[1],
+            grad=grad,
+            **rates,
+        )
+
+    def _finish(self, updates: list[Any], rates: dict[str, Any], name: str) -> Any:
+        """The powers of the decays grow once all variables have used them."""
+        with control_dependencies(updates if current_graph() is not None else []):
+            powers = []
+            for power, beta in zip(self._powers, (rates["beta1"], rates["beta2"]), strict=True):
+                with _at(power):
+                    powers.append(power.assign(gen_nn_ops.mul(power, beta, name="mul")))
+        return super()._finish([*updates, *powers], rates, name)

@@ -1,0 +1,222 @@
+"""Callbacks: objects that `fit` tells what it does.
+
+Keras: keras/src/callbacks and keras/src/utils/progbar.py.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, suggestion
+
+__all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
+
+Logs = Mapping[str, float]
+
+
+class Callback:
+    """What `fit` calls at its stages; override what you need.
+
+    Attributes:
+        model: the model that is trained; ``model.stop_training = True`` ends the training.
+        params: ``epochs``, ``steps`` and ``verbose`` of the call.
+
+    >>> class PrintLoss(Callback):
+    ...     def on_epoch_end(self, epoch, logs=None):
+    ...         print(epoch, logs["loss"])
+    """
+
+    model: Any = None
+    params: Mapping[str, Any] = {}
+
+    def set_model(self, model: Any) -> None:
+        """Store the model."""
+        self.model = model
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Store the parameters."""
+        self.params = params
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Called before the first epoch."""
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Called after the last epoch."""
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Called before an epoch, which is numbered from 0."""
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Called after an epoch with its means, those of the validation included."""
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called before a training step, which is numbered from 0 in each epoch."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Called after a training step with the means of the epoch so far."""
+
+
+class History(Callback):
+    """Collects the logs of all epochs; `fit` returns it.
+
+    Attributes:
+        history: a list for each name, with one number for each epoch.
+        epoch: the numbers of the epochs.
+    """
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[float]] = {}
+        self.epoch: list[int] = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Append the logs."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+
+
+class EarlyStopping(Callback):
+    """Ends the training when a number has stopped to improve.
+
+    Args:
+        monitor: the name of the number in the logs.
+        min_delta: how much counts as an improvement.
+        patience: how many epochs without one are let pass.
+        verbose: whether to print when it stops.
+        mode: "min", "max", or "auto": "max" for an accuracy, otherwise "min".
+        restore_best_weights: whether to go back to the weights of the best epoch.
+
+    Attributes:
+        stopped_epoch: the number of the epoch that it stopped after; 0 if it did not.
+
+    Raises:
+        ValueError: if ``mode`` is none of these.
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        *,
+        restore_best_weights: bool = False,
+    ):
+        if mode not in ("auto", "min", "max"):
+            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {mode!r}")
+        self.monitor, self.patience, self.verbose = monitor, patience, verbose
+        self.restore_best_weights = restore_best_weights
+        largest = mode == "max" or (mode == "auto" and monitor.endswith(("accuracy", "acc")))
+        self._sign, self._min_delta = (-1 if largest else 1), abs(min_delta)
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Start to count."""
+        self._best, self._waited, self._best_weights = inf, 0, None
+        self.stopped_epoch = 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Compare; stop the training, or wait."""
+        if self.monitor not in (logs or {}):
+            near = suggestion(self.monitor, logs or {})
+            raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
+        value = self._sign * (logs or {})[self.monitor]
+        if value < self._best - self._min_delta:
+            self._best, self._waited = value, 0
+            if self.restore_best_weights:
+                self._best_weights = self.model.get_weights()
+            return
+        self._waited += 1
+        if self._waited >= self.patience:
+            self.model.stop_training, self.stopped_epoch = True, epoch
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Go back to the best weights, if asked to."""
+        if self._best_weights is not None:
+            self.model.set_weights(self._best_weights)
+        if self.stopped_epoch and self.verbose:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate before each epoch.
+
+    Args:
+        schedule: a function of the epoch's number, from 0, and of the learning rate so far; it returns the
+            new one.
+        verbose: whether to print it.
+
+    >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch == 10 else rate)
+    """
+
+    def __init__(self, schedule: Callable[[int, float], float], verbose: int = 0):
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Set the learning rate."""
+        optimizer = self.model.optimizer
+        optimizer.learning_rate = self.schedule(epoch, float(optimizer.learning_rate.numpy()))
+        if self.verbose:
+            print(f"Epoch {epoch + 1}: learning rate {float(optimizer.learning_rate.numpy()):g}")
+
+
+class ProgbarLogger(Callback):
+    """Prints a line for each epoch, as Keras does: steps, time, loss and metrics.
+
+    With ``verbose=1`` on a terminal the line is written anew several times a second; elsewhere it is
+    written once, at the end of the epoch. ``verbose=2`` writes one line without a bar.
+    """
+
+    _WIDTH, _EVERY = 20, 0.1  # characters, seconds
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Print the number of the epoch."""
+        self._start = self._last = time.perf_counter()
+        self._live = self.params["verbose"] == 1 and sys.stdout.isatty()
+        print(f"Epoch {epoch + 1}/{self.params['epochs']}")
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Draw the bar anew, at most ten times a second."""
+        now = time.perf_counter()
+        if self._live and now - self._last >= self._EVERY:
+            self._last = now
+            print(f"\r{self._line(batch + 1, logs or {})}", end="", flush=True)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Print the final line."""
+        start = "\r" if self._live else ""
+        print(f"{start}{self._line(self.params['steps'], logs or {})}", flush=True)
+
+    def _line(self, step: int, logs: Logs) -> str:
+        steps, seconds = self.params["steps"], time.perf_counter() - self._start
+        parts = [f"{step}/{steps}".rjust(2 * len(str(steps)) + 1)]
+        if self.params["verbose"] == 1:
+            parts[0] += " " + "━" * round(self._WIDTH * step / steps)
+        each = seconds / step
+        timing = (
+            f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
+        )
+        parts += [
+            f"{seconds:.0f}s {timing}/step",
+            *(f"{name}: {_number(logs[name])}" for name in _order(logs)),
+        ]
+        return (
+            " - ".join(parts)
+            if self.params["verbose"] == 2
+            else " ".join(parts[:2]) + "".join(f" - {part}" for part in parts[2:])
+        )
+
+
+def _order(logs: Logs) -> Sequence[str]:
+    """Return the names as Keras orders them: alphabetically, those of the validation last."""
+    return sorted(logs, key=lambda name: (name.startswith("val_"), name))
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if np.isnan(value) or abs(value) > 1e-3 else f"{value:.4e}"

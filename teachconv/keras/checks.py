@@ -1,0 +1,68 @@
+"""Checks of arguments: numbers, sizes and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..arguments import integer
+from ..errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["check_list", "check_number", "check_sizes", "positive"]
+
+
+def positive(value: Any, name: str) -> int:
+    """Return ``value`` as an int; raise unless it is an integer from 1."""
+    number = integer(value, name)
+    if number < 1:
+        raise ArgumentError(f"{name} must be at least 1; got {number}")
+    return number
+
+
+def check_number(value: Any, name: str, low: float, high: float = inf, *, below: bool = False) -> float:
+    """Return ``value`` as a float; raise unless it is a finite number from ``low`` to ``high``.
+
+    Args:
+        value: the number.
+        name: what error messages call the argument.
+        low: the smallest legal value.
+        high: the largest one; infinity means that there is none.
+        below: whether ``high`` itself is illegal.
+
+    Returns:
+        A float.
+
+    Raises:
+        ValueError, TypeError: if it is no such number.
+
+    >>> check_number(0.5, "rate", 0, 1)
+    0.5
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ArgumentTypeError(f"{name} must be a number; got {value!r}")
+    if not (low <= value <= high and value < inf and not (below and value == high)):
+        upper = f" to {'below ' * below}{high}" if high < inf else ", and finite"
+        raise ArgumentError(f"{name} must be from {low}{upper}; got {value}")
+    return float(value)
+
+
+def check_sizes(value: Any, name: str, least: int | None = 0) -> tuple[Any, ...]:
+    """Return a shape without its batch as a tuple; None is an unknown size if ``least`` is not negative."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ArgumentTypeError(
+            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {value!r}"
+        )
+    sizes = tuple(None if size is None and least == 0 else integer(size, name) for size in value)
+    if any(size is not None and least is not None and size < least for size in sizes):
+        raise ArgumentError(f"{name} must hold sizes from {least}; got {value!r}")
+    return sizes
+
+
+def check_list(value: Any, name: str, of: str) -> list[Any]:
+    """Return a list or tuple as a list; raise for anything else."""
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentTypeError(f"{name} must be a list of {of}; got {value!r}")
+    return list(value)

@@ -1,0 +1,87 @@
+"""The settings that all of teachconv.keras shares: the dtype of layers, and the seed.
+
+Keras: keras/src/backend/config.py (floatx) and keras/src/utils/rng_utils.py (set_random_seed).
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
+
+__all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
+
+_FLOATS = ("float32", "float64", "float16", "bfloat16")
+_floatx = "float32"
+_seeds = np.random.default_rng()
+
+
+def floatx() -> str:
+    """Return the dtype of layers that are made without ``dtype=``.
+
+    Returns:
+        "float32", unless `set_floatx` changed it.
+
+    >>> floatx()
+    'float32'
+    """
+    return _floatx
+
+
+def set_floatx(value: str) -> None:
+    """Set the dtype of layers that are made from now on without ``dtype=``.
+
+    Args:
+        value: "float32", "float64", "float16" or "bfloat16".
+
+    Raises:
+        ValueError: for any other value.
+    """
+    global _floatx
+    if value not in _FLOATS:
+        raise ArgumentError(
+            f"value must be one of {', '.join(_FLOATS)}; got {value!r}{suggestion(value, _FLOATS)}"
+        )
+    _floatx = value
+
+
+def set_random_seed(seed: int) -> None:
+    """Seed everything random that follows: initial weights, dropout, and the order of samples in ``fit``.
+
+    As in Keras, Python's ``random`` and ``numpy.random`` are seeded, too.
+
+    Args:
+        seed: an integer from 0 to 2**32 - 1.
+
+    Raises:
+        ValueError, TypeError: if it is not such an integer.
+
+    >>> from teachconv import keras
+    >>> keras.utils.set_random_seed(0)
+    >>> first = keras.layers.Dense(2, input_shape=(3,)).get_weights()[0]
+    >>> keras.utils.set_random_seed(0)
+    >>> bool((keras.layers.Dense(2, input_shape=(3,)).get_weights()[0] == first).all())
+    True
+    """
+    global _seeds
+    seed = check_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+    _seeds = np.random.default_rng(seed)
+
+
+def check_seed(seed: Any) -> int:
+    """Return a seed as an int; raise unless it is an integer from 0 to 2**32 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise ArgumentTypeError(f"seed must be an integer; got {seed!r}")
+    if not 0 <= seed < 2**32:
+        raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {seed}")
+    return int(seed)
+
+
+def next_seed(seed: int | None = None) -> int:
+    """Return ``seed``, or the next one of the sequence that `set_random_seed` starts."""
+    return int(_seeds.integers(2**32)) if seed is None else check_seed(seed)

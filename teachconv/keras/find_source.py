@@ -1,0 +1,86 @@
+"""Follows a layer, a model or a training step to the loops that ran: how `teachconv.find_source` takes them.
+
+``teachconv.find_source(model.fit, x, y)`` runs one training step on the first batch; afterwards every
+variable has the value that it had before.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..graph import function
+from ..graph.find_source import steps_of_run
+from ..inspection.sources import SourceChain, SourceStep, source_of, step_at
+from .data import as_batch_size, check_x
+from .layers.layer import Layer
+from .optimizers import Optimizer
+from .training import Trainer
+
+__all__: list[str] = []
+
+# the method of a model -> the step that it repeats
+_STEPS = {
+    "fit": "train_step",
+    "train_on_batch": "train_step",
+    "evaluate": "test_step",
+    "predict": "predict_step",
+}
+
+
+@source_of.register(Layer)
+def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Run a layer or a model on an input, or a step of a method, and follow what ran."""
+    name = getattr(op, "__name__", "call")
+    if isinstance(owner, Trainer) and name in _STEPS:
+        return _of_step(owner, op, args, kwargs)
+    if name not in ("__call__", "call"):
+        known = ", ".join(_STEPS) if isinstance(owner, Trainer) else "call"
+        raise ArgumentError(f"op must be a layer or one of its methods ({known}); got {name!r}")
+    if not args:
+        raise ArgumentError(f"find_source of {owner!r} needs an input: find_source(layer, x)")
+    first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {owner.name!r}")
+    return _of_run(f"{owner.name} {list(np.shape(args[0]))}", [first], lambda x: owner(x, **kwargs), args)
+
+
+def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Run the step that a method repeats, on its first batch; all variables get their values back."""
+    given = inspect.signature(op).bind(*args, **kwargs).arguments
+    data: tuple[np.ndarray, ...]
+    if "y" in given:
+        data, _, _ = model._training_data(given["x"], given["y"], None, 0.0, None)
+    else:
+        data = (check_x(model, given["x"]),)
+    size = as_batch_size(given.get("batch_size"))
+    batch = tuple(array[:size] for array in data)
+    step = getattr(model, _STEPS[op.__name__])
+    first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
+    optimizer: Optimizer | None = getattr(model, "optimizer", None)
+    if optimizer is not None:
+        optimizer.build(model.trainable_variables)
+    variables = [*model.variables, *(() if optimizer is None else optimizer.variables)]
+    values = [variable.numpy() for variable in variables]
+    try:
+        config = getattr(model, "_config", None)
+        return _of_run(f"{op.__name__} on a batch of {len(batch[0])}", first, step, batch, config)
+    finally:
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+
+
+def _of_run(
+    query: str,
+    first: list[SourceStep],
+    python_function: Callable[..., Any],
+    args: tuple[Any, ...],
+    config: Any = None,
+) -> SourceChain:
+    """Trace a function, run it with a log, and return the chain of what ran."""
+    traced = function(python_function, config=config)
+    _, metadata = traced.profile(*args)
+    steps, lines = steps_of_run(traced.get_concrete_function(*args).graph, metadata)
+    return SourceChain(query, (*first, *steps), tuple(lines))

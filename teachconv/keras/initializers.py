@@ -1,0 +1,270 @@
+"""Initial weights. Keras: keras/src/initializers.
+
+The distributions and their bounds are Keras'; the random numbers are NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import to_dtype
+from ..errors import ArgumentError, suggestion
+from .config import check_seed, floatx, next_seed
+from .naming import look_up
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Initializer",
+    "LecunNormal",
+    "Ones",
+    "RandomNormal",
+    "RandomUniform",
+    "VarianceScaling",
+    "Zeros",
+    "get",
+]
+
+# The standard deviation of a standard normal distribution that is cut off at -2 and 2.
+_TRUNCATED_DEVIATION = 0.87962566103423978
+
+
+class Initializer:
+    """Makes the initial value of a weight when it is called with a shape and a dtype."""
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> np.ndarray:
+        """Return an array.
+
+        Args:
+            shape: its shape.
+            dtype: its dtype; None for `teachconv.keras.config.floatx`.
+
+        Returns:
+            The initial value.
+        """
+        return self.values(tuple(shape)).astype(to_dtype(dtype or floatx()), copy=False)
+
+    def values(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the values in float64."""
+        raise NotImplementedError
+
+
+class Constant(Initializer):
+    """The same value everywhere."""
+
+    def __init__(self, value: float = 0.0):
+        self.value = value
+
+    def values(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the constant."""
+        return np.full(shape, self.value, np.float64)
+
+
+class Zeros(Constant):
+    """Zeros: the default for biases."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+
+class Ones(Constant):
+    """Ones: the default for the scale of a BatchNormalization."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
+class _Random(Initializer):
+    """Random values. With a seed each call returns the same ones; without, `set_random_seed` decides."""
+
+    def __init__(self, seed: int | None = None):
+        self.seed = None if seed is None else check_seed(seed)
+
+    def values(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return random values."""
+        return self.draw(np.random.default_rng(next_seed(self.seed)), shape)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return random values drawn from ``rng``."""
+        raise NotImplementedError
+
+
+class RandomNormal(_Random):
+    """A normal distribution."""
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
+        super().__init__(seed)
+        self.mean, self.stddev = mean, stddev
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return normal values."""
+        return rng.normal(self.mean, self.stddev, shape)
+
+
+class RandomUniform(_Random):
+    """A uniform distribution."""
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
+        super().__init__(seed)
+        self.minval, self.maxval = minval, maxval
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return uniform values."""
+        return rng.uniform(self.minval, self.maxval, shape)
+
+
+class VarianceScaling(_Random):
+    """Values of variance scale / n, where n is the number of a weight's inputs, its outputs, or between.
+
+    It keeps the variance of the activations (fan_in) or of their gradients (fan_out) the same from layer to
+    layer: X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural networks,
+    2010; K. He et al., Delving deep into rectifiers, 2015.
+
+    Args:
+        scale: the variance times n.
+        mode: "fan_in", "fan_out" or "fan_avg", the mean of the two.
+        distribution: "uniform", "truncated_normal" (cut off at two standard deviations) or
+            "untruncated_normal".
+        seed: an integer, or None for the next one of `set_random_seed`.
+
+    Raises:
+        ValueError: if an argument is not one of these.
+
+    >>> kernel = VarianceScaling(1.0, "fan_avg", "uniform", seed=0)((3, 3, 4, 8))     # glorot_uniform
+    >>> fan_in, fan_out = 3 * 3 * 4, 3 * 3 * 8
+    >>> bool(abs(kernel).max() <= (6 / (fan_in + fan_out)) ** 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ):
+        super().__init__(seed)
+        if not scale > 0:
+            raise ArgumentError(f"scale must be positive; got {scale}")
+        distribution = "truncated_normal" if distribution == "normal" else distribution
+        for name, value, legal in (
+            ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
+            ("distribution", distribution, ("uniform", "truncated_normal", "untruncated_normal")),
+        ):
+            if value not in legal:
+                raise ArgumentError(
+                    f"{name} must be one of {', '.join(legal)}; got {value!r}{suggestion(value, legal)}"
+                )
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return values of the variance scale / n."""
+        fan_in, fan_out = compute_fans(shape)
+        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        variance = self.scale / max(1.0, n)
+        if self.distribution == "uniform":
+            limit = sqrt(3 * variance)  # the variance of a uniform distribution is limit² / 3
+            return rng.uniform(-limit, limit, shape)
+        if self.distribution == "untruncated_normal":
+            return rng.normal(0, sqrt(variance), shape)
+        values = rng.standard_normal(shape)
+        while (outside := abs(values) > 2).any():
+            values[outside] = rng.standard_normal(int(outside.sum()))
+        return values * (sqrt(variance) / _TRUNCATED_DEVIATION)
+
+
+class GlorotUniform(VarianceScaling):
+    """Uniform in ±sqrt(6 / (fan_in + fan_out)): the default for filters and matrices."""
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(1.0, "fan_avg", "uniform", seed)
+
+
+class GlorotNormal(VarianceScaling):
+    """Truncated normal with variance 2 / (fan_in + fan_out)."""
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
+
+
+class HeNormal(VarianceScaling):
+    """Truncated normal with variance 2 / fan_in, for layers before a ReLU."""
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(2.0, "fan_in", "truncated_normal", seed)
+
+
+class HeUniform(VarianceScaling):
+    """Uniform in ±sqrt(6 / fan_in), for layers before a ReLU."""
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(2.0, "fan_in", "uniform", seed)
+
+
+class LecunNormal(VarianceScaling):
+    """Truncated normal with variance 1 / fan_in."""
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(1.0, "fan_in", "truncated_normal", seed)
+
+
+def compute_fans(shape: Sequence[int]) -> tuple[int, int]:
+    """Return the number of inputs and of outputs of a weight.
+
+    Args:
+        shape: [filter_rows, filter_cols, in_channels, out_channels], or [inputs, outputs].
+
+    Returns:
+        (fan_in, fan_out): each tap of a filter counts.
+
+    >>> compute_fans((3, 3, 4, 8)), compute_fans((10, 5))
+    ((36, 72), (10, 5))
+    """
+    if len(shape) < 2:
+        only = shape[0] if shape else 1
+        return only, only
+    taps = prod(shape[:-2])
+    return shape[-2] * taps, shape[-1] * taps
+
+
+_BY_NAME: dict[str, type[Initializer]] = {
+    "constant": Constant,
+    "glorot_normal": GlorotNormal,
+    "glorot_uniform": GlorotUniform,
+    "he_normal": HeNormal,
+    "he_uniform": HeUniform,
+    "lecun_normal": LecunNormal,
+    "ones": Ones,
+    "random_normal": RandomNormal,
+    "random_uniform": RandomUniform,
+    "variance_scaling": VarianceScaling,
+    "zeros": Zeros,
+}
+
+
+def get(identifier: Any) -> Callable[..., Any]:
+    """Return an initializer by its name, or one that is given as such.
+
+    Args:
+        identifier: a name such as "glorot_uniform", an `Initializer`, its class, or a function of
+            (shape, dtype).
+
+    Returns:
+        The initializer.
+
+    Raises:
+        ValueError, TypeError: if there is no such initializer.
+
+    >>> get("he_normal")((2, 2)).shape
+    (2, 2)
+    """
+    found = look_up(identifier, _BY_NAME, "initializer")
+    made: Callable[..., Any] = found() if isinstance(found, type) else found
+    return made

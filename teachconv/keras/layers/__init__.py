@@ -1,0 +1,28 @@
+"""The layers. Keras: keras.layers."""
+
+from .convolutional import Conv2D, Conv2DTranspose, DepthwiseConv2D
+from .core import Activation, Dense, Dropout, Input, InputLayer, ReLU, Softmax
+from .layer import Layer
+from .normalization import BatchNormalization
+from .pooling import AveragePooling2D, MaxPooling2D
+from .reshaping import Flatten, Reshape, UpSampling2D
+
+__all__ = [
+    "Activation",
+    "AveragePooling2D",
+    "BatchNormalization",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Dense",
+    "DepthwiseConv2D",
+    "Dropout",
+    "Flatten",
+    "Input",
+    "InputLayer",
+    "Layer",
+    "MaxPooling2D",
+    "ReLU",
+    "Reshape",
+    "Softmax",
+    "UpSampling2D",
+]

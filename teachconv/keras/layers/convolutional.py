@@ -1,0 +1,331 @@
+"""The layers that convolve: Conv2D, DepthwiseConv2D and Conv2DTranspose.
+
+Keras: keras/src/layers/convolutional. Each call is three nodes, the convolution, BiasAdd and the
+activation. The shape of the output follows from the geometry, as everywhere in teachconv.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arguments import normalize_pair
+from ...dialects.keras import conv_transpose
+from ...errors import ArgumentError
+from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
+from ...graph import nn, shape, stack
+from ...translation.translating import resolve
+from .. import activations
+from ..checks import positive
+from .layer import Shape
+from .windows import Geometry, Windowed
+
+__all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
+
+
+class _Convolution(Windowed):
+    """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
+
+    filters: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any,
+        padding: Any,
+        data_format: Any,
+        dilation_rate: Any,
+        activation: Any,
+        use_bias: bool,
+        kernel_initializer: Any,
+        bias_initializer: Any,
+        more: dict[str, Any],
+    ):
+        self.dilation_rate = normalize_pair(dilation_rate, "dilation_rate")
+        self.activation = activations.get(activation)
+        self.use_bias = bool(use_bias)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)
+        self._check_strides()
+
+    def _check_strides(self) -> None:
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ArgumentError(
+                "strides above 1 do not go with a dilation_rate above 1, as in Keras; got "
+                f"{self.strides} and {self.dilation_rate}"
+            )
+
+    @property
+    def kernel_size(self) -> tuple[int, int]:
+        """(rows, cols) of the filter."""
+        return self.window
+
+    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+        """Return the shape of the filter for an input with so many channels."""
+        raise NotImplementedError
+
+    def build(self, input_shape: Shape) -> None:
+        """Make the filter and the bias."""
+        channels = self.channels(input_shape)
+        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, "kernel")
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, "bias")
+
+    def check_weights(self, input_shape: Shape) -> None:
+        """Raise unless the input has the channels that the filter was made for."""
+        wanted = self.kernel_shape(self.channels(input_shape))
+        if tuple(self.kernel.shape) != wanted:
+            raise ArgumentError(
+                f"its kernel is {list(self.kernel.shape)}, and such an input needs {list(wanted)}"
+            )
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return activation(convolution + bias)."""
+        outputs = self.convolve(inputs)
+        if self.bias is not None:
+            outputs = nn.bias_add(outputs, self.bias, data_format=self.layout)
+        return self.activation(outputs)
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the convolution alone."""
+        raise NotImplementedError
+
+    def _windows(self) -> dict[str, Any]:
+        return {
+            "strides": self.strides,
+            "padding": self.padding.upper(),
+            "data_format": self.layout,
+            "dilations": self.dilation_rate,
+        }
+
+
+class Conv2D(_Convolution):
+    """Convolves images with filters that are learned: one Conv2D node.
+
+    Args:
+        filters: the number of filters, which is the number of channels of the output.
+        kernel_size: an int or (rows, cols).
+        strides: an int or (rows, cols).
+        padding: "valid" for none, or "same": with stride 1 the output is as large as the input.
+        data_format: "channels_last", "channels_first", or None for channels_last.
+        dilation_rate: an int or (rows, cols); 1 means no gaps between the taps.
+        groups: the channels are divided into so many groups, which are convolved independently.
+        activation: "relu", "softmax", ..., a function, or None.
+        use_bias: whether a bias is added to each channel.
+        kernel_initializer: how the filters begin; [rows, cols, in_channels / groups, filters].
+        bias_initializer: how the bias begins; [filters].
+        **more: ``name``, ``trainable``, ``dtype``, ``input_shape``, as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> layer = keras.layers.Conv2D(4, 3, strides=2, padding="same", input_shape=(8, 8, 1))
+    >>> layer.output_shape, layer.count_params()
+    ((None, 4, 4, 4), 40)
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        self.filters, self.groups = positive(filters, "filters"), positive(groups, "groups")
+        if self.filters % self.groups:
+            raise ArgumentError(f"filters must be a multiple of groups {groups}; got {filters}")
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            more,
+        )
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
+
+    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+        """Return [rows, cols, in_channels / groups, filters]."""
+        if channels % self.groups:
+            raise ArgumentError(f"groups {self.groups} must divide the {channels} channels")
+        return (*self.window, channels // self.groups, self.filters)
+
+    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+        """Return the geometry, as `teachconv.conv2d_geometry`."""
+        filters = self.kernel_shape(input_shape[3])
+        return conv2d_geometry(
+            input_shape, filters, self.strides, self.padding.upper(), dilations=self.dilation_rate
+        )
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the Conv2D node."""
+        return nn.conv2d(inputs, self.kernel, **self._windows())
+
+
+class DepthwiseConv2D(_Convolution):
+    """Convolves each channel with filters of its own: one DepthwiseConv2dNative node.
+
+    Args:
+        kernel_size, strides, padding: as in `Conv2D`.
+        depth_multiplier: the number of filters of each channel.
+        data_format, dilation_rate, activation, use_bias: as in `Conv2D`.
+        depthwise_initializer: how the filters begin; [rows, cols, in_channels, depth_multiplier].
+        bias_initializer: how the bias begins.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> keras.layers.DepthwiseConv2D(3, depth_multiplier=2, input_shape=(8, 8, 3)).output_shape
+    (None, 6, 6, 6)
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            depthwise_initializer,
+            bias_initializer,
+            more,
+        )
+
+    def out_channels(self, channels: int) -> int:
+        """Return depth_multiplier channels for each one of the input."""
+        return channels * self.depth_multiplier
+
+    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+        """Return [rows, cols, in_channels, depth_multiplier]."""
+        return (*self.window, channels, self.depth_multiplier)
+
+    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+        """Return the geometry of the convolution with one group for each channel."""
+        filters = (*self.window, 1, self.out_channels(input_shape[3]))
+        return conv2d_geometry(
+            input_shape, filters, self.strides, self.padding.upper(), dilations=self.dilation_rate
+        )
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the DepthwiseConv2dNative node."""
+        return nn.depthwise_conv2d(inputs, self.kernel, **self._windows())
+
+
+class Conv2DTranspose(_Convolution):
+    """Applies the transpose of a convolution: one Conv2DBackpropInput node.
+
+    With "same" the output is strides times as large as the input. Where the kernel size is no multiple of the
+    strides, output cells get different numbers of products, which shows as a checkerboard.
+
+    Args:
+        filters, kernel_size, strides, padding: as in `Conv2D`; the strides enlarge the image.
+        output_padding: None, or an int or (rows, cols) below the strides, which sets the size as
+            `teachconv.dialects.keras.conv_transpose` says; None and 0 are not the same.
+        data_format, dilation_rate, activation, use_bias: as in `Conv2D`.
+        kernel_initializer: how the filters begin; [rows, cols, filters, in_channels].
+        bias_initializer: how the bias begins.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> keras.layers.Conv2DTranspose(1, 3, strides=2, padding="same", input_shape=(4, 4, 8)).output_shape
+    (None, 8, 8, 1)
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        output_padding: Any = None,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        self.filters, self.output_padding = positive(filters, "filters"), output_padding
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            more,
+        )
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
+
+    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+        """Return [rows, cols, filters, in_channels]."""
+        return (*self.window, self.filters, channels)
+
+    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+        """Return the geometry that Keras' words resolve to."""
+        call = resolve(
+            conv_transpose,
+            input_shape,
+            self.kernel_shape(input_shape[3]),
+            self.strides,
+            self.padding,
+            self.output_padding,
+            dilation_rate=self.dilation_rate,
+        )
+        return Conv2DTransposeGeometry(call.geometry)
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the Conv2DBackpropInput node; its first input is the shape of the output."""
+        windows, sizes = self._windows(), self.compute_output_shape(tuple(inputs.shape))
+        if self.output_padding is not None:  # TensorFlow's words know only one size: crop explicitly
+            forward = self.geometry((1, *self._nhwc(tuple(inputs.shape))[1:])).forward  # type: ignore[union-attr, arg-type]
+            windows["padding"] = tuple(
+                (axis.pad_before, max(0, axis.pad_after)) for axis in (forward.rows, forward.cols)
+            )
+        if sizes[0] is None:
+            sizes = stack([shape(inputs)[0], *sizes[1:]])
+        return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)

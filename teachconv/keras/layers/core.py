@@ -1,0 +1,230 @@
+"""Input, Dense, the activations as layers, and Dropout.
+
+Keras: keras/src/layers/core, activations and regularization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError
+from ...graph import cast, matmul, nn, reshape, shape
+from ...graph.random_ops import random_uniform
+from .. import activations
+from ..checks import check_number, check_sizes, positive
+from ..config import next_seed
+from .layer import KerasTensor, Layer, Shape
+
+__all__ = ["Activation", "Dense", "Dropout", "Input", "InputLayer", "ReLU", "Softmax"]
+
+
+class InputLayer(Layer):
+    """Stands for the input of a model.
+
+    Args:
+        shape: the shape without the batch; None for a size that may vary.
+        batch_size: the size of the batch, or None.
+        **more: ``name`` and ``dtype``, as in `Layer`.
+    """
+
+    def __init__(self, shape: Sequence[int | None], batch_size: int | None = None, **more: Any):
+        sizes = check_sizes(shape, "shape")
+        super().__init__(**more)
+        self.build_for((None if batch_size is None else positive(batch_size, "batch_size"), *sizes))
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the input."""
+        return inputs
+
+
+def Input(  # noqa: N802 (Keras' name)
+    shape: Sequence[int | None],
+    batch_size: int | None = None,
+    dtype: Any = None,
+    *,
+    name: str | None = None,
+) -> KerasTensor:
+    """Return the tensor with which a model begins.
+
+    Args:
+        shape: the shape of one sample, without the batch.
+        batch_size: the size of the batch; None for any.
+        dtype: the dtype; None for `teachconv.keras.config.floatx`.
+        name: the name of the input.
+
+    Returns:
+        A `KerasTensor`, which layers can be called on.
+
+    Raises:
+        TypeError: if ``shape`` is not a sequence.
+
+    >>> from teachconv import keras
+    >>> images = keras.Input((8, 8, 1))
+    >>> scores = keras.layers.Dense(10)(keras.layers.Flatten()(images))
+    >>> keras.Model(images, scores).count_params()
+    650
+    """
+    layer = InputLayer(shape, batch_size, name=name, dtype=dtype)
+    assert layer.output_shape is not None
+    return KerasTensor(layer.output_shape, layer.dtype, layer, None)
+
+
+class Dense(Layer):
+    """Multiplies with a matrix that is learned: MatMul, BiasAdd and the activation.
+
+    Args:
+        units: the size of the last axis of the output.
+        activation: "relu", "softmax", ..., a function, or None.
+        use_bias: whether a bias is added.
+        kernel_initializer: how the matrix begins; [inputs, units].
+        bias_initializer: how the bias begins; [units].
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> layer = keras.layers.Dense(2, kernel_initializer="ones")
+    >>> layer([[1.0, 2.0, 3.0]]).numpy().tolist()
+    [[6.0, 6.0]]
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        self.units = positive(units, "units")
+        self.activation = activations.get(activation)
+        self.use_bias = bool(use_bias)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        super().__init__(**more)
+
+    def build(self, input_shape: Shape) -> None:
+        """Make the matrix and the bias."""
+        self.kernel = self.add_weight((input_shape[-1], self.units), self.kernel_initializer, "kernel")  # type: ignore[arg-type]
+        self.bias = self.add_weight((self.units,), self.bias_initializer, "bias") if self.use_bias else None
+
+    def check_weights(self, input_shape: Shape) -> None:
+        """Raise unless the last axis has the size that the matrix was made for."""
+        if input_shape[-1] != self.kernel.shape[0]:
+            raise ArgumentError(f"its kernel was made for a last axis of {self.kernel.shape[0]}")
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the input's shape with ``units`` as its last size."""
+        if len(input_shape) < 2 or input_shape[-1] is None:
+            raise ArgumentError("it needs at least 2 axes, and a last one of known size")
+        return (*input_shape[:-1], self.units)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return activation(inputs @ kernel + bias); an input of more axes is a batch of vectors."""
+        axes = tuple(inputs.shape)
+        rows = inputs if len(axes) == 2 else reshape(inputs, [-1, axes[-1]])
+        outputs = matmul(rows, self.kernel)
+        if self.bias is not None:
+            outputs = nn.bias_add(outputs, self.bias)
+        if len(axes) > 2:
+            outputs = reshape(outputs, [-1, *axes[1:-1], self.units])
+        return self.activation(outputs)
+
+
+class Activation(Layer):
+    """Applies an activation function.
+
+    Args:
+        activation: "relu", "softmax", ..., or a function.
+        **more: as in `Layer`.
+    """
+
+    def __init__(self, activation: Any, **more: Any):
+        self.activation = activations.get(activation)
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the function of the input."""
+        return self.activation(inputs)
+
+
+class ReLU(Layer):
+    """Replaces negative values by zero: one Relu node.
+
+    Args:
+        max_value, negative_slope, threshold: only Keras' defaults, which change nothing, are here.
+        **more: as in `Layer`.
+    """
+
+    def __init__(
+        self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **more: Any
+    ):
+        if max_value is not None or negative_slope or threshold:
+            raise ArgumentError(
+                "ReLU is the plain one here: leave out max_value, negative_slope and threshold; got "
+                f"{max_value}, {negative_slope} and {threshold}"
+            )
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return max(inputs, 0)."""
+        return activations.relu(inputs)
+
+
+class Softmax(Layer):
+    """Turns the last axis into probabilities: one Softmax node.
+
+    Args:
+        axis: -1, the last axis.
+        **more: as in `Layer`.
+    """
+
+    def __init__(self, axis: int = -1, **more: Any):
+        if axis != -1:
+            raise ArgumentError(f"axis must be -1, the last one; got {axis!r}")
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the softmax."""
+        return activations.softmax(inputs)
+
+
+class Dropout(Layer):
+    """While training, sets a part of its input to zero and multiplies the rest by 1 / (1 - rate).
+
+    N. Srivastava et al., Dropout: a simple way to prevent neural networks from overfitting, 2014. Outside of
+    training it returns its input, so that the expected values are the same.
+
+    Args:
+        rate: the probability of zero, from 0 to 1.
+        seed: an integer, or None for the next one of `set_random_seed`.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError: if ``rate`` is out of range.
+
+    >>> import numpy as np
+    >>> from teachconv import keras
+    >>> layer = keras.layers.Dropout(0.5, seed=1)
+    >>> x = np.ones((1, 1000), "float32")
+    >>> layer(x).numpy().max(), sorted(set(layer(x, training=True).numpy()[0].tolist()))
+    (np.float32(1.0), [0.0, 2.0])
+    """
+
+    def __init__(self, rate: float, *, seed: int | None = None, **more: Any):
+        self.rate = check_number(rate, "rate", 0, 1)
+        self.seed = next_seed(seed)
+        self._seeds = np.random.default_rng(self.seed)  # one for each call, or for each trace of a call
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the input, or a part of it while training."""
+        if not training or not self.rate:
+            return inputs
+        seed = int(self._seeds.integers(2**31))
+        kept = random_uniform(shape(inputs), dtype=inputs.dtype, seed=seed) >= self.rate
+        return inputs * cast(kept, inputs.dtype) * (1 / (1 - self.rate) if self.rate < 1 else 0.0)

@@ -1,0 +1,376 @@
+"""`Layer`: weights, and a function of one tensor. `KerasTensor`: what a layer returns while a model is built.
+
+Keras: keras/src/layers/layer.py and keras/src/backend/common/keras_tensor.py. A layer is called in three
+ways: on a `KerasTensor` it only computes a shape and remembers itself; on an array or an eager tensor it
+runs at once; and while `teachconv.function` traces, it adds its nodes to the graph, in a name scope with
+its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import is_integer, to_dtype
+from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...graph import Variable, cast, constant, init_scope, name_scope
+from ...graph.constant_op import is_tensor
+from .. import initializers
+from ..checks import check_sizes
+from ..config import floatx
+from ..naming import unique_name
+
+__all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text"]
+
+Shape = tuple[int | None, ...]
+
+# Arguments that Keras' layers have and these do not.
+_NOT_HERE = ("regularizer", "constraint", "lora", "quantization", "renorm", "synchronized")
+
+
+class KerasTensor:
+    """A tensor without a value, by which layers are connected to a `Model`.
+
+    Attributes:
+        shape: its shape; the batch, and any other unknown size, is None.
+        dtype: the name of its dtype.
+        layer: the layer that returns it.
+        source: the tensor that this layer takes; None for an `Input`.
+    """
+
+    __slots__ = ("dtype", "layer", "shape", "source")
+
+    def __init__(self, shape: Shape, dtype: str, layer: Layer, source: KerasTensor | None):
+        self.shape, self.dtype, self.layer, self.source = shape, dtype, layer, source
+
+    @property
+    def name(self) -> str:
+        """The name of the layer that returns it."""
+        return self.layer.name
+
+    def __repr__(self) -> str:
+        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+
+    def _no_operator(self, *_: Any) -> Any:
+        raise ArgumentTypeError(
+            f"{self!r} has no value: a model is one path of layers, and operators are not layers. "
+            "Use a layer, or teachconv.graph's functions in a function with a GradientTape"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __getitem__ = _no_operator
+    __array__ = __bool__ = _no_operator
+
+
+def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], None]:
+    """Wrap the `build` of a subclass, so that it may be called by hand: the layer then knows its sizes."""
+
+    @wraps(build)
+    def wrapper(self: Layer, input_shape: Shape) -> None:
+        shape = tuple(input_shape)
+        with init_scope():  # variables belong to no trace
+            build(self, shape)
+        self.built = True
+        self.input_shape, self.output_shape = shape, self.compute_output_shape(shape)
+
+    return wrapper
+
+
+class Layer:
+    """A function of one tensor, with weights that are made when the size of its input is known.
+
+    A subclass has `call` and, where needed, `build` and `compute_output_shape`.
+
+    Args:
+        name: its name; None makes one from the class.
+        trainable: whether an optimizer may change its weights.
+        dtype: the dtype of its weights and of its result; None for `teachconv.keras.config.floatx`.
+        input_shape: the shape of its input without the batch, for the first layer of a model.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid or unknown.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        input_shape: Sequence[int | None] | None = None,
+        **unknown: Any,
+    ):
+        for key in unknown:
+            self._refuse(key, unknown[key])
+        if not isinstance(name, str | None) or name == "":
+            raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
+        self.name = unique_name(type(self).__name__) if name is None else name
+        self.trainable = trainable
+        self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
+        self.built = False
+        self.input_shape: Shape | None = None
+        self.output_shape: Shape | None = None
+        self._weights: list[Variable] = []
+        if input_shape is not None:
+            self.build_for((None, *check_sizes(input_shape, "input_shape")))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.build = _building(cls.build)  # type: ignore[assignment, method-assign]
+
+    def _refuse(self, key: str, value: Any) -> None:
+        """Raise for an argument that is not here, unless it has the value that means nothing."""
+        kind = type(self).__name__
+        if any(word in key for word in _NOT_HERE):
+            if value is None or value is False:
+                return
+            raise ArgumentError(f"{key} of {kind} is not in teachconv.keras; leave it out; got {value!r}")
+        known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
+        raise ArgumentTypeError(f"{kind} has no argument {key!r}{suggestion(key, known)}")
+
+    # --- what a subclass defines -----------------------------------------------------------------
+
+    def build(self, input_shape: Shape) -> None:
+        """Make the weights with `add_weight`.
+
+        Args:
+            input_shape: the shape of the input; the batch is None.
+        """
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the result for an eager tensor or a tensor of a graph.
+
+        Args:
+            inputs: the input.
+            training: whether the call is part of a training step.
+
+        Returns:
+            The output.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define call(inputs, training=False)")
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the shape of the output.
+
+        Args:
+            input_shape: the shape of the input; the batch may be None.
+
+        Returns:
+            The shape, by default that of the input.
+        """
+        return input_shape
+
+    def geometries(self, input_shape: Shape) -> list[Any]:
+        """Return the geometry of each window that the layer slides over its input; most layers have none."""
+        return []
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, training: bool = False) -> Any:
+        """Apply the layer to a tensor, an array, or a `KerasTensor`.
+
+        Args:
+            inputs: the input.
+            training: whether dropout is active and batch statistics are used.
+
+        Returns:
+            The output: an eager tensor, a tensor of a graph, or a `KerasTensor`.
+
+        Raises:
+            ValueError, TypeError: if the input does not fit; the message names the layer.
+        """
+        if isinstance(inputs, KerasTensor):
+            return KerasTensor(self.build_for(inputs.shape), self.dtype, self, inputs)
+        inputs = self._as_tensor(inputs)
+        shape = tuple(inputs.shape)
+        if not self.built:
+            self.build_for((None, *shape[1:]))
+        elif shape[1:] != (self.input_shape or shape)[1:]:
+            self._explain(self.compute_output_shape, shape)
+            self._explain(self.check_weights, shape)
+        with name_scope(self.name):
+            return self.call(inputs, training)
+
+    def build_for(self, input_shape: Sequence[int | None]) -> Shape:
+        """Make the weights if there are none; return the shape of the output.
+
+        Args:
+            input_shape: the shape of the input, the batch first.
+
+        Returns:
+            The shape of the output.
+
+        Raises:
+            ValueError: if the layer cannot take such an input; the message names the layer.
+        """
+        shape = tuple(None if size is None else int(size) for size in input_shape)
+        output: Shape = self._explain(self.compute_output_shape, shape)
+        if self.built:
+            self._explain(self.check_weights, shape)
+        else:
+            self.build(shape)
+            self.built = True
+        self.input_shape, self.output_shape = shape, output
+        return output
+
+    def check_weights(self, input_shape: Shape) -> None:
+        """Raise unless the weights that were made fit an input of this shape."""
+
+    def _explain(self, check: Callable[[Shape], Any], shape: Shape) -> Any:
+        """Return ``check(shape)``; an error also names the layer and the shape."""
+        try:
+            return check(shape)
+        except (ArgumentError, ArgumentTypeError) as error:
+            raise type(error)(
+                f"layer {self.name!r} ({type(self).__name__}) cannot take an input of shape "
+                f"{shape_text(shape)}: {error}"
+            ) from None
+
+    def _as_tensor(self, inputs: Any) -> Any:
+        """Return the input as a tensor; floats take the layer's dtype, integers keep theirs, as in Keras."""
+        inputs = as_tensor(inputs)
+        if inputs.dtype.name == self.dtype or is_integer(inputs.dtype) or inputs.dtype == bool:
+            return inputs
+        return cast(inputs, self.dtype)
+
+    @property
+    def output(self) -> KerasTensor:
+        """The tensor without a value that the layer returns in its model: its shape and dtype."""
+        if self.input_shape is None or self.output_shape is None:
+            raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
+        source = KerasTensor(self.input_shape, self.dtype, self, None)
+        return KerasTensor(self.output_shape, self.dtype, self, source)
+
+    # --- weights ---------------------------------------------------------------------------------
+
+    def add_weight(
+        self, shape: Sequence[int], initializer: Any, name: str, trainable: bool = True
+    ) -> Variable:
+        """Make a weight.
+
+        Args:
+            shape: its shape.
+            initializer: a name or an initializer.
+            name: its name, such as "kernel"; the variable's name begins with the layer's.
+            trainable: whether an optimizer changes it.
+
+        Returns:
+            The variable.
+        """
+        if is_integer(np.dtype(self.dtype)):
+            raise ArgumentError(f"dtype of a layer with weights must be a float; got {self.dtype}")
+        value = initializers.get(initializer)(tuple(shape), self.dtype)
+        if np.shape(value) != tuple(shape):
+            raise ArgumentError(
+                f"the initializer of {name} must return shape {shape_text(shape)}; got {np.shape(value)}"
+            )
+        variable = Variable(value, trainable=trainable, name=f"{self.name}/{name}", dtype=self.dtype)
+        self._weights.append(variable)
+        return variable
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All the variables; as in Keras, those that are trained come first."""
+        return [*self.trainable_weights, *self.non_trainable_weights]
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The variables that an optimizer changes."""
+        return [weight for weight in self._weights if weight.trainable] if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The variables that no optimizer changes, such as moving averages."""
+        if not self.trainable:
+            return list(self._weights)
+        return [weight for weight in self._weights if not weight.trainable]
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The same as `weights`."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """The same as `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """The same as `non_trainable_weights`."""
+        return self.non_trainable_weights
+
+    def count_params(self) -> int:
+        """Return the number of elements of all the weights."""
+        return sum(number_of_elements(weight) for weight in self.weights)
+
+    def get_weights(self) -> list[np.ndarray]:
+        """Return the values of all the weights, in the order of `weights`."""
+        return [weight.numpy() for weight in self.weights]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Replace the values of all the weights; where one does not fit, none is changed.
+
+        Args:
+            weights: an array for each weight, in the order of `weights`.
+
+        Raises:
+            ValueError: if their number or a shape differs.
+        """
+        set_all(self.weights, weights, f"{type(self).__name__} {self.name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def number_of_elements(variable: Variable) -> int:
+    """Return the number of elements of a variable."""
+    return prod(size or 0 for size in variable.shape)
+
+
+def as_tensor(value: Any) -> Any:
+    """Return a tensor as it is, the value of a variable, and anything else as a constant."""
+    if is_tensor(value):
+        return value
+    return value.read_value() if isinstance(value, Variable) else constant(np.asarray(value))
+
+
+def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) -> None:
+    """Assign each value to its variable; raise ``ValueError`` before anything changes if one does not fit."""
+    if not isinstance(values, (list, tuple)) or len(values) != len(variables):
+        names = ", ".join(variable.name for variable in variables)
+        got = len(values) if isinstance(values, (list, tuple)) else repr(values)
+        raise ArgumentError(f"{owner} needs a list of {len(variables)} weights ({names}); got {got}")
+    arrays = [np.asarray(value) for value in values]
+    for variable, array in zip(variables, arrays, strict=True):
+        if tuple(variable.shape) != array.shape:
+            raise ArgumentError(
+                f"{owner}: the weight {variable.name!r} has shape {shape_text(tuple(variable.shape))}; got "
+                f"{shape_text(array.shape)}"
+            )
+        if not np.can_cast(array.dtype, variable.dtype, "same_kind"):
+            raise ArgumentTypeError(
+                f"{owner}: the weight {variable.name!r} has dtype {variable.dtype.name}; got "
+                f"{array.dtype.name}"
+            )
+    for variable, array in zip(variables, arrays, strict=True):
+        variable.assign(array.astype(variable.dtype))
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """Write a shape as Keras does.
+
+    >>> shape_text((None, 8, 8, 1)), shape_text((10,))
+    ('(None, 8, 8, 1)', '(10,)')
+    """
+    return str(tuple(None if size is None else int(size) for size in shape))
+
+
+def _parameters(layer: type) -> list[str]:
+    """Return the names of the arguments that a layer's class defines itself."""
+    code = layer.__init__.__code__  # type: ignore[misc]
+    return list(code.co_varnames[1 : code.co_argcount])

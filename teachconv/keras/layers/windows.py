@@ -1,0 +1,95 @@
+"""`Windowed`: what the layers share that slide a window over rows and columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arguments import normalize_pair, to_nhwc
+from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry
+from .layer import Layer, Shape
+
+__all__ = ["Windowed", "check_data_format"]
+
+Geometry = Conv2DGeometry | Conv2DTransposeGeometry
+
+
+class Windowed(Layer):
+    """A layer with strides, padding and a data format, whose output shape follows from its geometry.
+
+    Attributes:
+        window: (rows, cols) of the window.
+        strides: (rows, cols).
+        padding: "valid" or "same".
+        data_format: "channels_last" or "channels_first".
+        layout: the same in TensorFlow's words, "NHWC" or "NCHW".
+    """
+
+    def __init__(
+        self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
+    ):
+        self.window = normalize_pair(window, name_of_window)
+        self.strides = normalize_pair(strides, "strides")
+        self.padding = check_padding(padding)
+        self.data_format = check_data_format(data_format)
+        self.layout = "NHWC" if self.data_format == "channels_last" else "NCHW"
+        super().__init__(**more)
+
+    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+        """Return the geometry for an input [batch, rows, cols, channels], NHWC whatever the data format."""
+        raise NotImplementedError
+
+    def geometries(self, input_shape: Shape) -> list[Geometry]:
+        """Return the geometry for one image, as `Layer.geometries`; none if rows or columns are unknown."""
+        _, *sizes = self._nhwc(input_shape)
+        return [] if None in sizes else [self.geometry((1, *sizes))]  # type: ignore[arg-type]
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the shape of the output; unknown rows or columns stay unknown."""
+        batch, rows, cols, _ = self._nhwc(input_shape)
+        channels = self.channels(input_shape)
+        large_enough = [max(n or 0, 1 << 12) for n in self.window]  # stands for an unknown size
+        g = self.geometry((1, rows or large_enough[0], cols or large_enough[1], channels))
+        _, out_rows, out_cols, out_channels = g.output_shape
+        shape = batch, rows and out_rows, cols and out_cols, self.out_channels(channels)
+        return shape if self.layout == "NHWC" else (shape[0], shape[3], shape[1], shape[2])
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of channels of the output."""
+        return channels
+
+    def channels(self, input_shape: Shape) -> int:
+        """Return the number of channels of the input; raise if it is unknown."""
+        channels = self._nhwc(input_shape)[3]
+        if channels is None:
+            raise ArgumentError("the number of channels must be known")
+        return channels
+
+    def _nhwc(self, shape: Shape) -> Shape:
+        if len(shape) != 4:
+            axes = "batch, rows, cols, channels" if self.layout == "NHWC" else "batch, channels, rows, cols"
+            raise ArgumentError(f"it needs 4 axes ({axes}), not {len(shape)}")
+        return to_nhwc(shape, self.layout)  # type: ignore[arg-type]
+
+
+def check_padding(padding: Any) -> str:
+    """Return Keras' word for a padding in lower case; raise unless it is "valid" or "same"."""
+    if not isinstance(padding, str):
+        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
+    if padding.lower() not in ("valid", "same"):
+        near = suggestion(padding, ("valid", "same"))
+        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{near}")
+    return padding.lower()
+
+
+def check_data_format(data_format: Any) -> str:
+    """Return Keras' word for a layout; None means channels_last."""
+    legal = ("channels_last", "channels_first")
+    if data_format is None:
+        return legal[0]
+    if data_format not in legal:
+        raise ArgumentError(
+            f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
+            f"{suggestion(data_format, legal)}"
+        )
+    return str(data_format)

@@ -1,0 +1,312 @@
+"""Losses: what training makes small.
+
+Keras: keras/src/losses/losses.py and keras/src/backend/tensorflow/nn.py.
+
+A loss is computed for each sample and then averaged over the batch. It is made of the runtime's ops, so
+that its gradient comes from the same registry as that of every layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import is_integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..graph import cast, log, maximum, minimum, name_scope, nn, reduce_mean, reduce_sum, reshape, square
+from .activations import logits_of
+from .layers.layer import Shape, as_tensor, shape_text
+from .naming import look_up, snake_case
+
+__all__ = [
+    "CategoricalCrossentropy",
+    "Loss",
+    "MeanSquaredError",
+    "SparseCategoricalCrossentropy",
+    "categorical_crossentropy",
+    "get",
+    "mean_squared_error",
+    "sparse_categorical_crossentropy",
+]
+
+_EPSILON = 1e-7  # Keras' keras.config.epsilon(): probabilities are kept that far from 0 and 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Functions: one loss for each sample
+# ---------------------------------------------------------------------------------------------
+
+
+def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
+    """Return minus the logarithm of the probability of the true class.
+
+    Args:
+        y_true: [batch], the classes as integers from 0.
+        y_pred: [batch, classes], probabilities, or logits, whose softmax are the probabilities.
+        from_logits: whether ``y_pred`` are logits. Probabilities that come right out of a softmax are
+            replaced by its input, because the logarithm of a softmax loses digits.
+
+    Returns:
+        [batch].
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit.
+
+    >>> sparse_categorical_crossentropy([1, 0], [[0.2, 0.8], [0.5, 0.5]]).numpy().round(3).tolist()
+    [0.223, 0.693]
+    """
+    y_pred = as_tensor(y_pred)
+    logits = find_logits(y_pred, from_logits)
+    if logits is None:
+        logits = log(_clip(y_pred))
+    axes = tuple(y_pred.shape)[:-1]
+    labels = cast(y_true, "int64")
+    if tuple(labels.shape) != axes:  # a last axis of 1
+        labels = reshape(labels, [-1, *axes[1:]])
+    return nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
+    """Return minus the sum of the true probabilities times the logarithms of the predicted ones.
+
+    Args:
+        y_true: [batch, classes], probabilities, mostly one 1 among zeros.
+        y_pred: [batch, classes], as in `sparse_categorical_crossentropy`.
+        from_logits: likewise.
+
+    Returns:
+        [batch].
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit.
+
+    >>> categorical_crossentropy([[0.0, 1.0]], [[0.2, 0.8]]).numpy().round(3).tolist()
+    [0.223]
+    """
+    y_pred = as_tensor(y_pred)
+    y_true = cast(y_true, y_pred.dtype)
+    logits = find_logits(y_pred, from_logits)
+    if logits is not None:
+        return nn.softmax_cross_entropy_with_logits(y_true, logits)
+    probabilities = _clip(y_pred / reduce_sum(y_pred, -1, keepdims=True))
+    return -reduce_sum(y_true * log(probabilities), -1)
+
+
+def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
+    """Return the mean of the squared differences over the last axis.
+
+    Args:
+        y_true: what should come out.
+        y_pred: what came out, of the same shape.
+
+    Returns:
+        The shape without its last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit.
+
+    >>> mean_squared_error([[0.0, 0.0]], [[1.0, 3.0]]).numpy().tolist()
+    [5.0]
+    """
+    y_pred = as_tensor(y_pred)
+    return reduce_mean(square(y_pred - cast(y_true, y_pred.dtype)), -1)
+
+
+def find_logits(y_pred: Any, from_logits: bool) -> Any:
+    """Return ``y_pred`` if it holds logits, or the input of the softmax that made it, or None."""
+    logits = logits_of(y_pred)
+    return y_pred if logits is None and from_logits else logits
+
+
+def _clip(probabilities: Any) -> Any:
+    return minimum(maximum(probabilities, _EPSILON), 1 - _EPSILON)
+
+
+# ---------------------------------------------------------------------------------------------
+# Classes: the mean over the batch, and what a model checks before it trains
+# ---------------------------------------------------------------------------------------------
+
+
+class Loss:
+    """The mean of a function over the batch.
+
+    Args:
+        function: (y_true, y_pred) -> one loss for each sample.
+        name: the name in logs; None for that of the class.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
+        self._function = function
+        self.name = name or snake_case(type(self).__name__)
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample."""
+        if self._function is None:
+            raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
+        return self._function(y_true, y_pred)
+
+    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the mean over the batch, a scalar.
+
+        Args:
+            y_true: what should come out.
+            y_pred: what came out.
+
+        Returns:
+            A tensor without axes.
+        """
+        with name_scope(self.name):
+            return reduce_mean(self.call(y_true, y_pred))
+
+    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
+        """Return the labels in the dtype in which they enter the graph.
+
+        Args:
+            y: all the labels.
+            output_shape: the shape of the model's output.
+            dtype: the dtype of the model's output.
+
+        Raises:
+            ValueError: if the labels do not fit the output.
+        """
+        return y if is_integer(y.dtype) else y.astype(dtype, copy=False)
+
+
+class SparseCategoricalCrossentropy(Loss):
+    """The mean of `sparse_categorical_crossentropy`: labels are integers.
+
+    Args:
+        from_logits: whether the model returns logits and not probabilities.
+        name: the name in logs.
+
+    >>> loss = SparseCategoricalCrossentropy(from_logits=True)
+    >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]])).__round__(3)
+    0.693
+    """
+
+    def __init__(self, from_logits: bool = False, *, name: str = "sparse_categorical_crossentropy"):
+        super().__init__(name=name)
+        self.from_logits = from_logits
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample."""
+        return sparse_categorical_crossentropy(y_true, y_pred, self.from_logits)
+
+    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
+        """Return the labels as int64, without a last axis of 1; raise unless they are legal classes."""
+        classes = output_shape[-1]
+        if y.ndim == len(output_shape) and y.shape[-1] == 1:
+            y = y[..., 0]
+        if y.ndim != len(output_shape) - 1 or any(
+            size not in (None, have) for size, have in zip(output_shape[1:-1], y.shape[1:], strict=True)
+        ):
+            hint = '; one-hot labels go with "categorical_crossentropy"' if y.shape[-1:] == (classes,) else ""
+            raise ArgumentError(
+                f"y must hold one integer for each sample, shape {shape_text(output_shape[:-1])}; got "
+                f"{shape_text(y.shape)}{hint}"
+            )
+        whole = y if is_integer(y.dtype) else np.rint(y.astype(np.float64))
+        if not np.array_equal(whole, y):
+            raise ArgumentError(f"y must hold whole numbers; got {y[whole != y].ravel()[0]}")
+        wrong = (whole < 0) | (whole >= classes)
+        if wrong.any():
+            first = np.argwhere(wrong)[0]
+            raise ArgumentError(
+                f"y must hold classes from 0 to {classes - 1}, because the model returns {classes} scores; "  # type: ignore[operator]
+                f"y[{', '.join(map(str, first))}] is {y[tuple(first)]}"
+            )
+        return whole.astype(np.int64)
+
+
+class CategoricalCrossentropy(Loss):
+    """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
+
+    Args:
+        from_logits: whether the model returns logits and not probabilities.
+        name: the name in logs.
+    """
+
+    def __init__(self, from_logits: bool = False, *, name: str = "categorical_crossentropy"):
+        super().__init__(name=name)
+        self.from_logits = from_logits
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample."""
+        return categorical_crossentropy(y_true, y_pred, self.from_logits)
+
+    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
+        """Return the labels in the output's dtype; raise unless they have its shape."""
+        hint = '; integers go with "sparse_categorical_crossentropy"' if y.ndim < len(output_shape) else ""
+        return _of_shape(y, output_shape, dtype, hint)
+
+
+class MeanSquaredError(Loss):
+    """The mean of the squared differences.
+
+    Args:
+        name: the name in logs.
+    """
+
+    def __init__(self, *, name: str = "mean_squared_error"):
+        super().__init__(name=name)
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample, and for each axis but the last."""
+        return mean_squared_error(y_true, y_pred)
+
+    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
+        """Return the values in the output's dtype; raise unless they have its shape."""
+        return _of_shape(y, output_shape, dtype)
+
+
+def _of_shape(y: np.ndarray, output_shape: Shape, dtype: str, hint: str = "") -> np.ndarray:
+    fits = len(y.shape) == len(output_shape) and all(
+        size in (None, have) for size, have in zip(output_shape[1:], y.shape[1:], strict=True)
+    )
+    if not fits:
+        raise ArgumentError(
+            f"y must have the shape of the model's output, {shape_text(output_shape)}; got "
+            f"{shape_text(y.shape)}{hint}"
+        )
+    return y.astype(dtype, copy=False)
+
+
+_BY_NAME: dict[str, type[Loss]] = {
+    "categorical_crossentropy": CategoricalCrossentropy,
+    "mean_squared_error": MeanSquaredError,
+    "mse": MeanSquaredError,
+    "sparse_categorical_crossentropy": SparseCategoricalCrossentropy,
+}
+
+
+def get(identifier: Any) -> Loss:
+    """Return a loss by its name, or one that is given as such.
+
+    Args:
+        identifier: "sparse_categorical_crossentropy", "categorical_crossentropy", "mean_squared_error" or
+            "mse", a `Loss`, its class, or a function (y_true, y_pred) -> one loss for each sample.
+
+    Returns:
+        The loss.
+
+    Raises:
+        ValueError, TypeError: if there is no such loss.
+
+    >>> get("mse").name
+    'mean_squared_error'
+    """
+    if identifier is None:
+        raise ArgumentTypeError(f"loss must be a name ({', '.join(_BY_NAME)}) or a Loss; got None")
+    found = look_up(identifier, _BY_NAME, "loss")
+    if isinstance(found, type):
+        found = found()
+    own = {
+        sparse_categorical_crossentropy: SparseCategoricalCrossentropy,
+        categorical_crossentropy: CategoricalCrossentropy,
+        mean_squared_error: MeanSquaredError,
+    }
+    if found in own:  # the function: its class also checks labels
+        return own[found]()
+    return found if isinstance(found, Loss) else Loss(found, getattr(found, "__name__", None))

@@ -1,0 +1,266 @@
+"""Optimizers: how a gradient changes a weight. Keras: keras/src/optimizers.
+
+Each weight is updated by one node, an ``Apply*`` op, which also updates the optimizer's own averages (slots).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..errors import ArgumentError, ArgumentTypeError
+from ..graph import Variable, cast, gen_nn_ops, init_scope, name_scope, zeros
+from .checks import check_number
+from .naming import look_up, snake_case
+
+__all__ = ["SGD", "Adam", "Optimizer", "get"]
+
+
+class Optimizer:
+    """The base of all optimizers: the learning rate, the number of steps, and the slots of each weight.
+
+    Args:
+        learning_rate: a positive number.
+        name: the name; None for that of the class.
+
+    Attributes:
+        iterations: a variable, the number of steps so far.
+    """
+
+    _slot_names: Sequence[str] = ()
+
+    def __init__(self, learning_rate: float, name: str | None = None):
+        self.name = name or snake_case(type(self).__name__)
+        with init_scope():
+            self._learning_rate = Variable(
+                check_number(learning_rate, "learning_rate", 0),
+                trainable=False,
+                name=f"{self.name}/learning_rate",
+                dtype="float64",
+            )
+            self.iterations = Variable(0, trainable=False, name=f"{self.name}/iterations", dtype="int64")
+        self._slots: dict[int, list[Variable]] = {}
+        self._built_for: list[Variable] = []
+
+    @property
+    def learning_rate(self) -> Variable:
+        """A variable; assigning a number to ``optimizer.learning_rate`` changes its value."""
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        self._learning_rate.assign(check_number(value, "learning_rate", 0))
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The optimizer's own variables: the number of steps, the learning rate, and the slots."""
+        slots = [slot for weight in self._built_for for slot in self._slots[id(weight)]]
+        return [self.iterations, self._learning_rate, *slots]
+
+    @property
+    def built(self) -> bool:
+        """Whether the slots are there."""
+        return bool(self._built_for)
+
+    def build(self, variables: Sequence[Variable]) -> None:
+        """Make the slots of these weights, with zeros, unless they are there.
+
+        Args:
+            variables: the weights.
+        """
+        with init_scope():
+            for weight in variables:
+                if id(weight) not in self._slots:
+                    self._slots[id(weight)] = [
+                        Variable(
+                            zeros(weight.shape, weight.dtype), False, f"{self.name}/{weight.name}/{slot}"
+                        )
+                        for slot in self._slot_names
+                    ]
+                    self._built_for.append(weight)
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> Any:
+        """Update weights.
+
+        Args:
+            grads_and_vars: pairs of a gradient and its weight.
+
+        Returns:
+            As `apply`.
+        """
+        pairs = list(grads_and_vars)
+        return self.apply([gradient for gradient, _ in pairs], [weight for _, weight in pairs])
+
+    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Variable]) -> Any:
+        """Update each weight by its gradient.
+
+        Args:
+            grads: a gradient for each weight.
+            trainable_variables: the weights.
+
+        Returns:
+            The number of steps.
+
+        Raises:
+            ValueError: if the numbers differ, or a weight has no gradient; nothing is changed then.
+        """
+        if len(grads) != len(trainable_variables):
+            raise ArgumentError(
+                f"grads must have a gradient for each of the {len(trainable_variables)} weights; got "
+                f"{len(grads)}"
+            )
+        for gradient, weight in zip(grads, trainable_variables, strict=True):
+            if gradient is None:
+                raise ArgumentError(
+                    f"the weight {weight.name!r} has no gradient: the loss does not depend on it"
+                )
+        self.build(trainable_variables)
+        with name_scope(self.name):
+            scalars: dict[Any, Sequence[Any]] = {}
+            for gradient, weight in zip(grads, trainable_variables, strict=True):
+                if weight.dtype not in scalars:
+                    scalars[weight.dtype] = self.scalars(weight.dtype)
+                self.update(weight, self._slots[id(weight)], gradient, *scalars[weight.dtype])
+            self.advance()
+            return self.iterations.assign_add(1)
+
+    def scalars(self, dtype: Any) -> Sequence[Any]:
+        """Return the numbers that the updates of a step share, in the dtype of the weights."""
+        return (cast(self._learning_rate, dtype),)
+
+    def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
+        """Add the ``Apply*`` node that updates a weight and its slots."""
+        raise NotImplementedError
+
+    def advance(self) -> None:
+        """Prepare the variables of the optimizer for the next step."""
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: w ← w - learning_rate · g.
+
+    With momentum m: v ← m·v - learning_rate·g and w ← w + v; with Nesterov's, w ← w + m·v - learning_rate·g.
+    I. Sutskever et al., On the importance of initialization and momentum in deep learning, 2013.
+
+    Args:
+        learning_rate: the learning rate.
+        momentum: from 0, for none, to 1.
+        nesterov: whether the momentum is Nesterov's.
+        name: the name.
+
+    Raises:
+        ValueError, TypeError: if a number is out of range.
+
+    >>> from teachconv import graph as tg
+    >>> w = tg.Variable([1.0, 2.0])
+    >>> _ = SGD(0.5).apply([tg.constant([1.0, 1.0])], [w])
+    >>> w.numpy().tolist()
+    [0.5, 1.5]
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(learning_rate, name)
+        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), bool(nesterov)
+        self._slot_names = ("momentum",) if momentum else ()
+
+    def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
+        """Add one ApplyGradientDescent or ResourceApplyKerasMomentum node."""
+        (rate,) = scalars
+        if slots:
+            gen_nn_ops.resource_apply_keras_momentum(
+                weight, slots[0], rate, gradient, self.momentum, use_nesterov=self.nesterov
+            )
+        else:
+            gen_nn_ops.apply_gradient_descent(weight, rate, gradient)
+
+
+class Adam(Optimizer):
+    """Adam: each weight's step is scaled by averages of its gradient and of the gradient's square.
+
+    D. Kingma and J. Ba, Adam: a method for stochastic optimization, 2015, in the form at the end of section
+    2, whose epsilon is the paper's "epsilon hat". PyTorch's epsilon is that of algorithm 1, which is
+    another number.
+
+    Args:
+        learning_rate: the learning rate.
+        beta_1: how much of the average of the gradient a step keeps.
+        beta_2: how much of the average of its square a step keeps.
+        epsilon: added to the root of the latter, so that nothing is divided by zero.
+        name: the name.
+
+    Raises:
+        ValueError, TypeError: if a number is out of range.
+    """
+
+    _slot_names = ("momentum", "velocity")
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(learning_rate, name)
+        self.beta_1 = check_number(beta_1, "beta_1", 0, 1, below=True)
+        self.beta_2 = check_number(beta_2, "beta_2", 0, 1, below=True)
+        self.epsilon = check_number(epsilon, "epsilon", 0)
+        with init_scope():  # beta to the power of the step, as in TensorFlow 1's AdamOptimizer
+            self._powers = [
+                Variable(beta, trainable=False, name=f"{self.name}/beta_{number}_power", dtype="float64")
+                for number, beta in enumerate((self.beta_1, self.beta_2), 1)
+            ]
+
+    def scalars(self, dtype: Any) -> Sequence[Any]:
+        """Return the powers of the betas and the learning rate."""
+        return [cast(value, dtype) for value in (*self._powers, self._learning_rate)]
+
+    def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
+        """Add one ApplyAdam node."""
+        (m, v), (beta_1_power, beta_2_power, rate) = slots, scalars
+        gen_nn_ops.apply_adam(
+            weight, m, v, beta_1_power, beta_2_power, rate, self.beta_1, self.beta_2, self.epsilon, gradient
+        )
+
+    def advance(self) -> None:
+        """Multiply the powers by their betas."""
+        for power, beta in zip(self._powers, (self.beta_1, self.beta_2), strict=True):
+            power.assign(power * beta)
+
+
+_BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "sgd": SGD}
+
+
+def get(identifier: Any) -> Optimizer:
+    """Return an optimizer by its name, or one that is given as such.
+
+    Args:
+        identifier: "adam", "sgd", or an `Optimizer`.
+
+    Returns:
+        The optimizer.
+
+    Raises:
+        ValueError, TypeError: if there is no such optimizer.
+
+    >>> get("adam").name
+    'adam'
+    """
+    if isinstance(identifier, Optimizer):
+        return identifier
+    found = look_up(identifier, _BY_NAME, "optimizer")
+    made = found() if isinstance(found, type) else found
+    if not isinstance(made, Optimizer):
+        raise ArgumentTypeError(
+            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}"
+        )
+    return made

@@ -1,0 +1,349 @@
+"""`compile`, `fit`, `evaluate`, `predict`: the part of a model that trains it.
+
+Keras: keras/src/trainers/trainer.py and keras/src/backend/tensorflow/trainer.py.
+
+`Trainer.train_step` is the whole of a training step: the model forward, the loss, its gradients, and one
+``Apply*`` op for each weight. `Trainer.fit` is a loop over it. `teachconv.graph.function` traces it once
+for each batch size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arguments import integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..graph import (
+    ConfigProto,
+    GradientTape,
+    InvalidArgumentError,
+    check_numerics,
+    control_dependencies,
+    function,
+)
+from . import losses, optimizers
+from . import metrics as metric
+from .callbacks import Callback, History, ProgbarLogger
+from .checks import check_list, positive
+from .config import next_seed
+from .data import as_batch_size, batches, check_x, check_y, split
+from .diagnosis import first_not_finite
+from .layers.layer import Layer
+
+__all__ = ["Trainer"]
+
+
+class Trainer(Layer):
+    """Trains a model; `teachconv.keras.Model` inherits from it.
+
+    Attributes:
+        optimizer: what `compile` was given.
+        loss: likewise.
+        compiled: whether `compile` has been called.
+        stop_training: set it in a callback to end the training.
+    """
+
+    optimizer: optimizers.Optimizer
+    loss: losses.Loss
+    compiled = False
+    stop_training = False
+
+    # --- what is run -----------------------------------------------------------------------------
+
+    def train_step(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Run one training step on a batch: forward, loss, gradients, update.
+
+        Args:
+            x: the samples of the batch.
+            y: their labels.
+
+        Returns:
+            The loss, and the model's output.
+        """
+        weights = self.trainable_variables
+        with GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.loss(y, y_pred)
+        gradients = tape.gradient(loss, weights)
+        with control_dependencies([check_numerics(loss, "loss")]):  # no update where it fails
+            self.optimizer.apply(gradients, weights)
+        return loss, y_pred
+
+    def test_step(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the loss and the output for a batch, without an update."""
+        y_pred = self(x, training=False)
+        return self.loss(y, y_pred), y_pred
+
+    def predict_step(self, x: Any) -> Any:
+        """Return the output for a batch."""
+        return self(x, training=False)
+
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: str | int = "auto",
+        callbacks: Sequence[Callback] | None = None,
+        validation_split: float = 0.0,
+        validation_data: tuple[Any, Any] | None = None,
+        shuffle: bool = True,
+        *,
+        initial_epoch: int = 0,
+        validation_batch_size: int | None = None,
+        seed: int | None = None,
+    ) -> History:
+        """Train the model.
+
+        Args:
+            x: the samples, [samples, ...].
+            y: their labels.
+            batch_size: how many samples make a step; None for 32.
+            epochs: how often all samples are used.
+            verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
+            callbacks: a list of `Callback`.
+            validation_split: the part of the samples, the last ones, that is only evaluated, after each
+                epoch.
+            validation_data: or (x, y) that are evaluated.
+            shuffle: whether each epoch has an order of its own.
+            initial_epoch: the number of the first epoch, to continue a training.
+            validation_batch_size: the batch size of the validation; None for ``batch_size``.
+            seed: the seed of the order; None for the next one of `set_random_seed`.
+
+        Returns:
+            A `History`, whose ``history`` has a list of numbers for each name.
+
+        Raises:
+            ValueError, TypeError: if an argument or the data do not fit; nothing has changed then.
+            FloatingPointError: if the loss is not finite; the message names the step and the layer where it
+                began, and the weights are those before the step.
+        """
+        (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
+        epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
+        rng = np.random.default_rng(next_seed(seed))
+        told = [*check_list(callbacks or [], "callbacks", "Callbacks"), history]
+        tell = self._tell(told, verbose, epochs, -(-len(x) // size))
+        tell("on_train_begin")
+        self.stop_training, logs = False, {}
+        for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
+            tell("on_epoch_begin", epoch)
+            self.reset_metrics()
+            if shuffle:
+                rng.shuffle(order)
+            for step, rows in enumerate(batches(order, size)):
+                tell("on_train_batch_begin", step)
+                logs = self._train(x[rows], y[rows], f"step {step + 1} of epoch {epoch + 1}")
+                tell("on_train_batch_end", step, logs)
+                if self.stop_training:
+                    break
+            if validation is not None:
+                results = self.evaluate(*validation, validation_batch_size or size, 0, return_dict=True)
+                logs = logs | {f"val_{name}": value for name, value in results.items()}
+            tell("on_epoch_end", epoch, logs)
+            if self.stop_training:
+                break
+        tell("on_train_end", logs)
+        return history
+
+    def train_on_batch(self, x: Any, y: Any, *, return_dict: bool = False) -> Any:
+        """Run one training step.
+
+        Args:
+            x: the samples of the batch.
+            y: their labels.
+            return_dict: whether to return the numbers by name.
+
+        Returns:
+            The loss, or a list of the loss and the metrics. As in Keras these are means over all calls since
+            `reset_metrics`.
+
+        Raises:
+            ValueError, TypeError, FloatingPointError: as `fit`.
+        """
+        (x, y), _, _ = self._training_data(x, y, None, 0.0, None)
+        return _as_asked(self._train(x, y, "this step"), return_dict)
+
+    def evaluate(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None = None,
+        verbose: str | int = "auto",
+        *,
+        return_dict: bool = False,
+    ) -> Any:
+        """Return the loss and the metrics for samples, without training.
+
+        Args:
+            x: the samples.
+            y: their labels.
+            batch_size: how many samples are computed at once; None for 32.
+            verbose: 0 for silence; else a line is printed.
+            return_dict: whether to return the numbers by name.
+
+        Returns:
+            The loss, or a list of the loss and the metrics.
+
+        Raises:
+            ValueError, TypeError: if the data do not fit.
+        """
+        (x, y), _, size = self._training_data(x, y, batch_size, 0.0, None)
+        self.reset_metrics()
+        tell = self._tell([], verbose, 1, -(-len(x) // size))
+        tell("on_epoch_begin", 0)
+        for rows in batches(np.arange(len(x)), size):
+            logs = self._add_to_metrics(y[rows], *self._function("test_step")(x[rows], y[rows]))
+        tell("on_epoch_end", 0, logs)
+        return _as_asked(logs, return_dict)
+
+    def predict(self, x: Any, batch_size: int | None = None, verbose: str | int = "auto") -> np.ndarray:
+        """Return the model's output for samples.
+
+        Args:
+            x: the samples.
+            batch_size: how many samples are computed at once; None for 32.
+            verbose: accepted as in Keras; nothing is printed.
+
+        Returns:
+            An array with the outputs of all samples.
+
+        Raises:
+            ValueError, TypeError: if the samples do not fit.
+        """
+        samples, step = check_x(self, x), self._function("predict_step")
+        rows = batches(np.arange(len(samples)), as_batch_size(batch_size))
+        return np.concatenate([step(samples[batch]).numpy() for batch in rows])
+
+    # --- how it is run ---------------------------------------------------------------------------
+
+    def compile(
+        self,
+        optimizer: Any,
+        loss: Any,
+        *,
+        metrics: Sequence[Any] | None = None,
+        run_eagerly: bool = False,
+        backend: str | None = None,
+    ) -> None:
+        """Say how the model is trained.
+
+        Args:
+            optimizer: "adam", "sgd", or an optimizer.
+            loss: "sparse_categorical_crossentropy", "categorical_crossentropy", "mse", or a loss.
+            metrics: a list of "accuracy", "mse", metrics, or functions of NumPy arrays.
+            run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
+                through the layers; slower.
+            backend: the backend of the convolutions; None for the one of `teachconv.use_backend`.
+
+        Raises:
+            ValueError, TypeError: if an argument is invalid.
+            BackendUnavailable: if the backend cannot run here.
+        """
+        identifiers = check_list(metrics or [], "metrics", "names or metrics, such as ['accuracy']")
+        if run_eagerly and backend:
+            raise ArgumentError(
+                "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"
+            )
+        for identifier in identifiers:
+            metric.get(identifier)
+        self._config = ConfigProto(backend=backend or "")
+        self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
+        self._identifiers, self.run_eagerly = identifiers, bool(run_eagerly)
+        self._metrics: list[metric.Metric] | None = None
+        self._mean_loss = metric.Mean(name="loss")
+        self.compiled = True
+        self.forget_functions()
+
+    def forget_functions(self) -> None:
+        """Trace the steps anew, after a change of the layers."""
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def train_function(self) -> Any:
+        """`train_step` as it is run: a `teachconv.graph.Function`; with ``run_eagerly`` the method itself."""
+        return self._function("train_step")
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        """Return a step as a traced function, or as it is with ``run_eagerly``."""
+        step: Callable[..., Any] = getattr(self, name)
+        if getattr(self, "run_eagerly", False):
+            return step
+        if name not in self._functions:
+            self._functions[name] = function(step, config=getattr(self, "_config", None))
+        return self._functions[name]
+
+    def _train(self, x: np.ndarray, y: np.ndarray, where: str) -> dict[str, float]:
+        """Run a training step; return the means of the epoch so far."""
+        averages = [(weight, weight.numpy()) for weight in self.non_trainable_weights]
+        try:
+            loss, y_pred = self.train_function(x, y)
+        except InvalidArgumentError as error:
+            if "Tensor had" not in str(error):
+                raise
+            for weight, value in averages:  # the forward pass updates them, before the loss is known
+                weight.assign(value)
+            raise FloatingPointError(first_not_finite(self, x, y, where)) from None
+        return self._add_to_metrics(y, loss, y_pred)
+
+    def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
+        self._mean_loss.update_state(loss, len(y))
+        logs = {"loss": self._mean_loss.result()}
+        for each in self._metrics or ():
+            logs[each.name] = each(y, y_pred)
+        return logs
+
+    def reset_metrics(self) -> None:
+        """Start the means of the loss and the metrics anew."""
+        for each in (self._mean_loss, *(self._metrics or ())):
+            each.reset_state()
+
+    def _training_data(
+        self, x: Any, y: Any, batch_size: Any, validation_split: float, validation_data: Any
+    ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray] | None, int]:
+        """Return the checked data for training and for validation, and the batch size."""
+        if not self.compiled:
+            raise ArgumentError(f"model {self.name!r} is not compiled: call compile(optimizer, loss) first")
+        size = as_batch_size(batch_size)
+        (x, y), rest = split(x, y, validation_split)
+        if validation_data is not None:
+            if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
+                raise ArgumentTypeError("validation_data must be (x, y)")
+            rest = validation_data[0], validation_data[1]
+        x = check_x(self, x)
+        y = check_y(self, y, len(x))
+        if self._metrics is None:
+            self._metrics = [metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers]
+        if rest is not None:
+            given = check_x(self, rest[0], "validation_data[0]")
+            rest = given, check_y(self, rest[1], len(given), "validation_data[1]")
+        return (x, y), rest, size
+
+    def _tell(
+        self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int
+    ) -> Callable[..., None]:
+        """Return a function that calls a method of every callback."""
+        if verbose not in ("auto", 0, 1, 2):
+            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {verbose!r}")
+        level = 1 if verbose == "auto" else int(verbose)
+        everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
+        for callback in everyone:
+            if not isinstance(callback, Callback):
+                raise ArgumentTypeError(f"callbacks must be Callbacks; got {callback!r}")
+            callback.set_model(self)
+            callback.set_params({"epochs": epochs, "steps": steps, "verbose": level})
+
+        def tell(method: str, *arguments: Any) -> None:
+            for callback in everyone:
+                getattr(callback, method)(*arguments)
+
+        return tell
+
+
+def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
+    if return_dict:
+        return logs
+    return list(logs.values()) if len(logs) > 1 else logs["loss"]

@@ -1,0 +1,55 @@
+"""The graph to which TensorFlow 1's functions add, whether or not ops run eagerly elsewhere.
+
+TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. The
+functions of `teachconv.tf.compat.v1` have one, too: a program of TensorFlow 1 runs as it is, beside those of
+TensorFlow 2. After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from .... import graph as tg
+from ....graph.context import set_default_graph
+from ...options import unsupported
+
+__all__ = ["enable_eager_execution", "in_graph", "reset_default_graph"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_graph = tg.Graph()
+
+
+def in_graph(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that adds to the default graph where ``function`` would run eagerly."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not tg.executing_eagerly():
+            return function(*args, **kwargs)
+        with set_default_graph(_graph):
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def reset_default_graph() -> None:
+    """Replace the default graph by an empty one.
+
+    Raises:
+        ValueError: inside ``with graph.as_default():``, where that would have no effect.
+    """
+    global _graph
+    tg.reset_default_graph()
+    _graph = tg.Graph()
+
+
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs."""
+    unsupported(
+        config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
+    )
+    tg.enable_v2_behavior()

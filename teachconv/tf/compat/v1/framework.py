@@ -1,0 +1,106 @@
+"""What builds and runs a graph in TensorFlow 1: scopes, devices, constants, gradients, the default graph.
+
+TensorFlow: python/framework/ops.py and python/ops/gradients_impl.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import graph as tg
+from ... import framework
+from ...options import either, unsupported
+from .default_graph import in_graph
+
+__all__ = [
+    "cond",
+    "constant",
+    "control_dependencies",
+    "convert_to_tensor",
+    "device",
+    "get_default_graph",
+    "gradients",
+    "name_scope",
+    "no_op",
+]
+
+control_dependencies = in_graph(framework.control_dependencies)
+get_default_graph = in_graph(tg.get_default_graph)
+no_op = in_graph(framework.no_op)
+
+
+@in_graph
+def constant(
+    value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
+) -> Any:
+    """Return a tensor with the same value in each run."""
+    unsupported(verify_shape=(verify_shape, False))
+    return framework.constant(value, dtype, shape, name)
+
+
+@in_graph
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Any:
+    """Return a value as a tensor; a tensor is returned as it is."""
+    hint = either("dtype_hint", dtype_hint, "preferred_dtype", preferred_dtype)
+    return framework.convert_to_tensor(value, dtype, hint, name)
+
+
+@in_graph
+def cond(
+    pred: Any,
+    true_fn: Any = None,
+    false_fn: Any = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Any = None,
+    fn2: Any = None,
+) -> Any:
+    """Return what one of two functions returns, which one a tensor decides."""
+    unsupported(strict=(strict, False))
+    return framework.cond(
+        pred, either("true_fn", true_fn, "fn1", fn1), either("false_fn", false_fn, "fn2", fn2), name
+    )
+
+
+@in_graph
+def device(device_name_or_function: Any) -> Any:
+    """Request a device for the operations created in the block."""
+    return framework.device(device_name_or_function)
+
+
+@in_graph
+def name_scope(name: Any, default_name: str | None = None, values: Any = None) -> Any:
+    """Prefix the names of the nodes created in the block; ``default_name`` stands in for a name of None."""
+    return framework.name_scope(default_name or "" if name is None else name)
+
+
+@in_graph
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = framework.UnconnectedGradients.NONE,
+) -> Any:
+    """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
+    unsupported(aggregation_method=(aggregation_method, None))
+    return tg.gradients(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        colocate_gradients_with_ops,
+        gate_gradients,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )

@@ -1,0 +1,262 @@
+"""tf.nn of TensorFlow 1: with ``filter`` and ``value``, which TensorFlow 2 calls ``filters`` and ``input``.
+
+TensorFlow: python/ops/nn_ops.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .... import graph as tg
+from ....graph import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
+from ... import nn
+from ...missing import module_getattr
+from ...options import either
+from .default_graph import in_graph
+
+__all__ = [
+    "avg_pool",
+    "avg_pool2d",
+    "bias_add",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "conv2d_transpose",
+    "convolution",
+    "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
+    "dropout",
+    "l2_loss",
+    "leaky_relu",
+    "log_softmax",
+    "max_pool",
+    "max_pool2d",
+    "moments",
+    "relu",
+    "relu6",
+    "sigmoid",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+    "tanh",
+]
+
+bias_add = in_graph(nn.bias_add)
+depthwise_conv2d_backprop_filter = in_graph(nn.depthwise_conv2d_backprop_filter)
+depthwise_conv2d_backprop_input = in_graph(nn.depthwise_conv2d_backprop_input)
+max_pool2d = in_graph(nn.max_pool2d)
+l2_loss = in_graph(nn.l2_loss)
+leaky_relu = in_graph(nn.leaky_relu)
+relu = in_graph(nn.relu)
+relu6 = in_graph(nn.relu6)
+sigmoid = in_graph(nn.sigmoid)
+tanh = in_graph(nn.tanh)
+_conv2d_transpose = in_graph(nn.conv2d_transpose)
+
+
+@in_graph
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: Any = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """Convolve images with filters (a cross-correlation)."""
+    filters = either("filters", filters, "filter", filter)
+    return nn_ops.conv2d(input, filters, strides or 1, padding, data_format, dilations, name)
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: Any = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Return the transposed convolution: the gradient of conv2d with respect to its input."""
+    value = either("input", input, "value", value)
+    filters = either("filters", filters, "filter", filter)
+    return _conv2d_transpose(value, filters, output_shape, strides, padding, data_format, dilations, name)
+
+
+@in_graph
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: Any = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """Return the gradient of conv2d with respect to its input."""
+    filters = either("filters", filters, "filter", filter)
+    return nn_ops.conv2d_backprop_input(
+        input_sizes, filters, out_backprop, strides, padding, data_format, dilations, name
+    )
+
+
+@in_graph
+def conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: Any = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """Return the gradient of conv2d with respect to its filter."""
+    return nn_ops.conv2d_backprop_filter(
+        input, filter_sizes, out_backprop, strides, padding, data_format, dilations, name
+    )
+
+
+@in_graph
+def convolution(
+    input: Any,
+    filter: Any,
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolve images with filters; only convolutions over two axes are here."""
+    filters = either("filters", filters, "filter", filter)
+    dilations = either("dilations", dilations, "dilation_rate", dilation_rate)
+    return nn.convolution(input, filters, strides, padding, data_format, dilations, name)
+
+
+@in_graph
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolve each channel with filters of its own."""
+    rate = either("dilations", dilations, "rate", rate)
+    return nn.depthwise_conv2d(input, filter, strides, padding, data_format, rate, name)
+
+
+@in_graph
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Return the mean of each window; padding is not counted."""
+    return nn.avg_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+@in_graph
+def avg_pool2d(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Return the mean of each window; padding is not counted."""
+    return nn.avg_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+@in_graph
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Return the largest value of each window."""
+    return nn.max_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+@in_graph
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Return exp(logits) divided by its sum along the last axis."""
+    return nn.softmax(logits, either("axis", axis, "dim", dim), name)
+
+
+@in_graph
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Return the logarithm of the softmax along the last axis."""
+    return nn.log_softmax(logits, either("axis", axis, "dim", dim), name)
+
+
+@in_graph
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Any:
+    """Set elements to zero at random and scale the others."""
+    if keep_prob is not None:
+        rate = either("rate", rate, "keep_prob", 1 - keep_prob)
+    return nn.dropout(x, rate, noise_shape, seed, name)
+
+
+@in_graph
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
+) -> Any:
+    """Return the cross entropy of each row, for labels that are distributions."""
+    axis = either("axis", axis, "dim", None if dim == -1 else dim)
+    labels = tg.stop_gradient(labels)  # TensorFlow 1 takes labels as constants
+    return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name)
+
+
+@in_graph
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Any:
+    """Return the cross entropy of each row, for labels that are class numbers."""
+    return nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
+
+
+@in_graph
+def moments(
+    x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None, keepdims: Any = None
+) -> Any:
+    """Return the mean and the variance over axes."""
+    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
+    return nn.moments(x, axes, shift, bool(keepdims), name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

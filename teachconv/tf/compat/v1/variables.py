@@ -1,0 +1,92 @@
+"""Variables in the words of TensorFlow 1. TensorFlow: python/ops/variables.py and state_ops.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import graph as tg
+from ...options import unsupported
+from .default_graph import in_graph
+
+__all__ = [
+    "Variable",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "global_variables",
+    "global_variables_initializer",
+    "initialize_all_variables",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+global_variables = in_graph(tg.global_variables)
+global_variables_initializer = in_graph(tg.global_variables_initializer)
+trainable_variables = in_graph(tg.trainable_variables)
+variables_initializer = in_graph(tg.variables_initializer)
+
+
+@in_graph
+def initialize_all_variables() -> Any:
+    """Return an operation that initialises all variables: the old name of global_variables_initializer."""
+    return tg.global_variables_initializer()
+
+
+class Variable(tg.Variable):
+    """A variable of the default graph: `teachconv.graph.Variable`."""
+
+    @in_graph
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: Any = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: Any = None,
+        constraint: Any = None,
+        use_resource: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+    ) -> None:
+        unsupported(
+            collections=(collections, None),
+            validate_shape=(validate_shape, True),
+            caching_device=(caching_device, None),
+            variable_def=(variable_def, None),
+            expected_shape=(expected_shape, None),
+            import_scope=(import_scope, None),
+            constraint=(constraint, None),
+            synchronization=(synchronization, None),
+            aggregation=(aggregation, None),
+            shape=(shape, None),
+        )
+        super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
+
+    assign = in_graph(tg.Variable.assign)
+    assign_add = in_graph(tg.Variable.assign_add)
+    assign_sub = in_graph(tg.Variable.assign_sub)
+    read_value = in_graph(tg.Variable.read_value)
+
+
+def assign(
+    ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None
+) -> Any:
+    """Replace the value of a variable when the result is run."""
+    unsupported(validate_shape=(validate_shape, None))
+    return ref.assign(value, name=name)
+
+
+def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Add to the value of a variable when the result is run."""
+    return ref.assign_add(value, name=name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Subtract from the value of a variable when the result is run."""
+    return ref.assign_sub(value, name=name)

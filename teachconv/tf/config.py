@@ -1,0 +1,19 @@
+"""tf.config: the devices of this machine. TensorFlow: python/framework/config.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import graph as tg
+from .missing import module_getattr
+
+__all__ = ["list_physical_devices"]
+
+
+def list_physical_devices(device_type: str | None = None) -> list[Any]:
+    """Return the devices that operations can be placed on, or those of one type, "CPU" or "GPU"."""
+    return [device for device in tg.ConfigProto().devices() if device_type in (None, device.device_type)]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -1,0 +1,163 @@
+"""tf.constant, tf.Variable, tf.function, tf.device and the like, with TensorFlow's signatures.
+
+TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/ops/variables.py.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from .. import graph as tg
+from ..graph import constant, executing_eagerly, init_scope
+from .options import unsupported
+
+__all__ = [
+    "UnconnectedGradients",
+    "Variable",
+    "cond",
+    "constant",
+    "control_dependencies",
+    "convert_to_tensor",
+    "custom_gradient",
+    "device",
+    "executing_eagerly",
+    "function",
+    "gradients",
+    "init_scope",
+    "is_tensor",
+    "name_scope",
+    "no_op",
+]
+
+
+class UnconnectedGradients(StrEnum):
+    """What a gradient with respect to a tensor is on which nothing depends: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
+    """Return a value as a tensor; a tensor is returned as it is."""
+    unsupported(dtype_hint=(dtype_hint, None))
+    return tg.convert_to_tensor(value, dtype, name)
+
+
+def custom_gradient(f: Any = None) -> Any:
+    """Decorate a function that returns its result and the function of its gradient."""
+    return tg.custom_gradient if f is None else tg.custom_gradient(f)
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether a value is a tensor or a variable."""
+    return tg.is_tensor(x) or isinstance(x, tg.Variable)
+
+
+def control_dependencies(control_inputs: Any) -> Any:
+    """Make the operations created in the block wait until ``control_inputs`` have finished."""
+    return tg.control_dependencies(control_inputs)
+
+
+def device(device_name: Any) -> Any:
+    """Request a device for the operations created in the block."""
+    return tg.device(device_name)
+
+
+def name_scope(name: str) -> Any:
+    """Prefix the names of the nodes created in the block."""
+    return tg.name_scope(name)
+
+
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """Return what one of two functions returns, which one a tensor decides."""
+    return tg.cond(pred, true_fn, false_fn, name)
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: Any = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: Any = None,
+    experimental_compile: Any = None,
+    experimental_follow_type_hints: Any = None,
+) -> Any:
+    """Trace a Python function to a graph once for each signature, and then run the graph.
+
+    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated.
+    """
+    unsupported(
+        reduce_retracing=(reduce_retracing, False),
+        experimental_implements=(experimental_implements, None),
+        experimental_autograph_options=(experimental_autograph_options, None),
+        experimental_attributes=(experimental_attributes, None),
+        experimental_relax_shapes=(experimental_relax_shapes, None),
+        experimental_follow_type_hints=(experimental_follow_type_hints, None),
+    )
+    return tg.function(func, input_signature=input_signature)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> Any:
+    """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
+    unsupported(aggregation_method=(aggregation_method, None))
+    return tg.gradients(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        gate_gradients=gate_gradients,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )
+
+
+def no_op(name: str | None = None) -> Any:
+    """Return an operation that does nothing; with control dependencies it marks that they have finished."""
+    return tg.gen_nn_ops.no_op(name=name)
+
+
+class Variable(tg.Variable):
+    """A value that can be replaced: `teachconv.graph.Variable`."""
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: Any = None,
+        constraint: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
+        unsupported(
+            validate_shape=(validate_shape, True),
+            caching_device=(caching_device, None),
+            variable_def=(variable_def, None),
+            import_scope=(import_scope, None),
+            constraint=(constraint, None),
+            synchronization=(synchronization, None),
+            aggregation=(aggregation, None),
+            shape=(shape, None),
+            experimental_enable_variable_lifting=(experimental_enable_variable_lifting, True),
+        )
+        super().__init__(initial_value, trainable is not False, name or "Variable", dtype)

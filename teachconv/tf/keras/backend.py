@@ -1,0 +1,12 @@
+"""tf.keras.backend: only `clear_session`."""
+
+from __future__ import annotations
+
+from ...keras import utils
+
+__all__ = ["clear_session"]
+
+
+def clear_session(free_memory: bool = True) -> None:
+    """Begin again to number the names of layers."""
+    utils.clear_session()

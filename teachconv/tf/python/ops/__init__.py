@@ -1,0 +1,10 @@
+"""tensorflow.python.ops: the generated wrappers of ops, which are in no repository of TensorFlow.
+
+>>> from teachconv.tf.python.ops import gen_nn_ops
+>>> gen_nn_ops.conv2d.__module__
+'teachconv.graph.gen_nn_ops'
+"""
+
+from ....graph import gen_nn_ops
+
+__all__ = ["gen_nn_ops"]

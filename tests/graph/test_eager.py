@@ -1,0 +1,316 @@
+"""What runs without a graph: eager tensors, static shapes, who listens, several outputs, lists of inputs."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.graph import eager_record, gen_nn_ops
+from teachconv.graph.execute import execute
+from teachconv.graph.op_def import register_op
+from teachconv.graph.op_def_library import apply_op
+from teachconv.graph.op_kernel import OpKernel, register_kernel
+
+tg = tc.graph
+
+# Two ops of the tests' own: several outputs, each with its own shape, and lists of inputs and outputs.
+register_op(
+    "_TestSplit",
+    inputs=["value: T"],
+    outputs=["head: T", "tail: T"],
+    attrs=["T: type"],
+    shape_fn=lambda c: [(), (c.shapes[0][0] - 1,) if c.shapes[0] else None],
+    summary="Returns the first element and the others.",
+)
+register_op(
+    "_TestReversed",
+    inputs=["values: N * T"],
+    outputs=["reversed: N * T"],
+    attrs=["N: int", "T: type"],
+    shape_fn=lambda c: list(c.shapes)[::-1],
+    summary="Returns a list of tensors in the opposite order.",
+)
+
+
+@register_kernel("_TestSplit")
+class Split(OpKernel):
+    def compute(self, context, *inputs):
+        return inputs[0][0], inputs[0][1:]
+
+
+@register_kernel("_TestReversed", dtypes=["float32"])
+class Reversed(OpKernel):
+    def compute(self, context, *inputs):
+        return inputs[0] if len(inputs) == 1 else inputs[::-1]
+
+
+# --- eager tensors: text as TensorFlow 2.21 prints it ----------------------------------------------------
+
+
+def test_eager_tensors_print_as_tensorflow_s():
+    t, s = tg.constant([1.0, 2.0]), tg.constant(1.5)
+    assert str(t) == "tf.Tensor([1. 2.], shape=(2,), dtype=float32)"
+    assert repr(t) == "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>"
+    assert str(s) == "tf.Tensor(1.5, shape=(), dtype=float32)"
+    assert repr(s) == "<tf.Tensor: shape=(), dtype=float32, numpy=1.5>"
+    assert repr(tg.constant(True)) == "<tf.Tensor: shape=(), dtype=bool, numpy=True>"
+    assert f"{t} {s:.2f}" == "[1. 2.] 1.50"
+    assert t.device == "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def test_eager_tensors_are_values():
+    t, s = tg.constant([[1.0, 2.0], [3.0, 4.0]]), tg.constant(3)
+    assert (t.shape, t.dtype, t.ndim, len(t)) == ((2, 2), "float32", 2, 2)
+    assert isinstance(s.numpy(), np.int32)
+    assert (int(s), float(s), bool(s), [0, 1, 2, 3][s]) == (3, 3.0, True, 3)
+    assert [row.numpy().tolist() for row in t] == [[1, 2], [3, 4]]
+    assert float(t[1, 0]) == 3
+    assert np.maximum(t, 2).tolist() == [[2, 2], [3, 4]]
+    assert (t == 2.0).numpy().tolist() == [[False, True], [False, False]]
+    assert (t != 2.0).numpy().tolist() == [[True, False], [True, True]]
+    assert {t: 1}[t] == 1  # hashed by identity
+    assert copy.copy(t) is copy.deepcopy(t) is t
+    assert pickle.loads(pickle.dumps(t)).numpy().tolist() == t.numpy().tolist()
+    for bad, error, message in (
+        (lambda: len(s), TypeError, r"Scalar tensor has no `len\(\)`"),
+        (lambda: list(s), TypeError, "Cannot iterate over a scalar tensor"),
+        (lambda: bool(t), ValueError, "truth value of an array"),
+        (lambda: t.op, AttributeError, "Tensor.op is undefined when eager execution is enabled"),
+        (lambda: t.tolist(), AttributeError, r"no attribute 'tolist': .numpy\(\) gives an array"),
+        (lambda: t.nonsense, AttributeError, "no attribute 'nonsense'$"),
+    ):
+        with pytest.raises(error, match=message):
+            bad()
+
+
+def test_operators_run_with_arrays_and_numbers_on_either_side():
+    t, array = tg.constant([1.0, 2.0]), np.float32([3, 5])
+    for got, want in (
+        (t + 1, [2, 3]),
+        (1 - t, [0, -1]),
+        (array - t, [2, 3]),
+        (t * array, [3, 10]),
+        (np.float32(2) * t, [2, 4]),
+        (np.ones(2) * t, [1, 2]),  # an array beside a tensor takes the tensor's dtype, as in TensorFlow
+        (t / 2, [0.5, 1]),
+        (2 / t, [2, 1]),
+        (t**2, [1, 4]),
+        (2**t, [2, 4]),
+        (t // 2, [0, 1]),
+        (t % 2, [1, 0]),
+        (-t, [-1, -2]),
+        (abs(-t), [1, 2]),
+        (t > 1, [False, True]),
+        (t >= 2, [False, True]),
+        (t < 2, [True, False]),
+    ):
+        assert isinstance(got, tg.EagerTensor)
+        assert got.numpy().tolist() == want
+
+
+KEYS = [
+    0, -1, slice(None), slice(1, None), slice(None, -1), slice(None, None, -1), slice(3, 0, -2), slice(2, 9),
+    Ellipsis, None, (0, 1), (Ellipsis, 2), (slice(None), None, 1), (None, 0, Ellipsis, None), (slice(0, 2), -2),
+    (0, 1, 2), (slice(1, 1),), (Ellipsis, slice(None, None, 2), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_key_means_what_it_means_in_numpy(key):
+    """Eagerly, in a graph with a known shape and with an unknown one, and so does its gradient."""
+    array = np.arange(60, dtype="float32").reshape(4, 3, 5)
+    assert np.array_equal(tg.constant(array)[key].numpy(), array[key])
+    for static in (array.shape, [None, 3, None], None):
+        with tg.Graph().as_default() as graph:
+            x = tg.placeholder("float32", static, name="x")
+            y = x[key]
+            (dx,) = tg.gradients(y * y, x)
+        assert y.shape.is_compatible_with(array[key].shape)
+        if static == array.shape:
+            assert y.shape == array[key].shape
+        with tg.Session(graph) as session:
+            value, gradient = session.run([y, dx], {x: array})
+        assert np.array_equal(value, array[key])
+        expected = np.zeros_like(array)
+        expected[key] = 2 * array[key]
+        assert np.array_equal(gradient, expected)
+
+
+def test_keys_that_are_no_keys_are_refused():
+    t = tg.constant([1.0, 2.0])
+    for bad, error, message in (
+        (lambda: t[2], ValueError, "slice index 2 of dimension 0 out of bounds"),
+        (lambda: t[0, 0], ValueError, "Index out of range using input dim 1; input has only 1 dims"),
+        (lambda: t["a"], TypeError, "Only integers, slices .* are valid indices, got 'a'"),
+        (lambda: t[np.array([True, False])], TypeError, "Only integers, slices"),
+        (lambda: t[1.0], TypeError, "Only integers, slices"),
+        (lambda: t[::0], ValueError, r"strides\[0\] must be non-zero"),
+    ):
+        with pytest.raises(error, match=message):
+            bad()
+    with tg.Graph().as_default() as graph:
+        x, i = tg.placeholder("float32", [3], name="x"), tg.placeholder("int32", [], name="i")
+        y = x[i]
+        assert y.op.name == "strided_slice"
+        assert [tensor.op.name for tensor in y.op.inputs[1:]] == [
+            "strided_slice/stack",
+            "strided_slice/stack_1",
+            "strided_slice/stack_2",
+        ]
+        with tg.Session(graph) as session:
+            assert session.run([y, x[i:]], {x: [1, 2, 3], i: 1})[1].tolist() == [2, 3]
+            with pytest.raises(tg.InvalidArgumentError, match="node 'strided_slice' .*out of bounds"):
+                session.run(y, {x: [1, 2, 3], i: 3})
+
+
+# --- static shapes: what TensorFlow 2.21 answered --------------------------------------------------------
+
+
+def test_static_shapes():
+    shape, unknown = tg.TensorShape([None, 4]), tg.TensorShape(None)
+    assert (str(shape), repr(shape)) == ("(None, 4)", "TensorShape([None, 4])")
+    assert (str(unknown), repr(unknown), str(tg.TensorShape([3]))) == (
+        "<unknown>",
+        "TensorShape(None)",
+        "(3,)",
+    )
+    assert shape == (None, 4) == shape
+    assert shape == [None, 4]
+    assert shape != [4, None]
+    assert shape != "text"
+    assert hash(shape) == hash(tg.TensorShape((None, 4)))
+    assert (shape.rank, shape.ndims, len(shape), unknown.rank) == (2, 2, 2, None)
+    assert (list(shape), shape[-1], shape[:1], unknown[0], unknown[:1]) == ([None, 4], 4, (None,), None, None)
+    assert ([3] + tg.TensorShape([2])) == tg.TensorShape([3]) + [2] == [3, 2]
+    assert shape.concatenate(unknown) == unknown
+    assert shape.merge_with([3, None]) == (3, 4)
+    assert shape.is_compatible_with((3, 4))
+    assert not shape.is_compatible_with((3, 5))
+    assert (shape.num_elements(), tg.TensorShape([2, 3]).num_elements()) == (None, 6)
+    assert unknown.with_rank(2) == (None, None)
+    assert tg.TensorShape([])
+    assert not unknown
+    for bad, message in (
+        (unknown.as_list, r"as_list\(\) is not defined on an unknown TensorShape"),
+        (lambda: len(unknown), "Cannot take the length of a shape with unknown rank"),
+        (lambda: list(unknown), "Cannot iterate over a shape with unknown rank"),
+        (lambda: shape.merge_with([3, 5]), r"Shapes \(None, 4\) and \(3, 5\) are not compatible"),
+        (lambda: shape.assert_is_compatible_with([3]), r"Shapes \(None, 4\) and \(3,\) are incompatible"),
+        (lambda: shape.with_rank(3), r"Shape \(None, 4\) must have rank 3"),
+        (lambda: tg.TensorShape([-1]), "dims must have no negative size"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bad()
+    with pytest.raises(TypeError, match="dims must be"):
+        tg.TensorShape([2.5])
+
+
+# --- who listens -----------------------------------------------------------------------------------------
+
+
+class Log:
+    def __init__(self):
+        self.operations = []
+
+    def record(self, operation):
+        self.operations.append(operation)
+
+
+def test_a_recorder_sees_every_op_as_it_would_see_nodes():
+    x, v, log, inner = tg.constant([1.0, 2.0]), tg.Variable([3.0, 4.0], name="v"), Log(), Log()
+    with eager_record.recorded_by(log):
+        y = tg.nn.relu(x + v)
+        with eager_record.recorded_by(inner), eager_record.stop_recording():
+            tg.square(x)
+        v.assign_add(np.ones(2, "float32"))
+    tg.square(y)
+    read, add, relu, *assignment = log.operations
+    assert inner.operations == []
+    assert [op.type for op in log.operations] == ["Identity", "Add", "Relu", "Identity", "Add", "Assign"]
+    assert read.inputs == (v,)
+    assert add.inputs[0] is x
+    assert add.inputs[1] is read.outputs[0]
+    assert relu.inputs == add.outputs
+    assert relu.outputs[0] is y
+    assert relu.get_attr("T") == relu.inputs[0].dtype
+    assert relu.op_def.name == relu.name == "Relu"
+    with pytest.raises(ValueError, match="Relu has no attribute 'U'; it has T"):
+        relu.get_attr("U")
+    assert assignment[-1].inputs[0] is v
+    assert v.numpy().tolist() == [4, 5]
+
+
+def test_what_is_recorded_does_not_change_with_the_caller_s_array():
+    array, log = np.float32([1, 2]), Log()
+    with eager_record.recorded_by(log):
+        tg.square(array)
+    array[...] = 9
+    assert log.operations[0].inputs[0].numpy().tolist() == [1, 2]
+
+
+# --- references, several outputs, lists ------------------------------------------------------------------
+
+
+def test_an_eager_variable_goes_where_an_op_takes_a_reference():
+    v, array = tg.Variable([1.0, 2.0], name="v"), np.float32([5, 6])
+    assert gen_nn_ops.assign(v, array) is v
+    array[...] = 0
+    assert v.numpy().tolist() == [5, 6]
+    with pytest.raises(ValueError, match=r"must have the variable's shape"):
+        gen_nn_ops.assign(v, [1.0])
+    with pytest.raises(TypeError, match="ref of Assign must be a variable made eagerly; got <tf.Tensor"):
+        gen_nn_ops.assign(tg.constant(1.0), 2.0)
+
+
+def test_an_op_may_have_several_outputs():
+    head, tail = execute("_TestSplit", [np.int32([1, 2, 3])], {})
+    assert (int(head), tail.numpy().tolist()) == (1, [2, 3])
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", [4], name="x")
+        head, tail = apply_op("_TestSplit", "split", [x], {})
+        y = head * tail
+        twice = apply_op("_TestSplit", "again", [x], {})
+    assert [tensor.name for tensor in (head, tail)] == ["split:0", "split:1"]
+    assert (head.shape, tail.shape, y.shape) == ((), (3,), (3,))
+    for threads in (1, 3):
+        with tg.Session(graph, tg.ConfigProto(inter_op_parallelism_threads=threads)) as session:
+            metadata = tg.RunMetadata()
+            got = session.run([y, tail, twice[1]], {x: [2, 3, 4, 5]}, run_metadata=metadata)
+            assert [value.tolist() for value in got] == [[6, 8, 10], [3, 4, 5], [3, 4, 5]]
+            assert {node.op: node.shapes for node in metadata.nodes}["_TestSplit"] == ((), (3,))
+            assert session.run(y, {"split:1": [1, 1, 1], x: [2, 0, 0, 0]}).tolist() == [2, 2, 2]
+
+
+def test_an_input_may_be_a_list_of_tensors():
+    got = execute("_TestReversed", [[1.0, tg.constant([2.0, 3.0])]], {})
+    assert [value.numpy().tolist() for value in got] == [[2, 3], 1]
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", [2], name="x")
+        outputs = apply_op("_TestReversed", "r", [[x, 5.0, x]], {})
+        assert [output.shape for output in outputs] == [(2,), (), (2,)]
+        assert outputs[0].op.get_attr("N") == 3
+        (single,) = apply_op("_TestReversed", "s", [[x]], {})
+        with pytest.raises(ValueError, match="values of _TestReversed must hold at least one tensor"):
+            apply_op("_TestReversed", None, [[]], {})
+        with pytest.raises(TypeError, match="must be a list of tensors"):
+            apply_op("_TestReversed", None, [x], {})
+        with pytest.raises(TypeError, match="must have the dtype of values, float32; got int32"):
+            apply_op("_TestReversed", None, [[x, tg.placeholder("int32")]], {})
+    with tg.Session(graph) as session:
+        got = session.run([*outputs, single], {x: [1, 2]})
+    assert [value.tolist() for value in got] == [[1, 2], 5, [1, 2], [1, 2]]
+
+
+def test_a_kernel_is_chosen_by_the_dtypes_of_its_constraint():
+    with pytest.raises(
+        ValueError, match=r"no kernel for op _TestReversed on CPU for int32 .*CPU, default, float32"
+    ):
+        execute("_TestReversed", [[1, 2]], {})
+    register_kernel("_TestReversed", dtypes=["int32", "int64"])(type("Integers", (Reversed,), {}))
+    assert [int(value) for value in execute("_TestReversed", [[1, 2]], {})] == [2, 1]
+    with pytest.raises(
+        ValueError, match=r"registered already: Integers \(_TestReversed, CPU, default, int32 or"
+    ):
+        register_kernel("_TestReversed", dtypes=["int64"])(Reversed)

@@ -1,0 +1,61 @@
+"""find_source of tensors: of a graph, of eager ops, and of what gradients and tapes return."""
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import graph as tg
+
+X, W = np.ones((1, 8, 8, 1), "float32"), np.ones((3, 3, 1, 2), "float32")
+
+
+def names(chain, what):
+    return [step.name for step in chain.steps if step.what == what]
+
+
+def test_a_node_is_followed_from_the_line_that_created_it():
+    with tg.Graph().as_default():
+        y = tg.nn.conv2d(X, W, name="conv")
+        chain = tc.find_source(y)
+    assert chain.query == "conv:0"
+    first = chain.steps[0]
+    assert (first.what, first.name) == ("created at", "conv")
+    with open(first.file) as source:
+        assert 'y = tg.nn.conv2d(X, W, name="conv")' in source.read().split("\n")[first.line - 1]
+    assert names(chain, "op definition") == ["Conv2D"]
+    assert names(chain, "backend") == ["cython.conv2d"]
+    assert tc.find_source(y.op).steps == chain.steps
+
+
+def test_the_gradient_of_a_convolution_is_the_kernel_of_conv2d_transpose():
+    with tg.Graph().as_default():
+        x = tg.placeholder("float32", X.shape)
+        (dx,) = tg.gradients(tg.nn.conv2d(x, W), x)
+        with tg.Graph().as_default():
+            transposed = tg.nn.conv2d_transpose(np.ones((1, 6, 6, 2), "float32"), W, X.shape, padding="VALID")
+    gradient, public = tc.find_source(dx), tc.find_source(transposed)
+    assert names(gradient, "gradient function") == ["_conv2d_grad"]
+    for what in ("op definition", "kernel", "backend"):
+        assert names(gradient, what) == names(public, what) != []
+
+
+def test_what_a_tape_returns_is_followed_from_its_gradient_function():
+    w = tg.Variable(W)
+    with tg.GradientTape() as tape:
+        y = tg.nn.conv2d(X, w)
+    chain = tc.find_source(tape.gradient(y, w))
+    assert names(chain, "gradient function") == ["_conv2d_grad"]
+    assert names(chain, "op definition") == ["Conv2DBackpropFilter"]
+    assert names(tc.find_source(y), "op definition") == ["Conv2D"]
+    assert names(tc.find_source(tg.constant(1.0)), "constant") == ["no op"]
+
+
+def test_a_label_selects_the_backend():
+    with tg.Graph().as_default():
+        chain = tc.find_source(tg.nn.conv2d(X, W, backend="reference"))
+    assert names(chain, "backend") == ["reference.conv2d"]
+
+
+def test_a_tensor_is_not_called():
+    with pytest.raises(ValueError, match="no arguments"):
+        tc.find_source(tg.constant(1.0), X)

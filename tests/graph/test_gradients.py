@@ -1,0 +1,308 @@
+"""Every gradient beside TensorFlow's, beside central differences, and in graphs, functions and tapes alike."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.graph.gradient_registry import get_gradient_function
+from teachconv.graph.op_def import REGISTRY
+from teachconv.truth import bounds
+
+tg = tc.graph
+HERE = Path(__file__).parents[1] / "recorded"
+GRAPHS = json.loads((HERE / "tensorflow_gradients.json").read_text())
+VALUES = np.load(HERE / "tensorflow_gradients.npz")
+UNIT = 2.0**-53
+
+
+def _script():
+    spec = importlib.util.spec_from_file_location("gradients", HERE / "record_tensorflow_gradients.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = _script()
+OURS = {"AddV2": "Add", "VariableV2": "Variable"}  # how TensorFlow's ops are called here
+DILATED = lambda tf, x, w: tf.nn.conv2d(x, w, 1, "SAME", dilations=2)  # noqa: E731
+# TensorFlow on a CPU has no gradient of a dilated convolution, so there is nothing recorded of it
+CASES = SCRIPT.CASES | {"conv2d dilated": (DILATED, (1, 5, 5, 1), (3, 3, 1, 2))}
+SCRIPT.CASES = CASES
+
+
+def test_was_recorded_with_a_known_version():
+    assert GRAPHS["versions"]["tensorflow"] == json.loads(VALUES["meta"].item())["tensorflow"] == "2.21.0"
+    assert GRAPHS["script"] == "record_tensorflow_gradients.py"
+
+
+# --- values ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "conv2d dilated"])
+def test_gradients_are_tensorflow_s(name):
+    """Within the bound of a sum of 256 products: both sides add at most so many, in their own order."""
+    for index, ours in enumerate(SCRIPT.gradients_of(tg, name)):
+        theirs = VALUES[f"{name}/{index}"]
+        bound = bounds.direct(np.abs(theirs) + np.abs(theirs).max(), 256, theirs.dtype)
+        assert bounds.judge(ours, theirs, bound).passed
+
+
+def weighted_sum(name, inputs):
+    """What is differentiated, and the sum of its absolute terms."""
+    function = CASES[name][0]
+    result = function(tg, *map(tg.constant, inputs)).numpy()
+    terms = SCRIPT.weights_of(result.shape) * result
+    magnitude = function(tg, *(tg.constant(np.abs(array)) for array in inputs)).numpy()
+    return terms.sum(), np.abs(terms).sum() + (
+        np.abs(SCRIPT.weights_of(result.shape)) * np.abs(magnitude)
+    ).sum()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("cast", "stop_gradient")])
+def test_gradients_are_central_differences(name):
+    """The bound has two parts, for a step h = 2^-14, with which all inputs stay on their side of a tie.
+
+    Truncation: the error of D(h) = (f(x + h) - f(x - h)) / 2h is T(h) = h^2 f'''/6 + O(h^4), and D(2h) - D(h)
+    is T(2h) - T(h), about 3 T(h); it is taken whole. Rounding: each f is a sum of products with an error below
+    gamma(256) times the sum of their absolute values, four of them divided by 2h.
+    """
+    inputs, step = SCRIPT.inputs_of(name), 2.0**-14
+    gradients = SCRIPT.gradients_of(tg, name)
+    rng = np.random.default_rng(7)
+    for argument, gradient in enumerate(gradients):
+        for cell in rng.choice(gradient.size, min(3, gradient.size), replace=False):
+            at, found, magnitude = np.unravel_index(cell, gradient.shape), [], 0.0
+            for h in (step, 2 * step):
+                sums = []
+                for sign in (1, -1):
+                    moved = [array.copy() for array in inputs]
+                    moved[argument][at] += sign * h
+                    value, size = weighted_sum(name, moved)
+                    sums.append(value)
+                    magnitude = max(magnitude, size)
+                found.append((sums[0] - sums[1]) / (2 * h))
+            rounding = 4 * bounds.gamma(256, UNIT) * magnitude / (2 * step)
+            assert abs(found[0] - gradient[at]) <= abs(found[1] - found[0]) + rounding
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_graph_function_and_tape_agree(name):
+    """With placeholders of unknown sizes, too: the same functions run on the same kernels."""
+    function, inputs = CASES[name][0], SCRIPT.inputs_of(name)
+    eager = SCRIPT.gradients_of(tg, name)
+    with tg.Graph().as_default() as graph:
+        unknown = name not in ("sparse cross-entropy", "unstack", "max_pool") or None
+        shapes = [[None] * array.ndim if unknown else array.shape for array in inputs]
+        xs = [tg.placeholder("float64", shape) for shape in shapes]
+        y = function(tg, *xs)
+        weights = tg.placeholder("float64", [None] * len(y.shape))
+        grads = tg.gradients(y, xs, weights)
+    shape = function(tg, *map(tg.constant, inputs)).shape
+    assert all(grad.shape == x.shape for grad, x in zip(grads, xs, strict=True))
+    with tg.Session(graph) as session:
+        feed = dict(zip([*xs, weights], [*inputs, SCRIPT.weights_of(shape)], strict=True))
+        for one, other in zip(session.run(grads, feed), eager, strict=True):
+            assert np.array_equal(one, other)
+
+    class Traced:  # the same names, with the function behind a call node
+        GradientTape, constant = tg.GradientTape, staticmethod(tg.constant)
+
+    traced = tc.function(lambda *arrays: function(tg, *arrays))
+    CASES["traced"] = (lambda _, *arrays: traced(*arrays), *CASES[name][1:])
+    SCRIPT_INPUTS = SCRIPT.inputs_of
+    try:
+        SCRIPT.inputs_of = lambda _: inputs
+        for one, other in zip(SCRIPT.gradients_of(Traced, "traced"), eager, strict=True):
+            assert np.array_equal(one, other)
+    finally:
+        SCRIPT.inputs_of = SCRIPT_INPUTS
+        del CASES["traced"]
+
+
+def test_every_op_has_a_gradient_or_says_that_it_has_none():
+    """Except for the sources of a graph, and what only the runtime and the gradients themselves put there."""
+    without = {op for op in REGISTRY if not op.startswith("_")}
+    for op in list(without):
+        try:
+            get_gradient_function(op)
+        except LookupError:
+            continue
+        without.discard(op)
+    assert without == {
+        *("Placeholder", "Const", "Variable", "NoOp", "Prod"),
+        *("ApplyGradientDescent", "ApplyMomentum", "ResourceApplyKerasMomentum", "ApplyAdam"),
+    }
+
+
+# --- nodes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("title", SCRIPT.GRAPHS)
+def test_the_backward_graph_is_tensorflow_s(title):
+    """Names, ops, inputs and static shapes of all nodes, in the same order."""
+    with tg.Graph().as_default() as graph:
+        SCRIPT.GRAPHS[title](tg)
+    ours = [
+        [op.name, op.type, [tensor.name for tensor in op.inputs], [str(out.shape) for out in op.outputs]]
+        for op in graph.get_operations()
+    ]
+    theirs = [
+        [name, OURS.get(op, op), inputs, shapes] for name, op, inputs, shapes in GRAPHS["graphs"][title]
+    ]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("title", SCRIPT.STEPS)
+def test_optimizers_take_tensorflow_s_steps(title):
+    with tg.Graph().as_default():
+        ours = SCRIPT.steps_of(tg, title)
+    theirs = VALUES[f"steps {title}"]
+    bound = bounds.direct(np.abs(theirs) + np.abs(theirs).max(), 256, theirs.dtype)
+    assert bounds.judge(ours, theirs, bound).passed
+
+
+# --- max pooling: the first of the largest -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("title", SCRIPT.TIES)
+def test_ties_of_max_pool_go_to_the_first_cell_as_in_tensorflow(title):
+    images = tg.constant(SCRIPT.tie_images())
+    with tg.GradientTape() as tape:
+        tape.watch(images)
+        result = tg.nn.max_pool(images, *SCRIPT.TIES[title])
+    ours = tape.gradient(result, images, SCRIPT.weights_of(result.shape, "float32")).numpy()
+    assert np.array_equal(ours, VALUES[f"ties {title}"])
+
+
+def test_max_pool_s_rule_by_hand():
+    image = tg.constant(np.float32([[5, 1, 5], [2, 5, 0]]).reshape(1, 2, 3, 1))
+    with tg.GradientTape() as tape:
+        tape.watch(image)
+        result = tg.nn.max_pool(image, 2, 1, "VALID")  # two windows; the second one's first 5 is at its right
+    assert tape.gradient(result, image).numpy()[0, :, :, 0].tolist() == [[1, 0, 1], [0, 0, 0]]
+
+
+# --- higher order ----------------------------------------------------------------------------------------
+
+
+def test_second_order_of_conv2d_is_the_convolution_itself():
+    """f = sum(conv(x, w) * y) is linear in w, and its derivatives are the three kinds of convolution."""
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(-3, 4, (2, 5, 4, 2)) * 1.0, rng.integers(-3, 4, (3, 2, 2, 3)) * 1.0
+    y = rng.integers(-3, 4, tc.conv2d(x, w, 2, "SAME").shape) * 1.0
+    image, filters, above = map(tg.constant, (x, w, y))
+    direction = tg.constant(rng.integers(-3, 4, x.shape) * 1.0)
+    with tg.GradientTape(persistent=True) as outer:
+        outer.watch([filters, above])
+        with tg.GradientTape() as inner:
+            inner.watch(image)
+            result = tg.nn.conv2d(image, filters, 2, "SAME")
+        first = inner.gradient(result, image, above)
+    assert np.array_equal(first, tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"))
+    again = outer.gradient(first, [filters, above], direction)
+    want = tc.conv2d_backprop_filter(np.asarray(direction), w.shape, y, 2, "SAME")
+    assert np.array_equal(again[0], want)
+    assert np.array_equal(again[1], tc.conv2d(np.asarray(direction), w, 2, "SAME"))
+
+
+SMOOTH = {
+    "conv2d": lambda x: tg.nn.conv2d(tg.reshape(x, [1, 2, 3, 1]), tg.reshape(x, [2, 3, 1, 1]), 1, "SAME"),
+    "depthwise": lambda x: tg.nn.depthwise_conv2d(
+        tg.reshape(x, [1, 1, 3, 2]), tg.reshape(x, [1, 3, 2, 1]), 1, "SAME"
+    ),
+    "transpose": lambda x: tg.nn.conv2d_transpose(
+        tg.reshape(x, [1, 2, 3, 1]), tg.reshape(x, [2, 3, 1, 1]), [1, 4, 6, 1], 2
+    ),
+    "softmax": lambda x: tg.nn.softmax(tg.reshape(x, [2, 3])),
+    "cross-entropy": lambda x: tg.nn.sparse_softmax_cross_entropy_with_logits([1, 2], tg.reshape(x, [2, 3])),
+    "dense cross-entropy": lambda x: tg.nn.softmax_cross_entropy_with_logits(
+        tg.nn.softmax(tg.reshape(x, [2, 3])), tg.reshape(x, [2, 3])
+    ),
+    "pools": lambda x: (
+        tg.square(tg.nn.max_pool(tg.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID"))
+        * tg.nn.avg_pool(tg.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID")
+    ),
+    "activations": lambda x: tg.tanh(x) * tg.sigmoid(x) + tg.square(tg.nn.relu(x)) / tg.exp(x),
+    "roots": lambda x: (
+        tg.sqrt(tg.square(x) + 1.0) * tg.rsqrt(tg.square(x) + 2.0) + tg.log(tg.square(x) + 1.0)
+    ),
+    "broadcasting": lambda x: (
+        tg.reshape(x, [2, 3]) * tg.reduce_mean(x) / (1.0 + tg.square(tg.reshape(x, [3, 2, 1])))
+    ),
+    "bias": lambda x: tg.square(tg.nn.bias_add(tg.reshape(x, [2, 3]), tg.slice(x, [1], [3]))),
+    "matmul": lambda x: tg.matmul(tg.reshape(x, [2, 3]), tg.reshape(x, [2, 3]), transpose_b=True),
+    "joined": lambda x: tg.concat([tg.tile(x[1:], [2]), tg.pad(x, [[1, 2]])], 0) ** 3.0,
+    "resized": lambda x: tg.square(tg.image.resize_nearest_neighbor(tg.reshape(x, [1, 2, 3, 1]), [4, 5])),
+    "picked": lambda x: tg.gather(x, [3, 3, 1]) * tg.reduce_max(x) * tg.stack(tg.unstack(x, 6)[:3]),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_derivatives_are_central_differences_of_the_first(name):
+    """A product H v of the Hessian with a vector, with the bound of the first derivatives' test."""
+    at = np.array([0.5, -1.25, 0.75, 2.0, -0.375, 1.5])
+    direction = np.array([1.0, -0.5, 0.25, 0.75, -1.0, 0.5])
+
+    def first(point):
+        x = tg.constant(point)
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            y = tg.reduce_sum(tg.square(SMOOTH[name](x)))
+        return tape.gradient(y, x)
+
+    x = tg.constant(at)
+    with tg.GradientTape() as outer:
+        outer.watch(x)
+        with tg.GradientTape() as inner:
+            inner.watch(x)
+            y = tg.reduce_sum(tg.square(SMOOTH[name](x)))
+        gradient = inner.gradient(y, x)
+    product = outer.gradient(gradient, x, direction).numpy()
+    step = 2.0**-14
+    near, far = (
+        (first(at + h * direction).numpy() - first(at - h * direction).numpy()) / (2 * h)
+        for h in (step, 2 * step)
+    )
+    size = float(np.abs(gradient.numpy()).sum() + tg.reduce_sum(tg.square(SMOOTH[name](tg.abs(x)))))
+    rounding = 4 * bounds.gamma(1024, UNIT) * size / (2 * step)
+    assert (np.abs(near - product) <= np.abs(far - near) + rounding).all()
+
+
+# --- broadcasting ----------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_gradients_of_broadcasting_sum_over_what_was_repeated(data):
+    """For any two shapes that fit, known or not: beside NumPy's own broadcasting, on small integers."""
+    full = data.draw(st.lists(st.integers(1, 3), min_size=0, max_size=3))
+    shapes = []
+    for _ in range(2):
+        kept = data.draw(st.integers(0, len(full)))
+        shape = [size if data.draw(st.booleans()) else 1 for size in full[len(full) - kept :]]
+        shapes.append(tuple(shape))
+    rng = np.random.default_rng(len(full))
+    x, y = (rng.integers(1, 5, shape).astype("float64") for shape in shapes)
+    weights = rng.integers(-3, 4, np.broadcast_shapes(*shapes)).astype("float64")
+    known = data.draw(st.booleans())
+    with tg.Graph().as_default() as graph:
+        xs = [tg.placeholder("float64", shape if known else [None] * len(shape)) for shape in shapes]
+        products = tg.gradients(xs[0] * xs[1], xs, [weights])
+        sums = tg.gradients(tg.subtract(*xs), xs, [weights])
+    with tg.Session(graph) as session:
+        found = session.run([products, sums], dict(zip(xs, (x, y), strict=True)))
+
+    def summed(gradient, shape):
+        gradient = gradient.sum(axis=tuple(range(gradient.ndim - len(shape))))
+        axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
+        return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+    assert np.array_equal(found[0][0], summed(weights * y, x.shape))
+    assert np.array_equal(found[0][1], summed(weights * x, y.shape))
+    assert np.array_equal(found[1][0], summed(weights, x.shape))
+    assert np.array_equal(found[1][1], summed(-weights, y.shape))

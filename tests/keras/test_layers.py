@@ -1,0 +1,288 @@
+"""Layers, losses, metrics, optimizers and initializers: hand-worked numbers, and what real Keras computed."""
+
+import inspect
+import math
+
+import keras_networks as networks
+import numpy as np
+import pytest
+from keras_networks import numbered, recorded
+
+import teachconv as tc
+from teachconv import graph as tg
+from teachconv import keras
+from teachconv.keras import layers
+from teachconv.truth import bounds
+
+META, ARRAYS = recorded()
+
+
+# ---------------------------------------------------------------------------------------------
+# Signatures, names, shapes, numbers of parameters
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", META["signatures"])
+def test_signatures_are_those_of_keras(name):
+    """What can be passed by position here is the beginning of Keras' list; keywords have Keras' defaults."""
+    thing = keras
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    theirs = META["signatures"][name]
+    defaults = dict(theirs)
+    ours = [
+        p
+        for p in inspect.signature(thing).parameters.values()
+        if p.name != "self" and p.kind != p.VAR_KEYWORD
+    ]
+    by_position = [p.name for p in ours if p.kind == p.POSITIONAL_OR_KEYWORD]
+    assert by_position == [parameter for parameter, _ in theirs][: len(by_position)]
+    for parameter in ours:
+        if parameter.name in OWN.get(name, ()):
+            assert parameter.kind == parameter.KEYWORD_ONLY
+            continue
+        default = None if parameter.default is parameter.empty else repr(parameter.default)
+        if (name, parameter.name) not in REQUIRED_HERE:
+            assert default == defaults[parameter.name], parameter.name
+
+
+# what Keras does not have, and what it does not need
+OWN = {"Sequential.fit": {"seed"}, "Sequential.compile": {"backend"}, "Sequential.summary": {"geometry"}}
+REQUIRED_HERE = {
+    ("Sequential.fit", "x"),
+    ("Sequential.fit", "y"),
+    ("Sequential.evaluate", "x"),
+    ("Sequential.evaluate", "y"),
+    ("Sequential.train_on_batch", "y"),
+    ("Sequential.compile", "optimizer"),
+    ("Sequential.compile", "loss"),
+    ("layers.Input", "shape"),
+}
+
+
+@pytest.mark.parametrize("name", META["summaries"])
+def test_a_summary_says_what_keras_says(name, capsys):
+    keras.utils.clear_session()
+    model, theirs = getattr(networks, name)(), META["summaries"][name]
+    assert model.count_params() == theirs["params"]
+    for layer, row in zip(model.layers, theirs["layers"], strict=True):
+        assert [layer.name, type(layer).__name__, list(layer.output_shape), layer.count_params()] == [
+            row["name"],
+            row["class"],
+            row["output_shape"],
+            row["params"],
+        ]
+        ours = [[w.name.rpartition("/")[2], list(w.shape), w.trainable] for w in layer.weights]
+        assert ours == row["weights"]
+    model.summary()
+    text = capsys.readouterr().out
+    for line in theirs["text"].splitlines():
+        if "params:" in line:
+            assert line.strip() in text
+    assert f'Model: "{name}"' in text
+
+
+def test_a_summary_with_geometry(capsys):
+    keras.utils.clear_session()
+    networks.upscaling().summary(geometry=True, show_trainable=True)
+    rows = {line.split()[0]: " ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    conv, transposed = rows["conv2d"], rows["conv2d_transpose"]
+    # 4 x 4 outputs, 3 x 3 taps, 1 to 8 channels; the transposed one: 4 x 4 inputs, 4 x 4 taps, 8 to 1 channels
+    assert "80 Y 3 x 3 1 x 1 1, 1, 1, 1 1,152 3 x 3" in conv
+    assert "129 Y 4 x 4 2 x 2 up 1, 1, 1, 1 2,048 4 x 4" in transposed
+
+
+def test_geometry_is_teachconvs():
+    layer = layers.Conv2D(5, (3, 2), strides=2, padding="same", input_shape=(8, 7, 3))
+    assert layer.geometries(layer.input_shape) == [
+        tc.conv2d_geometry((1, 8, 7, 3), (3, 2, 3, 5), strides=2, padding="SAME")
+    ]
+
+
+def test_unknown_sizes_stay_unknown():
+    model = keras.Sequential(
+        [keras.Input((None, None, 3)), layers.Conv2D(4, 3), layers.Conv2DTranspose(2, 3, 2)]
+    )
+    assert model.output_shape == (None, None, None, 2)
+    assert model.predict(np.ones((2, 6, 7, 3))).shape == (2, 9, 11, 2)
+
+
+# ---------------------------------------------------------------------------------------------
+# Values
+# ---------------------------------------------------------------------------------------------
+
+
+def value(result):
+    return np.asarray(result)
+
+
+def test_a_conv2d_layer_by_hand():
+    layer = layers.Conv2D(
+        1, 2, activation="relu", kernel_initializer="ones", bias_initializer=keras.initializers.Constant(-9)
+    )
+    x = np.arange(9, dtype="float32").reshape(1, 3, 3, 1)
+    assert value(layer(x)).ravel().tolist() == [
+        0.0,
+        3.0,
+        11.0,
+        15.0,
+    ]  # 0+1+3+4 - 9 < 0, 12 - 9, 20 - 9, 24 - 9
+
+
+@pytest.mark.parametrize("padding", ["valid", "same"])
+@pytest.mark.parametrize("output_padding", [None, 0, 1])
+@pytest.mark.parametrize("kernel", [2, 3, 4])
+def test_conv2d_transpose_is_the_dialects(padding, output_padding, kernel):
+    rng = np.random.default_rng(kernel)
+    x = rng.integers(-3, 4, (2, 4, 5, 3)).astype("float32")
+    try:
+        layer = layers.Conv2DTranspose(
+            2, kernel, 2, padding, output_padding, use_bias=False, input_shape=(4, 5, 3)
+        )
+    except tc.ArgumentError:
+        assert padding == "same"
+        assert output_padding == 0
+        assert kernel % 2 == 0  # would be a size that the forward convolution does not have
+        return
+    w = rng.integers(-3, 4, layer.get_weights()[0].shape).astype("float32")
+    layer.set_weights([w])
+    wanted = tc.dialects.keras.conv_transpose(x, w, 2, padding, output_padding)
+    np.testing.assert_array_equal(value(layer(x)), wanted)
+    assert layer.output_shape == (None, *wanted.shape[1:])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda f: layers.Conv2D(4, 3, data_format=f, kernel_initializer=keras.initializers.GlorotUniform(1)),
+        lambda f: layers.DepthwiseConv2D(
+            3, data_format=f, depthwise_initializer=keras.initializers.GlorotUniform(1)
+        ),
+        lambda f: layers.Conv2DTranspose(
+            2, 3, 2, "same", data_format=f, kernel_initializer=keras.initializers.HeNormal(1)
+        ),
+        lambda f: layers.MaxPooling2D(2, data_format=f),
+        lambda f: layers.AveragePooling2D(2, padding="same", data_format=f),
+        lambda f: layers.UpSampling2D((2, 3), data_format=f),
+    ],
+    ids=["Conv2D", "DepthwiseConv2D", "Conv2DTranspose", "MaxPooling2D", "AveragePooling2D", "UpSampling2D"],
+)
+def test_channels_first_is_channels_last_turned(make):
+    x = np.random.default_rng(0).normal(size=(2, 5, 6, 3)).astype("float32")
+    last, first = make("channels_last"), make("channels_first")
+    turned = first(x.transpose(0, 3, 1, 2))
+    np.testing.assert_array_equal(value(turned).transpose(0, 2, 3, 1), value(last(x)))
+    assert first.output_shape == (None, *turned.shape[1:])
+    flat = layers.Flatten("channels_first")(x.transpose(0, 3, 1, 2))
+    np.testing.assert_array_equal(value(flat), value(layers.Flatten()(x)))
+
+
+def test_a_dense_layer_takes_more_axes():
+    layer = layers.Dense(2, kernel_initializer="ones", input_shape=(3, 4))
+    assert layer.output_shape == (None, 3, 2)
+    assert value(layer(np.ones((2, 3, 4), "float32"))).tolist() == np.full((2, 3, 2), 4.0).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_batch_normalization_is_keras(dtype):
+    layer = layers.BatchNormalization(momentum=0.9, epsilon=1e-2, dtype=dtype)
+    x, before = ARRAYS["batch_normalization/x"].astype(dtype), numbered("batch_normalization/before")
+    layer.build_for((None, 3, 3, 4))
+    layer.set_weights(before)
+    # two sums of the 54 samples of a channel, one of them squared, and a few operations more
+    rtol = 8 * bounds.gamma(54, np.finfo(dtype).eps / 2)
+    np.testing.assert_allclose(
+        value(layer(x, training=True)), ARRAYS[f"batch_normalization/{dtype}/trained"], rtol, rtol
+    )
+    for ours, theirs in zip(layer.get_weights(), numbered(f"batch_normalization/{dtype}/after"), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol)
+    np.testing.assert_allclose(value(layer(x)), ARRAYS[f"batch_normalization/{dtype}/inferred"], rtol, rtol)
+
+
+def test_dropout_is_keras():
+    facts, x = META["dropout"], np.ones((50, 40), "float32")
+    layer = layers.Dropout(0.25, seed=1)
+    dropped = value(layer(x, training=True))
+    assert sorted(set(dropped.ravel().tolist())) == facts["values"]
+    for kept in ((dropped > 0).mean(), facts["kept"]):
+        assert abs(kept - 0.75) < 4 * math.sqrt(0.75 * 0.25 / x.size)  # four standard deviations
+    assert value(layer(x)).tolist() == x.tolist()
+    assert value(layers.Dropout(1.0)(x, training=True)).max() == 0
+
+
+@pytest.mark.parametrize("given", ["logits", "probabilities", "unnormalised"])
+@pytest.mark.parametrize("kind", ["sparse_categorical_crossentropy", "categorical_crossentropy"])
+def test_cross_entropy_is_keras(kind, given):
+    labels = ARRAYS["losses/labels"]
+    truth = labels if kind.startswith("sparse") else np.eye(4, dtype="float32")[labels]
+    ours = getattr(keras.losses, kind)(truth, ARRAYS[f"losses/{given}"], from_logits=given == "logits")
+    np.testing.assert_allclose(value(ours), ARRAYS[f"losses/{kind}/{given}"], rtol=2e-6, atol=2e-7)
+
+
+def test_the_other_losses_and_the_accuracies_are_keras():
+    labels, logits = ARRAYS["losses/labels"], ARRAYS["losses/logits"]
+    hot, probabilities = np.eye(4, dtype="float32")[labels], ARRAYS["losses/probabilities"]
+    np.testing.assert_allclose(
+        value(keras.losses.mean_squared_error(hot, probabilities)),
+        ARRAYS["losses/mean_squared_error"],
+        rtol=1e-6,
+    )
+    assert float(keras.losses.MeanSquaredError()(hot, probabilities)) == pytest.approx(
+        META["mean loss"], rel=1e-6
+    )
+    assert keras.metrics.SparseCategoricalAccuracy()(labels, logits) == pytest.approx(META["sparse accuracy"])
+    assert keras.metrics.CategoricalAccuracy()(hot, logits) == pytest.approx(META["categorical accuracy"])
+
+
+def test_the_logits_behind_a_softmax_are_found_again():
+    """Minus the logarithm of a probability of e**-200 is 200; from the probability itself it would be 16.1."""
+    logits = np.float32([[0, 200]])
+
+    @tg.function
+    def loss(logits):
+        return keras.losses.sparse_categorical_crossentropy([0], tg.nn.softmax(logits))
+
+    assert value(loss(logits)).tolist() == [200.0]
+    eager = keras.losses.sparse_categorical_crossentropy([0], layers.Softmax()(logits))
+    assert value(eager).tolist() == [200.0]
+    clipped = keras.losses.sparse_categorical_crossentropy([0], np.float32([[0, 1]]))
+    assert value(clipped)[0] == pytest.approx(-math.log(1e-7), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", META["optimizers"])
+def test_optimizers_are_keras(name):
+    kind, arguments = META["optimizers"][name]
+    for dtype in ("float64", "float32"):
+        weight = tg.Variable(ARRAYS["optimizers/start"].astype(dtype))
+        optimizer = getattr(keras.optimizers, kind)(**arguments)
+        for gradient, theirs in zip(
+            ARRAYS["optimizers/gradients"], ARRAYS[f"optimizers/{name}/{dtype}"], strict=True
+        ):
+            optimizer.apply_gradients([(tg.constant(gradient.astype(dtype)), weight)])
+            # Keras rounds its defaults (0.9, 0.999, 0.001) to float32, whatever the dtype of the weight is: 1 - 0.999
+            # is then off by 5e-5, and a step, which has the size of the learning rate, by as much
+            step = arguments.get("learning_rate", 0.01)
+            rounded = 1e-4 * step * 5 if "default" in name else 0
+            bound = 64 * np.finfo(dtype).eps + rounded
+            np.testing.assert_allclose(weight.numpy(), theirs, rtol=64 * np.finfo(dtype).eps, atol=bound)
+        assert int(optimizer.iterations.numpy()) == 5
+
+
+@pytest.mark.parametrize("facts", META["initializers"], ids=lambda facts: f"{facts['name']}-{facts['shape']}")
+def test_initializers_have_keras_fans_and_distributions(facts):
+    from teachconv.keras.initializers import compute_fans
+
+    keras.utils.set_random_seed(0)
+    values = keras.initializers.get(facts["name"])(facts["shape"], "float32")
+    assert list(compute_fans(facts["shape"])) == facts["fans"]
+    assert values.dtype == "float32"
+    assert values.std() == pytest.approx(facts["deviation"], rel=0.05)
+    assert abs(values).max() == pytest.approx(facts["largest"], rel=0.05)
+
+
+def test_seeds():
+    make = keras.initializers.GlorotUniform
+    assert (make(seed=3)((4, 4)) == make(seed=3)((4, 4))).all()
+    assert (make(seed=3)((4, 4)) != make(seed=4)((4, 4))).any()
+    unseeded = make()
+    assert (unseeded((4, 4)) != unseeded((4, 4))).any()

@@ -1,0 +1,207 @@
+"""tf.GradientTape and the optimizers of TensorFlow 2."""
+
+import numpy as np
+import tensorflow as tf
+
+# %% the gradient for a variable
+v = tf.Variable(3.0)
+with tf.GradientTape() as tape:
+    y = v * v
+print(tape.gradient(y, v).numpy())
+
+# %% a constant is not watched
+x = tf.constant(3.0)
+with tf.GradientTape() as tape:
+    y = x * x
+print(tape.gradient(y, x))
+
+# %% watch
+x = tf.constant([1.0, 2.0])
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = tf.reduce_sum(x * x)
+print(tape.gradient(y, x).numpy().tolist())
+
+# %% a tape is used once
+x = tf.Variable(3.0)
+with tf.GradientTape() as tape:
+    y = x * x
+tape.gradient(y, x)
+tape.gradient(y, x)
+
+# %% a persistent tape is used again
+x = tf.Variable(3.0)
+with tf.GradientTape(persistent=True) as tape:
+    y = x * x
+    z = y * y
+print(tape.gradient(y, x).numpy(), tape.gradient(z, x).numpy(), tape.gradient(z, y).numpy())
+
+# %% the structure of the sources
+a, b = tf.Variable(2.0), tf.Variable(3.0)
+with tf.GradientTape() as tape:
+    y = a * b
+grads = tape.gradient(y, {"a": a, "list": [b]})
+print(grads["a"].numpy(), grads["list"][0].numpy())
+
+# %% several targets are summed
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = [x * x, 3.0 * x]
+print(tape.gradient(y, x).numpy())
+
+# %% an unconnected source
+a, b = tf.Variable(2.0), tf.Variable([3.0, 4.0])
+with tf.GradientTape(persistent=True) as tape:
+    y = a * a
+print(tape.gradient(y, b), tape.gradient(y, b, unconnected_gradients=tf.UnconnectedGradients.ZERO).numpy().tolist())
+
+# %% unconnected gradients by a word
+a, b = tf.Variable(2.0), tf.Variable([3.0, 4.0])
+with tf.GradientTape() as tape:
+    y = a * a
+print(tape.gradient(y, b, unconnected_gradients="zero").numpy().tolist())
+
+# %% output gradients
+x = tf.Variable([1.0, 2.0])
+with tf.GradientTape() as tape:
+    y = x * x
+print(tape.gradient(y, x, output_gradients=tf.constant([10.0, 100.0])).numpy().tolist())
+
+# %% watched variables
+a, b, c = tf.Variable(1.0, name="a"), tf.Variable(1.0, name="b", trainable=False), tf.Variable(1.0, name="c")
+with tf.GradientTape() as tape:
+    y = a * b
+print([v.name for v in tape.watched_variables()])
+
+# %% variables are not watched on request
+v = tf.Variable(3.0)
+with tf.GradientTape(watch_accessed_variables=False) as tape:
+    y = v * v
+print(tape.gradient(y, v), tape.watched_variables())
+
+# %% second order by two tapes
+x = tf.Variable(2.0)
+with tf.GradientTape() as outer:
+    with tf.GradientTape() as inner:
+        y = x * x * x
+    first = inner.gradient(y, x)
+print(first.numpy(), outer.gradient(first, x).numpy())
+
+# %% stop_recording
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = x * x
+    with tape.stop_recording():
+        z = y * 5.0
+    w = y + z
+print(tape.gradient(w, x).numpy())
+
+# %% stop_gradient
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = x * tf.stop_gradient(x)
+print(tape.gradient(y, x).numpy())
+
+# %% reset
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = x * x
+    tape.reset()
+    z = x * 3.0
+print(tape.gradient(y, x))
+
+# %% integers are not differentiated
+x = tf.constant([1, 2])
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = x * x
+print(tape.gradient(y, x))
+
+# %% a NumPy step leaves the tape
+x = tf.Variable([1.0, 2.0])
+with tf.GradientTape() as tape:
+    y = tf.constant(np.square(x.numpy()))
+print(tape.gradient(y, x))
+
+# %% gradients of conv2d
+x = tf.Variable(tf.ones([1, 4, 4, 1]))
+w = tf.Variable(tf.ones([3, 3, 1, 2]))
+with tf.GradientTape() as tape:
+    y = tf.nn.conv2d(x, w, 2, "SAME")
+dx, dw = tape.gradient(y, [x, w])
+print(dx.numpy().ravel().tolist(), dw.numpy().ravel().tolist())
+
+# %% gradients of pooling, bias and relu
+x = tf.Variable(tf.reshape(tf.range(16.0) - 8.0, [1, 4, 4, 1]))
+b = tf.Variable([0.5])
+with tf.GradientTape() as tape:
+    y = tf.nn.max_pool2d(tf.nn.relu(tf.nn.bias_add(x, b)), 2, 2, "VALID")
+dx, db = tape.gradient(y, [x, b])
+print(dx.numpy().ravel().tolist(), db.numpy().tolist())
+
+# %% a jacobian
+x = tf.Variable([1.0, 2.0])
+with tf.GradientTape() as tape:
+    y = x * x
+print(tape.jacobian(y, x).numpy().tolist())
+
+# %% a gradient of one's own
+@tf.custom_gradient
+def clipped(x):
+    return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
+
+
+x = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = clipped(x) * 5.0
+print(tape.gradient(y, x).numpy())
+
+# %% SGD
+v = tf.Variable([1.0, 2.0])
+optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(v * v)
+    optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+print(np.round(v.numpy(), 5).tolist(), int(optimizer.iterations.numpy()))
+
+# %% Adam
+v = tf.Variable([1.0, 2.0])
+optimizer = tf.keras.optimizers.Adam(0.1)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(v * v)
+    optimizer.apply_gradients(zip([tape.gradient(loss, v)], [v]))
+print(np.round(v.numpy(), 4).tolist(), round(float(optimizer.learning_rate), 4))
+
+# %% a tape inside a traced function
+v = tf.Variable(3.0)
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        y = v * x * x
+    return tape.gradient(y, v)
+
+
+print(step(tf.constant(2.0)).numpy())
+
+# %% tf.gradients inside a traced function
+@tf.function
+def slope(x):
+    return tf.gradients(x * x, [x])[0]
+
+
+print(slope(tf.constant(3.0)).numpy())
+
+# %% a tape around a traced function
+@tf.function
+def square(x):
+    return x * x
+
+
+x = tf.Variable(3.0)
+with tf.GradientTape() as tape:
+    y = square(x)
+print(tape.gradient(y, x).numpy())

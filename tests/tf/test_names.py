@@ -1,0 +1,146 @@
+"""What is particular to teachconv.tf: two versions side by side, arguments that are not here, names that are not."""
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+import teachconv.tf as tf
+import teachconv.tf.compat.v1 as tf1
+
+
+@pytest.fixture(autouse=True)
+def new_graph():
+    tf1.reset_default_graph()
+    yield
+    tf1.enable_v2_behavior()
+
+
+def test_two_versions_side_by_side():
+    """TensorFlow 1's functions add to a graph while TensorFlow 2's run at once, without a switch."""
+    w = tf1.Variable([1.0, 2.0], name="w")
+    y = 2.0 * w[0] + tf1.constant(1.0) - np.float32(3.0)
+    assert tf.executing_eagerly()
+    assert tf.constant(1.0).numpy() == 1.0
+    assert y.graph is tf1.get_default_graph()
+    update = w.assign_add([1.0, 1.0])
+    with tf1.Session() as session:
+        session.run(tf1.global_variables_initializer())
+        assert session.run(y) == 0.0
+        session.run(update)
+        assert session.run([w, y])[1] == 2.0
+
+
+def test_a_tensor_of_the_default_graph_goes_into_the_library():
+    x = tf1.placeholder(tf1.float32, [1, 3, 3, 1])
+    y = tc.conv2d(x, np.ones((2, 2, 1, 1), "float32"))
+    assert y.op.type == "Conv2D"
+    with tf1.Session() as session:
+        assert session.run(y, {x: np.ones((1, 3, 3, 1))}).ravel().tolist() == [4.0] * 4
+
+
+def test_an_interactive_session_ends_where_it_is_closed():
+    session = tf1.InteractiveSession()
+    assert tf1.constant(2.0).eval() == 2.0
+    assert not tf.executing_eagerly()
+    session.close()
+    assert tf.executing_eagerly()
+
+
+def test_disable_v2_behavior_holds_for_the_process():
+    tf1.disable_v2_behavior()
+    assert not tf.executing_eagerly()
+    assert tf.constant(1.0).graph is tf1.get_default_graph()
+    tf1.enable_v2_behavior()
+    assert tf.executing_eagerly()
+
+
+def test_a_node_names_the_line_of_the_program():
+    x = tf1.placeholder(tf1.float32, [1, 3, 3, 1])
+    filters = np.ones((2, 2, 1, 1), "float32")
+    for node in (x, tf1.constant(1.0), tf1.nn.conv2d(x, filters, 1, "SAME"), tc.conv2d(x, filters), x + 1.0):
+        assert node.op.file == __file__, node
+
+
+def test_reset_default_graph():
+    assert [tf1.constant(1.0, name="a").name for _ in range(2)] == ["a:0", "a_1:0"]
+    tf1.reset_default_graph()
+    assert tf1.constant(1.0, name="a").name == "a:0"
+    with tf1.Graph().as_default(), pytest.raises(ValueError, match="nested graphs"):
+        tf1.reset_default_graph()
+
+
+def test_optimizers_train_the_default_graph():
+    w = tf1.Variable(1.0)
+    for optimizer in (tf1.train.GradientDescentOptimizer(0.25), tf1.train.MomentumOptimizer(0.1, 0.9)):
+        assert optimizer.minimize(tf1.square(w - 5.0)).graph is tf1.get_default_graph()
+    step = tf1.train.GradientDescentOptimizer(0.25).minimize(tf1.square(w - 5.0))
+    with tf1.Session() as session:
+        session.run(tf1.global_variables_initializer())
+        for _ in range(5):
+            session.run(step)
+        assert session.run(w) == 5 - 4 * 0.5**5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tf.matmul([[1.0]], [[1.0]], a_is_sparse=True), "no a_is_sparse: it must be False; got True"),
+        (lambda: tf.transpose([[1.0]], conjugate=True), "no conjugate"),
+        (lambda: tf.pad([1], [[1, 1]], mode="REFLECT"), "no mode: it must be 'CONSTANT'; got 'REFLECT'"),
+        (lambda: tf.nn.softmax([[1.0]], axis=0), "no axis"),
+        (lambda: tf.Variable(1.0, shape=[2]), "no shape"),
+        (lambda: tf.function(lambda x: x, reduce_retracing=True), "no reduce_retracing"),
+        (lambda: tf1.Session("grpc://host"), "no target"),
+        (lambda: tf1.get_variable("w", [1], partitioner=3), "no partitioner"),
+        (lambda: tf1.nn.max_pool(np.ones(1), 1, 1, "SAME", input=np.ones(1)), "both 'value' and 'input'"),
+        (lambda: tf1.reduce_sum([1], axis=0, reduction_indices=0), "both 'reduction_indices' and 'axis'"),
+    ],
+)
+def test_an_argument_that_is_not_here_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "near"),
+    [
+        (tf, "signal", "sign"),
+        (tf.nn, "conv3d", "conv2d"),
+        (tf1, "get_varible", "get_variable"),
+        (tf.keras, "layer", "layers"),
+    ],
+)
+def test_a_name_that_is_not_here_is_named(module, name, near):
+    with pytest.raises(AttributeError, match=f"has no '{name}'.*did you mean \"{near}\""):
+        getattr(module, name)
+
+
+def test_the_version_is_that_of_the_recording():
+    assert tf.VERSION == tf1.VERSION
+    assert tf.VERSION.startswith("2.21")
+
+
+def test_nothing_is_left_out_of_dir():
+    for module in (tf, tf1, tf.nn, tf.math, tf1.nn, tf1.train):
+        assert set(module.__all__) <= {*dir(module), "compat", "keras", "python"}
+
+
+def test_functions_are_thin():
+    """No function of teachconv.tf is longer than what it takes to rename and forward."""
+    for module in (tf.nn, tf.math, tf.random, tf1.nn, tf1.math):
+        for name in module.__all__:
+            function = inspect.unwrap(getattr(module, name))
+            if function.__module__.startswith("teachconv.tf."):
+                body = inspect.getsource(function).partition('"""')[2].partition('"""')[2]
+                assert not any(f" {word} " in body for word in ("for", "while", "with", "try:")), name
+
+
+def test_importing_brings_no_keras():
+    code = "import sys, teachconv.tf; print([m for m in sys.modules if 'keras' in m or 'compat' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "teachconv.keras" not in done.stdout
+    assert "teachconv.tf.compat" not in done.stdout

@@ -1,0 +1,123 @@
+"""Every name of teachconv.tf has TensorFlow's signature: names, order, kinds and defaults of the parameters.
+
+tests/recorded/record_tensorflow_signatures.py recorded TensorFlow's side, and has the function that reads a signature.
+"""
+
+import importlib.util
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import teachconv.tf as tf
+from teachconv.tf.python.ops import gen_nn_ops
+
+FOLDER = Path(__file__).parents[1] / "recorded"
+RECORDED = json.loads((FOLDER / "tensorflow_signatures.json").read_text())["signatures"]
+MODULES = ["", "nn", "math", "random", "config", "compat.v1", "compat.v1.nn", "compat.v1.math"]
+MODULES += ["compat.v1.random", "compat.v1.train", "keras"]
+MODULES += [f"keras.{name}" for name in tf.keras.__all__ if inspect.ismodule(getattr(tf.keras, name))]
+
+
+def script():
+    spec = importlib.util.spec_from_file_location("signatures", FOLDER / "record_tensorflow_signatures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def offered():
+    """Yield the full name and the object of every function and class that a module of teachconv.tf offers."""
+    for path in MODULES:
+        module = tf
+        for part in path.split(".") if path else []:
+            module = getattr(module, part)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if callable(thing) and not isinstance(thing, np.dtype):
+                yield f"{path}.{name}".strip("."), thing
+
+
+SCRIPT, OFFERED = script(), dict(offered())
+# Classes whose objects the runtime makes (Tensor), that are protocol buffers or enumerations in TensorFlow, or NumPy's
+NOT_CALLED = {"DType", "EagerTensor", "Operation", "Tensor", "UnconnectedGradients"}
+NOT_CALLED |= {"ConfigProto", "GraphKeys", "RunMetadata", "RunOptions"}
+CALLED = {name: thing for name, thing in OFFERED.items() if name.removeprefix("compat.v1.") not in NOT_CALLED}
+# Keras's base classes take any arguments, ours say which; `get` of metrics here needs the shapes, as compile has them
+BASES = {
+    "keras.Model",
+    "keras.models.Model",
+    "keras.layers.Layer",
+    "keras.losses.Loss",
+    "keras.metrics.Metric",
+}
+BASES |= {
+    "keras.metrics.get",
+    "compat.v1.train.Optimizer",
+    "keras.metrics.Mean",
+    "keras.optimizers.Optimizer",
+    "keras.callbacks.Callback",
+}
+# what teachconv.keras has and tf.keras has not
+OURS = {"keras.utils.weights_from_torch", "keras.utils.weights_to_torch", "keras.losses.mean_squared_error"}
+NO_PLACE_HERE = ("<AUTO>", "<NONE>")  # defaults of options that can only be left out, and are None here
+
+
+def same(name, ours, theirs):
+    """Assert that two lists of parameters are the same; a default that JSON does not have is any object."""
+    assert [p[:2] for p in ours] == [p[:2] for p in theirs], name
+    for mine, other in zip(ours, theirs, strict=True):
+        assert len(mine) == len(other), (name, mine, other)
+        if mine != other and "<object>" not in (mine[2], other[2]):
+            assert other[2] in (f"<dtype {mine[2]}>", *(NO_PLACE_HERE if mine[2] is None else ())), (
+                name,
+                mine,
+                other,
+            )
+
+
+def is_keras(name):
+    return name.startswith("keras.")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in set(CALLED) - BASES if not is_keras(name)))
+def test_signature(name):
+    assert name in RECORDED, f"{name} is not recorded: is it TensorFlow's?"
+    same(name, SCRIPT.parameters(CALLED[name]), RECORDED[name]["parameters"])
+
+
+@pytest.mark.parametrize("name", sorted(set(filter(is_keras, CALLED)) - BASES - OURS))
+def test_signature_of_keras(name):
+    """What can be given by position is Keras's beginning; what can be given by name is Keras's, with its default."""
+    assert name in RECORDED, f"{name} is not recorded: is it Keras's?"
+    theirs = [p for p in RECORDED[name]["parameters"] if not p[1].startswith("VAR_")]
+    ours = [p for p in SCRIPT.parameters(CALLED[name]) if not p[1].startswith("VAR_")]
+    positional = [p[0] for p in ours if p[1] == "POSITIONAL_OR_KEYWORD"]
+    assert positional == [p[0] for p in theirs][: len(positional)]
+    defaults = {p[0]: p[2:] for p in theirs}
+    for parameter, _, *default in ours:
+        assert parameter in defaults, (name, parameter)
+        assert not default or default == defaults[parameter], (name, parameter)
+
+
+def test_keras_is_teachconv_keras():
+    import teachconv.tf.keras.layers
+
+    import teachconv.keras
+    from teachconv.tf.keras import layers
+
+    assert layers.Conv2D is teachconv.keras.layers.Conv2D
+    assert teachconv.tf.keras.layers is layers
+
+
+GENERATED = sorted(name for name in RECORDED if name.startswith("python.ops.gen_nn_ops."))
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_signature(name):
+    """As above, but for two attributes: ``use_cudnn_on_gpu`` is TensorFlow's alone, ``_kernel`` ours."""
+    ours = SCRIPT.parameters(getattr(gen_nn_ops, name.rpartition(".")[2]))
+    theirs = [p for p in RECORDED[name]["parameters"] if p[0] != "use_cudnn_on_gpu"]
+    same(name, [p for p in ours if p[0] != "_kernel"], theirs)
