@@ -28,7 +28,7 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
-TOGETHER = ("test_explorer_browser.py", "test_benchmarks.py", "test_networks.py")
+TOGETHER = ("test_explorer_browser.py", "test_playground.py", "test_benchmarks.py", "test_networks.py")
 
 
 @pytest.hookimpl(optionalhook=True)
