@@ -270,5 +270,9 @@ class GradientTape:
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
-    known = graph.variables if graph.is_function else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    known = (
+        [key.deref() for key in graph.variables]
+        if graph.is_function
+        else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    )
     return {id(variable._graph_tensor(graph, True)): variable for variable in known if variable.trainable}

@@ -118,14 +118,6 @@ class EagerTensor(Operators):
             raise ArgumentTypeError("Cannot iterate over a scalar tensor.")
         return (self[index] for index in range(len(self._array)))
 
-    def __eq__(self, other: object) -> Any:
-        return self._compared("Equal", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared("NotEqual", other)
-
-    __hash__ = object.__hash__
-
     def __copy__(self) -> EagerTensor:
         return self
 

@@ -40,6 +40,8 @@ __all__ = [
 class Variable(Operators):
     """A value that can be replaced with `assign`; the operators ``+ - * @`` apply to the value.
 
+    Outside a graph ``==`` compares values too; ``v.ref()`` is the key for a dict.
+
     Args:
         initial_value: an array, nested lists or a number; in a graph also a tensor or a callable that
             returns one. It fixes the variable's dtype and shape.
@@ -148,6 +150,16 @@ class Variable(Operators):
         array = self._storage.read()
         value = repr(array) if array.ndim else str(array)
         return f"<tf.Variable '{self.name}:0' shape={self._shape} dtype={self.dtype.name}, numpy={value}>"
+
+    def _compares_values(self) -> bool:
+        return self._graph is None
+
+    def __hash__(self) -> int:
+        if self._compares_values():
+            raise ArgumentTypeError(
+                f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})"
+            )
+        return id(self)
 
     # --- reading ---------------------------------------------------------------------------------
 
