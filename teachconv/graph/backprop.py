@@ -63,6 +63,14 @@ class GradientTape:
 
     # --- recording -------------------------------------------------------------------------------
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("jacobian", "batch_jacobian"):
+            raise AttributeError(
+                f"GradientTape.{name} is not here: with persistent=True, gradient() of each element of the "
+                "target gives the rows of the Jacobian"
+            )
+        raise AttributeError(f"GradientTape has no attribute {name!r}")
+
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ArgumentError(

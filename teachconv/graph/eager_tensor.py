@@ -78,6 +78,10 @@ class EagerTensor(Operators):
     def __getattr__(self, name: str) -> Any:
         if name in ("op", "name", "graph", "value_index", "consumers", "eval"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+        if name in ("assign", "assign_add", "assign_sub"):
+            raise AttributeError(
+                f"a tensor has no {name}: only a variable as a whole has one, and v[...] is a tensor"
+            )
         raise AttributeError(
             f"EagerTensor has no attribute {name!r}"
             + (": .numpy() gives an array, which has it" if hasattr(np.ndarray, name) else "")
