@@ -27,7 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # If there is a compiler, a failed build of the extension is an error; without one, install the Python part only.
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
-.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean
+.PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
+  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check public-api bench-check
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -76,6 +77,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports silent tests/typing/user.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -83,6 +85,36 @@ docs: $(VENV)/.dev
 
 wheel-check: $(VENV)/.dev
 	sh tests/wheel_check.sh $(BIN)/python
+
+$(VENV)/.release: $(EXTENSION)
+	$(INSTALL_EXTRA) ".[release]"
+	touch $@
+
+# The sdist and this machine's wheel, checked and used in an environment without a compiler. OTHER is another
+# interpreter of the same version to try the wheel on, such as Debian's /usr/bin/python3.
+OTHER ?=
+wheels: $(VENV)/.release
+	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+# What has to hold before a version is tagged; it changes nothing and uploads nothing.
+release-check: $(VENV)/.release
+	$(BIN)/python tests/release.py
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/user.py
+	$(MAKE) check wheels test-minimum
+
+# Record the public names and signatures again, after a change that is meant: git diff shows it.
+public-api: $(EXTENSION)
+	$(BIN)/python tests/recorded/record_public_api.py
+
+# Two commits on a dozen layers, interleaved in one run: make bench-check BASE=main
+BASE ?= main
+bench-check: $(EXTENSION)
+	$(BIN)/python benchmarks/bench_check.py $(BASE)
+
+# The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
+test-minimum:
+	$(PYTHON) tests/minimum.py
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
@@ -98,15 +130,30 @@ BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
 WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
   LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
 
+# Run the inputs that the fuzzers kept under the same sanitizers: about 2 minutes.
+fuzz-regression: sanitize-small $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py regression build/sanitize-small/teachconv/_kernels*.so
+
+# Search for new ones: half of the minutes in the kernels, half in calls. Needs clang; see docs/reliability.md.
+MINUTES ?= 30
+fuzz: $(VENV)/.test
+	sh tests/system_packages.sh clang
+	$(INSTALL) atheris
+	$(BIN)/python tests/fuzz/fuzz.py kernels $$(($(MINUTES) / 2))
+	$(BIN)/python tests/fuzz/fuzz.py calls $$(($(MINUTES) / 2))
+
+fuzz-coverage: $(ENVIRONMENT)
+	$(BIN)/python tests/fuzz/fuzz.py coverage
+
 # Run small cases and shapes under valgrind's memcheck, with the instruction sets that valgrind supports.
 valgrind: $(EXTENSION)
 	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test test-slow docs wheel-check sanitize-small
+check: lint types test test-slow docs wheel-check sanitize-small fuzz-regression
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
+	rm -rf $(VENV) build dist wheelhouse docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \
 	  .mypy_cache .ruff_cache .hypothesis teachconv-demo.html teachconv-explore.html docs/_generated docs/dialect_map.md
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

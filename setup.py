@@ -51,9 +51,12 @@ def extensions():
         compile_args, link_args = ["-O3", "-g0"], []
     else:
         compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
-    optimize = {"1": "-O1", "small": "-O0"}.get(os.environ.get("TEACHCONV_SANITIZE", ""))
-    if optimize:  # see make sanitize and sanitize-small
+    sanitize = os.environ.get("TEACHCONV_SANITIZE", "")
+    optimize = {"1": "-O1", "small": "-O0", "fuzz": "-O0"}.get(sanitize)
+    if optimize:  # see make sanitize, sanitize-small and fuzz
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+        if sanitize == "fuzz":
+            checks.append("-fsanitize=fuzzer-no-link")
         compile_args, link_args = [optimize, "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
     coverage = os.environ.get("TEACHCONV_COVERAGE") == "1"  # for tests/inspection/test_compiled_marks.py
     if coverage:

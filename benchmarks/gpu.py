@@ -4,11 +4,13 @@
     python benchmarks/gpu.py --layers VGG --modes float16 --algorithms
     python benchmarks/gpu.py --shape mine:28x28x64:3x3x128:s2
 
-Validates first: every result must be within the bound of its arithmetic around a float64 result. Then times
-with CUDA events, in interleaved rounds. Before each call the L2 cache is overwritten; Python runs ahead
-meanwhile, so the time is that of the kernels and not of the interpreter. A mode is a dtype and the arithmetic
-it permits: tf32 rows allow TF32 on both sides, float32 rows forbid it on both. The exit status is 1 if a
-result of teachconv is wrong, 2 if there is no GPU.
+Validates first: every result must be within the bound of its arithmetic around a float64 result, which modes
+of one dtype share; of a filter gradient some channels are judged. A result of a peer that is less exact than
+that, but right to three digits, is timed and flagged. Then times with CUDA events, in interleaved rounds.
+Before each call the L2 cache is overwritten; Python runs ahead meanwhile, so the time is that of the kernels
+and not of the interpreter. A mode is a dtype and the arithmetic it permits: tf32 rows allow TF32 on both
+sides, float32 rows forbid it on both. The exit status is 1 if a result of teachconv is wrong, 2 if there is
+no GPU.
 """
 
 from __future__ import annotations
@@ -69,16 +71,18 @@ MODES = (
         "float32",
         "tf32",
         lambda truth, largest: bounds.tf32(truth.abs_sum, truth.terms, largest),
-        lambda layer: 0.5,
+        lambda layer: 0.6,
     ),
     Mode(
         "float16",
         "float16",
         None,
         lambda truth, _: bounds.tensor(truth.abs_sum, truth.terms, "float16"),
-        lambda layer: 0.5,
+        lambda layer: 0.6,
     ),
 )
+LESS_EXACT = 1e-3  # of the largest sum |x||w|: an error of a peer above its bound and below this is flagged
+SLICE = 8  # output channels of a filter gradient that are judged
 
 
 # ---------------------------------------------------------------------------------------------
@@ -161,12 +165,50 @@ class Clock:
         return float(self._cuda.get_elapsed_time(start, stop)) / 1e3
 
 
+class Facts:
+    """A problem's arrays and its results in float64, kept for the next mode of the same problem."""
+
+    def __init__(self) -> None:
+        self._key: Problem | None = None
+        self._arrays: dict[str, np.ndarray] = {}
+        self._truths: dict[str, Truth] = {}
+
+    def of(self, problem: Problem) -> tuple[dict[str, np.ndarray], Truth]:
+        """Return the arrays in the problem's dtype, and the truth about them."""
+        key, dtype = replace(problem, dtype=""), problem.dtype
+        if key != self._key:
+            self._key, self._arrays, self._truths = key, problem.arrays(), {}
+        arrays = {name: array.astype(dtype, copy=False) for name, array in self._arrays.items()}
+        if dtype not in self._truths:  # float32 and tf32 have the same
+            judged = {name: self.judged(problem, name, array) for name, array in arrays.items()}
+            self._truths[dtype] = Truth(self.judged_problem(problem), judged)
+        return arrays, self._truths[dtype]
+
+    @staticmethod
+    def judged_problem(problem: Problem) -> Problem:
+        """Return the part of a problem that is judged: some output channels of a filter gradient."""
+        layer = problem.layer
+        if problem.kind != "conv2d_backprop_filter" or layer.groups > 1 or layer.out_channels <= SLICE:
+            return problem
+        return replace(problem, layer=replace(layer, out_channels=SLICE))
+
+    @classmethod
+    def judged(cls, problem: Problem, name: str, array: np.ndarray) -> np.ndarray:
+        """Return the part of an operand, or of the result of a filter gradient, that is judged."""
+        return array if cls.judged_problem(problem) == problem or name == "x" else array[..., :SLICE]
+
+
 def measure(
-    cupy: Any, clock: Clock, mode: Mode, problem: Problem, rounds: int, every_algorithm: bool
+    cupy: Any,
+    clock: Clock,
+    mode: Mode,
+    problem: Problem,
+    rounds: int,
+    every_algorithm: bool,
+    facts: Facts | None = None,
 ) -> Measurement:
     """Validate every competitor on one problem, then time the correct ones in interleaved rounds."""
-    arrays = {name: array.astype(mode.dtype) for name, array in problem.arrays().items()}
-    truth = Truth(problem, {name: array.astype(np.float64) for name, array in arrays.items()})
+    arrays, truth = (facts or Facts()).of(problem)
     largest = sum(float(np.abs(array.astype(np.float64)).max()) for array in arrays.values())
     timings: dict[str, Timing] = {}
     racing: dict[str, Callable[[], Any]] = {}
@@ -177,20 +219,29 @@ def measure(
         except Exception as error:  # a framework may raise anything; the table shows it
             timings[name] = Timing("refused", f"{type(error).__name__}: {error}")
             continue
-        if problem.kind != "conv2d_backprop_filter":
+        if problem.kind == "conv2d_backprop_filter":
+            got = Facts.judged(problem, "w", got)
+        else:
             got = got[problem.images]
         allowed = mode.bound(truth, largest)
         if algorithm == "winograd4":
             allowed = allowed + _winograd4_bound(problem, arrays)
         fraction, wrong = truth.judge_by(allowed, got, by_largest=True)
         timings[name] = Timing("wrong" if wrong else "ok", wrong, algorithm, [], fraction)
-        if not wrong:
+        if wrong and isinstance(competitor, Cudnn) and _is_less_exact(truth, got):
+            timings[name] = Timing("ok", f"less exact: {wrong}", "less exact", [], fraction)
+        if timings[name].status == "ok":
             racing[name] = run
             run()  # a second call: compiled, loaded, tuned, memory in the pool
     for _ in range(rounds):
         for name, run in racing.items():
             timings[name].seconds.append(clock.seconds(run))
     return Measurement(replace(problem, dtype=mode.name), 0, timings)
+
+
+def _is_less_exact(truth: Truth, got: np.ndarray) -> bool:
+    """Return whether a result is right, but to fewer digits than its bound asks for."""
+    return truth.judge_by(np.full_like(truth.abs_sum, LESS_EXACT * truth.abs_sum.max()), got, False)[1] == ""
 
 
 def _winograd4_bound(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -251,13 +302,13 @@ def problems(arguments: argparse.Namespace) -> list[tuple[Mode, Problem]]:
     layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
     return [
         (mode, Problem(layer, op, batch, mode.dtype))
-        for mode in MODES
-        if mode.name in arguments.modes
         for asked in arguments.ops
         for op in expand(asked)
         for layer in layers
         if fits(layer, op)
         for batch in arguments.batch
+        for mode in MODES  # the innermost: they share the arrays and the truth
+        if mode.name in arguments.modes
     ]
 
 
@@ -323,12 +374,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     work = problems(arguments)
     facts = describe(cupy)
     clock = Clock(cupy, 1 << 20 if arguments.quick else BALLAST)
-    measured, wrong = [], []
+    measured, wrong, kept = [], [], Facts()
     with progress(len(work)) as say:
         for number, (mode, problem) in enumerate(work):
             name = f"{problem.op} {problem.layer.name} batch {problem.batch} {mode.name}"
             say(name, number)
-            measured.append(measure(cupy, clock, mode, problem, arguments.rounds, arguments.algorithms))
+            measured.append(measure(cupy, clock, mode, problem, arguments.rounds, arguments.algorithms, kept))
             ours = measured[-1].timings["teachconv"]
             if ours.status != "ok":
                 wrong.append(f"{name}: {ours.note}")

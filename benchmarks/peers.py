@@ -49,7 +49,8 @@ class Torch:
         import torch
 
         torch.set_num_threads(threads)
-        torch.set_num_interop_threads(1)
+        if torch.get_num_interop_threads() != 1:  # PyTorch takes this once in a process
+            torch.set_num_interop_threads(1)
         torch.set_grad_enabled(False)
         self.torch = torch
         self.format = torch.channels_last if self.channels_last else torch.contiguous_format

@@ -16,6 +16,7 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "myst_parser"]
+extensions += ["teachconv.explorer.sphinx_directive"]
 autosummary_generate = True
 autodoc_typehints = "none"
 myst_enable_extensions = ["dollarmath"]

@@ -9,6 +9,7 @@ import teachconv as tc
 
 def examples():
     """Yield the name and the explorer of each example."""
+    yield "playground", tc.playground()
     rng = np.random.default_rng(7)
 
     def integers(*shape):

@@ -35,7 +35,7 @@ from .settings import get_num_threads, set_num_threads, use_backend
 
 if TYPE_CHECKING:
     from . import dialects
-    from .explorer import Explorer, explore
+    from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
     from .inspection.explaining import Explanation, Tap, explain
     from .inspection.receptive import ReceptiveField, receptive_field
@@ -69,6 +69,7 @@ __all__ = [
     "OnnxModel",
     "OnnxNode",
     "Plan",
+    "Playground",
     "ReceptiveField",
     "SourceChain",
     "Tap",
@@ -97,6 +98,7 @@ __all__ = [
     "get_num_threads",
     "onnx_model",
     "plan",
+    "playground",
     "plot",
     "receptive_field",
     "resolve",
@@ -107,7 +109,8 @@ __all__ = [
 ]
 
 _MODULES = {"dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
-_LATER = {"function": "graph", "explore": "explorer", "Explorer": "explorer"}
+_LATER = {"function": "graph"}
+_LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
 _LATER |= {"check_backend": "verification.contract"}
 _LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explaining")

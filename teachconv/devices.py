@@ -5,8 +5,10 @@ CuPy is imported only when an array is on a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,11 @@ __all__ = [
     "check_same_place",
     "contiguous",
     "device_array",
+    "hold_borrowed",
     "is_on_device",
     "lies_on_a_gpu",
+    "on_device_of",
+    "seconds_on_device",
     "to_host",
 ]
 
@@ -37,15 +42,18 @@ def lies_on_a_gpu(value: Any) -> bool:
         True for an array on a GPU, False for everything else.
     """
     try:
-        if hasattr(value, "__cuda_array_interface__"):  # PyTorch's CPU tensors raise AttributeError here
-            return True
-        return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) == _DLPACK_CUDA
+        # DLPack first: a tensor that requires a gradient has its device, but no __cuda_array_interface__
+        if hasattr(value, "__dlpack_device__"):
+            return int(value.__dlpack_device__()[0]) == _DLPACK_CUDA
+        return hasattr(value, "__cuda_array_interface__")
     except Exception:  # not a usable array; the caller raises the error that says so
         return False
 
 
 def device_array(value: Any, name: str) -> Any:
     """Return an array on a GPU as a CuPy array, without a copy.
+
+    A PyTorch tensor that requires a gradient is detached: no op of teachconv is recorded by PyTorch.
 
     Args:
         value: an array on a GPU, of any library.
@@ -68,9 +76,68 @@ def device_array(value: Any, name: str) -> Any:
     try:
         if isinstance(value, cupy.ndarray):
             return value
-        return cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
+        if getattr(value, "requires_grad", False):
+            value = value.detach()
+        array = cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
     except Exception as error:
         raise ArgumentTypeError(f"{name} must be an array; got {kind}: {error}") from error
+    with _lock:
+        _borrowed.append((None, array))
+    return array
+
+
+# Arrays of other libraries and, once kernels that may read them were launched, the event after the last of
+# them. Their owner may use the memory again as soon as the last reference to it is dropped, and it does not
+# know of kernels that still run on CuPy's stream.
+_borrowed: list[tuple[Any, Any]] = []
+_lock = Lock()
+
+
+def hold_borrowed() -> None:
+    """Hold the arrays that `device_array` borrowed until the work queued so far on the stream has ended.
+
+    The backend calls this after its launches. What has ended by now is released.
+    """
+    if not _borrowed:
+        return
+    event = import_module("cupy").cuda.Event(disable_timing=True)
+    event.record()
+    with _lock:
+        _borrowed[:] = [
+            (after or event, array) for after, array in _borrowed if after is None or not after.done
+        ]
+
+
+def on_device_of(array: Any) -> AbstractContextManager[Any]:
+    """Return a context in which new arrays are created where an array is, even if another GPU is current.
+
+    Args:
+        array: a NumPy or CuPy array.
+
+    Returns:
+        The array's device as a context manager; for a NumPy array one that does nothing.
+    """
+    return array.device if is_on_device(array) else nullcontext()
+
+
+def seconds_on_device(array: Any, run: Callable[[], Any]) -> float:
+    """Return how long ``run()`` keeps the GPU of an array busy, by two CUDA events around it.
+
+    Args:
+        array: a CuPy array.
+        run: what is timed; its launches may return before the work is done.
+
+    Returns:
+        Seconds, from the first launch to the end of the work, and at least those until the work is queued.
+    """
+    cuda = import_module("cupy").cuda
+    with on_device_of(array):
+        start, stop = cuda.Event(), cuda.Event()
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        return float(cuda.get_elapsed_time(start, stop)) / 1e3
 
 
 def is_on_device(array: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
-from .devices import array_module, check_same_place, contiguous, is_on_device
+from .devices import array_module, check_same_place, contiguous, is_on_device, on_device_of
 from .errors import ArgumentError, ArgumentTypeError, ContractError, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
@@ -152,7 +152,7 @@ def run_canonical(
         stage.know(backend=name, algorithm=algorithm or "auto", kind=kind.name)
         stage.say("backend {}, function {}, algorithm {}", name, kind, algorithm or "auto")
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
-        with record.stage("nothing to sum"):
+        with record.stage("nothing to sum"), on_device_of(call.first):
             xp = array_module(call.first)
             result: Any = xp.zeros(shape, dtype) if out is None else out
             result[...] = 0 if call.bias is None else call.bias
@@ -281,11 +281,18 @@ def candidates(
         and (precision != "strict" or one.precision == "strict")
         and (precision != "tf32" or _has_tf32(module.ALGORITHMS))
         and one.fits(call.kind, call.first.dtype.name, call.geometry)
+        and not _lacks(module, one, call)
     ]
     if named is not None and not fitting:
         name, module = next(pair for pair in found if any(one.name == named for one in pair[1].ALGORITHMS))
         find_algorithm(name, module, call, named, precision)  # raises, and says why
     return fitting
+
+
+def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
+    """Return what this machine's device lacks for an algorithm, if the backend knows, or ""."""
+    lacks = getattr(module, "lacks", None)
+    return lacks(algorithm.name, call.first.dtype.name, call.first) if lacks else ""
 
 
 def _named_backend(backend: Any) -> tuple[str, ModuleType]:

@@ -15,7 +15,7 @@ import numpy as np
 from . import dispatch, nn_ops, record
 from .arguments import as_array, normalize_shape
 from .backends import TABLE
-from .devices import array_module, check_same_place, is_on_device
+from .devices import array_module, check_same_place, is_on_device, on_device_of
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
 from .tables import size
@@ -143,7 +143,8 @@ def plan(
 def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:
     """An array of any shape that takes no memory, of the dtype of w and where w is."""
     xp = array_module(w)
-    return xp.broadcast_to(xp.zeros((), w.dtype), tuple(shape))
+    with on_device_of(w):
+        return xp.broadcast_to(xp.zeros((), w.dtype), tuple(shape))
 
 
 def _output_shape(

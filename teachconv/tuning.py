@@ -11,7 +11,7 @@ from typing import Any
 
 from . import dispatch, nn_ops, record, tables
 from .backends import Algorithm
-from .devices import array_module, call_on_host, is_on_device
+from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
 from .errors import ArgumentError
 from .geometry import AxisGeometry, Conv2DGeometry
@@ -92,8 +92,9 @@ def autotune(
     """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.
 
     To use the result: ``op(..., backend=best.backend, algorithm=best.algorithm)``. Timings are wall-clock
-    times and depend on the machine and its load. Each algorithm first computes a small part of the call; one
-    that would exceed the time limit is not run on all of it, and its time is an estimate.
+    times, or CUDA events' if the arrays are on a GPU, and depend on the machine and its load. Each algorithm
+    first computes a small part of the call; one that would exceed the time limit is not run on all of it, and
+    its time is an estimate.
 
     Args:
         op: any op of teachconv. With ``algorithm`` only that algorithm is timed; otherwise those that
@@ -201,11 +202,8 @@ class _Candidate:
         return median(self.times) if self.times else self.estimated
 
     def run(self, call: Call) -> None:
-        """Run, and wait for a GPU: its launches return before the work is done."""
         name = self.algorithm.name if self.algorithm else None
-        result = dispatch.run(call, self.module, name, self.precision)
-        if is_on_device(result):
-            array_module(result).cuda.get_current_stream().synchronize()
+        dispatch.run(call, self.module, name, self.precision)
 
     def estimate(self, enough: float) -> None:
         """Time larger and larger parts of the call, for ``enough`` seconds or until a part is all of it.
@@ -235,6 +233,9 @@ class _Candidate:
 
 
 def _timed(one: _Candidate, call: Call) -> float:
+    """Return the seconds of a run: by the clock, or by CUDA events if the arrays are on a GPU."""
+    if is_on_device(call.first):
+        return seconds_on_device(call.first, lambda: one.run(call))
     start = record.clock()
     one.run(call)
     return record.clock() - start

@@ -85,12 +85,13 @@ document.querySelector(`.stage .grid:nth-of-type(${grid + 1}) [data-row="${row}"
 class Page:
     """One saved page, opened from disk."""
 
-    def __init__(self, driver, path, width=1200, height=1000, dark=False):
+    def __init__(self, driver, path, width=1200, height=1000, dark=False, motion=False):
         self.driver = driver
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        still = {"name": "prefers-reduced-motion", "value": "no-preference" if motion else "reduce"}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
         driver.get_log("browser")
         driver.get(path.as_uri())
         driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})  # the page before takes memory until then

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 import teachconv as tc
 from teachconv import backends
-from teachconv.backends import cupy_backend, why_not
+from teachconv.backends import why_not
+from teachconv.backends.cuda import compiling
 
 # for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
 # once for the whole process
@@ -27,7 +28,7 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
-TOGETHER = ("test_explorer_browser.py", "test_benchmarks.py", "test_networks.py")
+TOGETHER = ("test_explorer_browser.py", "test_playground.py", "test_benchmarks.py", "test_networks.py")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -71,8 +72,7 @@ def cupy_forgotten(monkeypatch, tmp_path):
 
     def forget():
         backends._ready.pop("cupy", None)
-        cupy_backend._function.cache_clear()
-        cupy_backend._module.cache_clear()
+        compiling.forget()
 
     monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "kernels"))
     forget()

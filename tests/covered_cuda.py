@@ -25,7 +25,8 @@ def build(folder, file, options, text=None, flags=()):
     if not made.exists():
         home.mkdir(parents=True)
         (home / "kernels.cpp").write_text(cuda_host.host_source(file))
-        command = [cuda_host.COMPILER, *FLAGS, *options, "-o", made.name, "kernels.cpp"]
+        shim = cuda_host.build_shim(Path(sys.argv[1]))
+        command = [cuda_host.COMPILER, *FLAGS, *options, "-o", made.name, "kernels.cpp", str(shim)]
         subprocess.run(command, cwd=home, check=True)
     return made
 

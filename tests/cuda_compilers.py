@@ -38,19 +38,27 @@ class Nvrtc:
 
     def compile(self, text, name, options):
         """Return (succeeded, log)."""
+        binary, log = self.binary(text, name, options)
+        return bool(binary), log
+
+    def binary(self, text, name, options):
+        """Return the binary, empty if there is an error, and the log."""
         library, program = self.library, ctypes.c_void_p()
         made = library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
         assert made == 0
         given = [option.encode() for option in [*options, *headers_beside(self.path)]]
         status = library.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
-        size = ctypes.c_size_t()
-        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(program, log)
-        cubin = ctypes.c_size_t()
-        library.nvrtcGetCUBINSize(program, ctypes.byref(cubin))
+        log, binary = (self._text(program, what) for what in ("ProgramLog", "CUBIN"))
         library.nvrtcDestroyProgram(ctypes.byref(program))
-        return status == 0 and cubin.value > 0, log.value.decode().strip()
+        return b"" if status else binary, log.rstrip(b"\0").decode().strip()
+
+    def _text(self, program, what):
+        """Return what nvrtcGet... has to say about a program."""
+        size = ctypes.c_size_t()
+        getattr(self.library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(self.library, f"nvrtcGet{what}")(program, text)
+        return text.raw
 
 
 def compile_by_nvcc(text, name, options):

@@ -15,6 +15,7 @@ from teachconv.backends.cuda import ladder, launches, sources
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 SHIM = Path(__file__).parent / "cuda" / "shim.h"
+DYNAMIC = "extern __shared__ __align__(128) unsigned char memory[];"  # its size is the launch's
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 # hidden: otherwise the static (shared) memory of one library would be that of another dtype's, too
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
@@ -23,6 +24,7 @@ FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-s
 def host_source(file, text=None):
     """A kernel source as the host compiler sees it: the shim first, CUDA's own headers left out, exports last."""
     body = sources.source_text(file) if text is None else text
+    body = body.replace(DYNAMIC, "unsigned char *memory = shim::get_dynamic_memory();")
     lines = ["" if line.startswith("#include <") else line for line in body.splitlines()]
     exports = "\n".join(f"EXPORT({name})" for name in sources.kernel_names(file))
     return f'#include "{SHIM}"\n' + "\n".join(lines) + "\n" + exports + "\n"
@@ -30,17 +32,31 @@ def host_source(file, text=None):
 
 def build_host(folder, file, options, text=None, flags=FLAGS):
     """Compile one source with its -D options, cached in ``folder``; return the path of the shared object."""
-    source, options = host_source(file, text), (*flags, *options)
-    key = hashlib.sha256("\0".join([source, SHIM.read_text(), *options]).encode()).hexdigest()[:16]
-    target = Path(folder) / f"{Path(file).stem}-{key}.so"
+    source = host_source(file, text)
+    return _built(folder, f"{Path(file).stem}.so", source, [*flags, *options], [build_shim(folder, flags)])
+
+
+def build_shim(folder, flags=FLAGS):
+    """Compile what all kernels share, the shim's scheduler."""
+    return _built(folder, "shim.o", SHIM.with_suffix(".cpp").read_text(), [*flags, "-c", "-I", SHIM.parent])
+
+
+def _built(folder, name, source, options, objects=()):
+    """Return the path of what a source compiles to; it is compiled if no test of this run has done so."""
+    options = [str(option) for option in options]
+    key = hashlib.sha256(
+        "\0".join([source, SHIM.read_text(), *options, *map(str, objects)]).encode()
+    ).hexdigest()
+    target = Path(folder) / f"{Path(name).stem}-{key[:16]}{Path(name).suffix}"
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:  # on the same disk: the move below is atomic
-            path = Path(scratch) / f"{Path(file).stem}.cpp"
+            path = Path(scratch) / f"{Path(name).stem}.cpp"
             path.write_text(source)
-            made = Path(scratch) / "made.so"
-            done = subprocess.run(
-                [COMPILER, *options, "-o", str(made), str(path)], capture_output=True, text=True
-            )
+            made = Path(scratch) / name
+            command = [COMPILER, *options, "-o", str(made), str(path), *map(str, objects)]
+            if "-c" in options:
+                command.remove("-shared")
+            done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
             made.replace(target)
     return target
@@ -58,7 +74,8 @@ class Host:
     def empty(self, size, dtype, zero):
         return np.zeros(size, dtype) if zero else np.full(size, poison(dtype), dtype)
 
-    def launch(self, kernel, grid, block, arguments):
+    def launch(self, step, arguments):
+        kernel = step.kernel
         key = kernel.file, kernel.dtype, kernel.defines
         if key not in self._libraries:
             options = sources.defines(kernel.dtype, kernel.defines)
@@ -67,8 +84,8 @@ class Host:
             )
             self._libraries[key] = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
         function = getattr(self._libraries[key], f"launch_{kernel.name}")
-        self.launched.append((kernel.name, grid, block))
-        parted = function(grid, block, arguments_of(arguments), int(self.reverse))
+        self.launched.append((kernel.name, step.grid, step.block))
+        parted = function(step.grid, step.block, step.shared, arguments_of(arguments), int(self.reverse))
         assert not parted, f"threads of {kernel.name} part at a barrier"
 
     def matmul(self, left, right, out, accumulate):
@@ -78,8 +95,8 @@ class Host:
 
 
 def poison(dtype):
-    """Return a value for uninitialised memory that reveals its use."""
-    return 0x5A5A if np.dtype(dtype).kind in "iu" else np.nan
+    """Return a value for uninitialised memory that reveals its use; no NaN, which kernels recompute."""
+    return 0x5A5A if np.dtype(dtype).kind in "iu" else 31.4e3
 
 
 def arguments_of(values):
@@ -95,6 +112,8 @@ def _value(argument):
         return ctypes.c_void_p(None)
     if isinstance(argument, np.ndarray):
         assert argument.flags.c_contiguous
+        if argument.dtype.names:  # a struct, by value
+            return (ctypes.c_char * argument.nbytes).from_buffer_copy(argument.tobytes())
         return ctypes.c_void_p(argument.ctypes.data)
     return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
 
@@ -106,7 +125,8 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
         scheduled = ladder.schedule(
             kind, geometry, first.dtype.name, algorithm, precision, bias is not None, activation == "relu"
         )
-        result = np.full(geometry.shape_of(kind.result), poison(first.dtype), first.dtype)
+        wrong = np.nan if first.dtype.kind not in "iu" else poison(first.dtype)
+        result = np.full(geometry.shape_of(kind.result), wrong, first.dtype)
         arrays = {"first": np.ascontiguousarray(first), "second": np.ascontiguousarray(second)}
         arrays |= {"result": result} | ({} if bias is None else {"bias": np.ascontiguousarray(bias)})
         launches.execute(scheduled, arrays, machine)

@@ -24,6 +24,8 @@ class Array:
     ndim = property(lambda self: self._behind.ndim)
     size = property(lambda self: self._behind.size)
     nbytes = property(lambda self: self._behind.nbytes)
+    strides = property(lambda self: self._behind.strides)
+    data = property(lambda self: SimpleNamespace(ptr=self._behind.ctypes.data))
     flags = property(lambda self: SimpleNamespace(c_contiguous=self._behind.flags.c_contiguous))
     __cuda_array_interface__ = property(lambda self: {"shape": self.shape, "version": 3})
 
@@ -58,6 +60,9 @@ class Array:
     def astype(self, dtype):
         return Array(self._behind.astype(dtype), self.device)
 
+    def copy(self):
+        return Array(self._behind.copy(), self.device)
+
     def get(self):
         return self._behind.copy()
 
@@ -84,11 +89,50 @@ class OutOfMemoryError(MemoryError):
 
 
 class Event:
+    done = True  # the stand-in has computed when a launch returns
+
+    def __init__(self, disable_timing=False):
+        self.time = None
+
     def record(self):
         self.time = time.perf_counter()
 
     def synchronize(self):
         pass
+
+
+class Nvrtc:
+    """The compiler's bindings; "binaries" are libraries of the host."""
+
+    class NVRTCError(RuntimeError):
+        pass
+
+    def __init__(self, folder):
+        self.folder, self.compiled, self.options = folder, [], []
+
+    def getVersion(self):  # noqa: N802 (CuPy's name)
+        return 13, 0
+
+    def getSupportedArchs(self):  # noqa: N802
+        return 75, 80, 90
+
+    def createProgram(self, source, name, headers, include_names):  # noqa: N802
+        return SimpleNamespace(source=source, name=name, binary=None)
+
+    def compileProgram(self, program, options):  # noqa: N802
+        assert "-std=c++17" in options
+        self.compiled.append(program.name)
+        self.options.append(options)
+        wanted = tuple(option for option in options if option.startswith("-D"))
+        program.binary = build_host(self.folder, program.name, wanted, program.source).read_bytes()
+
+    def getCUBIN(self, program):  # noqa: N802
+        return program.binary
+
+    getPTX = getCUBIN  # noqa: N815
+
+    def destroyProgram(self, program):  # noqa: N802
+        program.binary = None
 
 
 class RawModule:
@@ -98,13 +142,57 @@ class RawModule:
         self._library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
 
     def get_function(self, name):
-        function = getattr(self._library, f"launch_{name}")
+        return RawKernel(getattr(self._library, f"launch_{name}"))
 
-        def launch(grid, block, values):
-            given = [None if isinstance(value, np.uint64) else _behind(value) for value in values]
-            assert not function(*grid, *block, arguments_of(given), 0)
 
-        return launch
+class RawKernel:
+    max_dynamic_shared_size_bytes = 48 << 10
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, grid, block, values, shared_mem=0):
+        assert shared_mem <= self.max_dynamic_shared_size_bytes
+        for value in values:  # CuPy passes NumPy arrays by value, if they have one element
+            assert not isinstance(value, np.ndarray) or value.size == 1
+        given = [None if isinstance(value, np.uint64) else _behind(value) for value in values]
+        assert not self._function(*grid, *block, shared_mem, arguments_of(given), 0)
+
+
+def fake_cublas():
+    """Return the bindings of cuBLAS that multiply stacks: matrices by address, columns first."""
+    cublas = ModuleType("cupy_backends.cuda.libs.cublas")
+    cublas.CUBLAS_POINTER_MODE_HOST = 0
+    cublas.mode = 1
+    cublas.getPointerMode = lambda handle: cublas.mode
+    cublas.setPointerMode = lambda handle, mode: setattr(cublas, "mode", mode)
+
+    def at(address, dtype, shape, strides):
+        """Columns-first matrices in memory, as an array of [batch, rows, cols]."""
+        batch, rows, cols = shape
+        last = (batch - 1) * strides[0] + (cols - 1) * strides[1] + rows
+        flat = np.ctypeslib.as_array((np.ctypeslib.as_ctypes_type(dtype) * last).from_address(address))
+        size = flat.itemsize
+        steps = (strides[0] * size, size, strides[1] * size)
+        return np.lib.stride_tricks.as_strided(flat, shape, steps)
+
+    def gemm_of(dtype):
+        def gemm(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch):
+            assert cublas.mode == 0
+            assert lda >= (k if ta else m)
+            assert ldb >= (n if tb else k)
+            scale, keep = (at(address, dtype, (1, 1, 1), (0, 1))[0, 0, 0] for address in (alpha, beta))
+            left = at(a, dtype, (batch, *((k, m) if ta else (m, k))), (sa, lda))
+            right = at(b, dtype, (batch, *((n, k) if tb else (k, n))), (sb, ldb))
+            out = at(c, dtype, (batch, m, n), (sc, ldc))
+            left, right = (x.swapaxes(1, 2) if t else x for x, t in ((left, ta), (right, tb)))
+            with np.errstate(all="ignore"):
+                out[...] = scale * (left @ right) + (keep * out if keep else 0)
+
+        return gemm
+
+    cublas.sgemmStridedBatched, cublas.dgemmStridedBatched = gemm_of(np.float32), gemm_of(np.float64)
+    return cublas
 
 
 def _behind(value):
@@ -112,30 +200,14 @@ def _behind(value):
 
 
 def fake_cupy(folder, limit=1 << 28):
-    """Return the module, and its compiler's; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
+    """Return the module, and cuBLAS's; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
     cupy = ModuleType("cupy")
     pool = SimpleNamespace(limit=limit)
-    cupy.compiled = []  # file names, in order
 
     def fits(shape, dtype):
         if np.prod(shape, dtype=object) * np.dtype(dtype).itemsize > pool.limit:
             raise OutOfMemoryError(f"Out of memory allocating for {shape}")
         return shape
-
-    def matmul(left, right, out=None):
-        with np.errstate(all="ignore"):
-            product = _behind(left) @ _behind(right)
-        if out is None:
-            return Array(product)
-        out[...] = product
-        return out
-
-    def compile_using_nvrtc(source, options=(), arch=None, filename="kern.cu", *more):
-        assert "-std=c++17" in options
-        assert arch == "90"
-        cupy.compiled.append(filename)
-        wanted = tuple(option for option in options if option.startswith("-D"))
-        return build_host(folder, filename, wanted, source).read_bytes(), None
 
     def asarray(value):
         if isinstance(value, Array):
@@ -160,7 +232,6 @@ def fake_cupy(folder, limit=1 << 28):
     )
     cupy.add = lambda one, other: Array(np.add(one._behind, other._behind))
     cupy.pad = lambda array, *how, **more: Array(np.pad(array._behind, *how, **more))
-    cupy.matmul = matmul
     cupy.may_share_memory = lambda a, b: np.may_share_memory(a._behind, b._behind)
     cupy.from_dlpack = lambda value: Array(np.from_dlpack(value.on_host))
     cupy.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None, set_limit=set_limit)
@@ -171,7 +242,8 @@ def fake_cupy(folder, limit=1 << 28):
         get_elapsed_time=lambda start, stop: 1e3 * (stop.time - start.time),
         get_current_stream=lambda: Event(),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
-        nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
+        nvrtc=Nvrtc(folder),
+        device=SimpleNamespace(get_cublas_handle=lambda: 1),
         runtime=SimpleNamespace(
             getDeviceCount=lambda: 2,
             memGetInfo=lambda: (pool.limit, 1 << 30),
@@ -184,6 +256,4 @@ def fake_cupy(folder, limit=1 << 28):
             runtimeGetVersion=lambda: 0,
         ),
     )
-    compiler = ModuleType("cupy.cuda.compiler")
-    compiler.compile_using_nvrtc = compile_using_nvrtc
-    return {"cupy": cupy, "cupy.cuda.compiler": compiler}
+    return {"cupy": cupy, "cupy_backends.cuda.libs.cublas": fake_cublas()}

@@ -242,8 +242,8 @@ def test_the_largest_steps_are_taken(backend):
 def test_a_gpu_counts_in_32_bits():
     from teachconv.backends.cuda.launches import problem
 
-    assert len(problem(tc.conv2d_geometry(X.shape, W.shape))) == 16
-    assert len(problem(tc.conv2d_geometry(X.shape, W.shape, 2**20, 2))) == 16
+    assert problem(tc.conv2d_geometry(X.shape, W.shape)).nbytes == 16 * 4
+    assert problem(tc.conv2d_geometry(X.shape, W.shape, 2**20, 2)).nbytes == 16 * 4
     for options in ({"strides": MOST, "padding": 2}, {"dilations": 2**30, "padding": 2**30}):
         with pytest.raises(
             ValueError, match="counts in 32 bits, and the taps span [0-9]+ rows; use backend='cython'"
@@ -269,3 +269,19 @@ def test_filter_sizes_are_spoken_of_by_their_name():
         tc.depthwise_conv2d_backprop_filter(X, [3, 3, 4, 6], DY)
     with pytest.raises(ValueError, match=r"filters.shape\[2\] must be the input's 2 channels"):
         tc.conv2d(X, np.ones((3, 3, 4, 6), np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "float16"])
+def test_equal_dtypes_that_are_other_objects(dtype):
+    """Integers of the other byte order failed on cython: their dtype was compared by identity."""
+    x, w = np.arange(16, dtype=dtype).reshape(1, 4, 4, 1), np.ones((2, 2, 1, 1), dtype)
+    want = tc.conv2d(x, w, backend="reference")
+    swapped = np.dtype(dtype).newbyteorder()
+    for first, second in (
+        (x.astype(swapped), w),
+        (x, w.astype(swapped)),
+        (x.astype(swapped), w.astype(swapped)),
+    ):
+        y = tc.conv2d(first, second)
+        assert y.dtype == want.dtype
+        assert np.array_equal(y, want)

@@ -18,6 +18,7 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "_build", "_generated", "
 SUITE_WITHOUT = [
     *("backends/test_cuda_arithmetic.py", "backends/test_cuda_sources.py", "backends/test_cupy.py"),
     *("backends/test_engine.py", "backends/test_reference.py", "explorer/test_explorer_browser.py"),
+    *("explorer/test_explorer_law.py", "explorer/test_playground.py"),
     *("dialects", "translation", "peers", "test_benchmarks.py", "test_new_backend.py", "test_notebooks.py"),
 ]
 

@@ -261,7 +261,7 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     """
     dtype = array.dtype
     wide = accumulator(dtype)
-    if wide is not dtype:
+    if wide != dtype:  # "is" would not do: equal dtypes need not be one object
         return array.astype(wide, copy=False)
     return array if dtype.kind == "f" else array.view(dtype.str.replace("i", "u"))
 

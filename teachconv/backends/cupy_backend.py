@@ -5,33 +5,29 @@ launches; this module runs them on a device. CuPy arrays stay where they are. Nu
 device and the result is copied back; both copies are stages of the trace. CuPy is imported at the first use.
 There are no atomic additions: the same call on the same card with the same library versions gives the same
 bits.
-
-NVRTC compiles a kernel for one dtype, through CuPy's compiler module, and a RawModule loads it from a file.
-RawModule does not compile it, because it would add -ftz=true, which flushes subnormals to zero.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import traceback
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import record
-from ..errors import ArgumentError, BackendUnavailable
+from ..devices import hold_borrowed, is_on_device
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..tables import size
 from . import load
-from .cuda import sources
+from .cuda import ladder
+from .cuda.compiling import INSTALL, architecture
+from .cuda.device import Device
 from .cuda.ladder import ALGORITHMS, schedule
-from .cuda.launches import Kernel, Matmul, Schedule, execute
+from .cuda.launches import Schedule, execute, prepare
 
 __all__ = [
     "ALGORITHMS",
@@ -39,21 +35,23 @@ __all__ = [
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
+    "lacks",
+    "pack",
     "unavailable",
 ]
 
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
 _OPERANDS = {FORWARD: ("x", "w"), INPUT_GRADIENT: ("dy", "w"), FILTER_GRADIENT: ("x", "dy")}
-_INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA version in `nvidia-smi` says"
+_ALIGNMENT = 16  # bytes: kernels load so many at once
 
 
 def unavailable() -> str:
-    """Return what is missing, CuPy, a driver or a GPU; "" if the backend can run."""
+    """Return what is missing, CuPy, a driver, a GPU or NVRTC; "" if the backend can run."""
     try:
         cupy = load("cupy")
     except ImportError as error:
-        return f"CuPy is not installed or cannot be loaded: {error} ({_INSTALL})"
+        return f"CuPy is not installed or cannot be loaded: {error} ({INSTALL})"
     try:
         count = cupy.cuda.runtime.getDeviceCount()  # CuPy itself imports without a driver; this raises
     except Exception as error:
@@ -63,7 +61,18 @@ def unavailable() -> str:
         if "NoDevice" in text:
             return f"CuPy and a driver are installed, but there is no NVIDIA GPU: {text}"
         return f"CuPy is installed, but CUDA cannot be initialised: {text}"
-    return "" if count else "CuPy and a driver are installed, but there is no NVIDIA GPU"
+    if not count:
+        return "CuPy and a driver are installed, but there is no NVIDIA GPU"
+    try:
+        cupy.cuda.nvrtc.getVersion()
+    except Exception as error:  # CuPy loads NVRTC at its first use
+        return f"CuPy and a GPU are there, but not NVRTC, which compiles the kernels: {error} ({INSTALL})"
+    return ""
+
+
+def lacks(algorithm: str, dtype: str, array: Any) -> str:
+    """Return what the GPU of an array, or the current one for a host array, lacks for an algorithm, or ""."""
+    return ladder.lacks(algorithm, dtype, _architecture(array))
 
 
 def conv2d(
@@ -109,6 +118,42 @@ def conv2d_backprop_filter(
     return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedFilters:
+    """A filter on a GPU, and what an algorithm computes from it alone.
+
+    Attributes:
+        on_device: the filter, as kernels take it.
+        algorithm: the algorithm.
+        kept: the buffers that depend on the filter alone, such as Winograd's transformed filter.
+        numbers: the largest of them, or None if there is none.
+    """
+
+    on_device: Any
+    algorithm: str
+    kept: Mapping[str, Any]
+    numbers: Any
+
+
+def pack(
+    w: Any,
+    geometry: Conv2DGeometry,
+    *,
+    kind: Kind,
+    algorithm: str | None,
+    precision: str | None = None,
+) -> PackedFilters:
+    """Choose the algorithm once, copy the filter to the GPU and transform it there, for many calls."""
+    cupy = import_module("cupy")
+    with _device_of(cupy, w):
+        job = schedule(kind, geometry, w.dtype.name, algorithm, precision, False, False, _architecture(w))
+        on_device = _on_device(cupy, "w", w)
+        kept = prepare(job, on_device, Device(cupy))
+        hold_borrowed()
+    numbers = max(kept.values(), key=lambda array: array.nbytes, default=None)
+    return PackedFilters(on_device, job.algorithm, kept, numbers)
+
+
 # ---------------------------------------------------------------------------------------------
 # One call
 # ---------------------------------------------------------------------------------------------
@@ -128,18 +173,21 @@ def _run(
     """Choose an algorithm and run it on the arrays' device; explain it if the GPU runs out of memory."""
     cupy = import_module("cupy")
     dtype, relu = first.dtype, activation == "relu"
+    packed = second if isinstance(second, PackedFilters) else None
+    if packed is not None:
+        second, algorithm = packed.on_device, packed.algorithm
     with record.stage("choose algorithm") as stage:
-        job = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu)
+        arch = _architecture(first)
+        job = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu, arch)
         stage.know(algorithm=job.algorithm)
         stage.say("{}: {}", job.algorithm, job.why)
-    _check_tf32(job, dtype)
     shape = geometry.shape_of(kind.result)
     arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
     names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
-    device = cupy.cuda.Device() if isinstance(first, np.ndarray) else first.device
-    with device:
+    kept = packed.kept if packed is not None else None
+    with _device_of(cupy, first if is_on_device(first) else second):  # a packed filter is on a GPU
         try:
-            return _work(cupy, job, arrays, names, shape, dtype, out)
+            return _work(cupy, job, arrays, names, shape, dtype, out, kept)
         except cupy.cuda.memory.OutOfMemoryError as error:
             traceback.clear_frames(error.__traceback__)  # its frames still refer to what was allocated
         cupy.get_default_memory_pool().free_all_blocks()
@@ -160,20 +208,22 @@ def _work(
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     out: Any,
+    kept: Mapping[str, Any] | None,
 ) -> Any:
     """Copy arrays from the host if necessary, run the schedule, and copy the result back."""
     from_host = isinstance(arrays["first"], np.ndarray)
     given = {name: _on_device(cupy, names[name], array) for name, array in arrays.items()}
     bits = _bits_dtype(dtype)
-    fits = out is not None and not from_host and out.flags.c_contiguous
+    fits = out is not None and not from_host and out.flags.c_contiguous and _is_aligned(out)
     given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
-    machine = _Device(cupy)
+    machine = Device(cupy)
     with record.stage("run the schedule") as stage:
         stage.say("steps: {}, scratch: {:,} bytes", len(job.steps), job.scratch_bytes)
-        scratch = execute(job, given, machine)
+        scratch = execute(job, given, machine, kept)
+        hold_borrowed()
     machine.report(stage)
-    if job.redo and isinstance(stage, record.Stage):
-        _report_redo(job, scratch[job.redo].get())
+    if "data_marks" in scratch and isinstance(stage, record.Stage):
+        _report_redo(job, scratch["data_marks"].get(), scratch["filter_marks"].get())
     result = given["result"]
     if from_host:
         with record.stage("copy to the host") as stage:
@@ -189,7 +239,7 @@ def _work(
 def _on_device(cupy: Any, name: str, array: Any) -> Any:
     """Return an array on the device, in C order; bfloat16 becomes uint16 with the same bits."""
     bits = array.view(_bits_dtype(array.dtype))
-    if isinstance(array, np.ndarray):
+    if not is_on_device(array):
         with record.stage("copy to the device") as stage:
             bits = cupy.asarray(np.ascontiguousarray(bits))
             stage.arrays(**{name: bits})
@@ -197,7 +247,27 @@ def _on_device(cupy: Any, name: str, array: Any) -> Any:
         with record.stage("arrange in memory") as stage:
             bits = cupy.ascontiguousarray(bits)
             stage.arrays(**{name: bits})
+    elif not _is_aligned(bits):
+        with record.stage("arrange in memory") as stage:
+            bits = bits.copy()
+            stage.say("it does not begin at a multiple of {} bytes", _ALIGNMENT)
+            stage.arrays(**{name: bits})
     return bits
+
+
+def _is_aligned(array: Any) -> bool:
+    """Return whether an array on a GPU begins where kernels may load several numbers at once."""
+    return int(array.data.ptr) % _ALIGNMENT == 0
+
+
+def _device_of(cupy: Any, array: Any) -> Any:
+    """Return the device of an array on a GPU; the current one for a host array."""
+    return array.device if is_on_device(array) else cupy.cuda.Device()
+
+
+def _architecture(array: Any) -> int:
+    """Return the compute capability, times ten, of the GPU that works on an array."""
+    return architecture(_device_of(import_module("cupy"), array).id)
 
 
 def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -205,27 +275,18 @@ def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype
 
 
-def _check_tf32(job: Schedule, dtype: np.dtype[Any]) -> None:
-    """Raise if the environment makes CuPy round the factors of a matrix product to TF32."""
-    forced = os.environ.get("CUPY_TF32", "0") not in ("", "0")
-    if forced and dtype.name != "float64" and any(isinstance(step, Matmul) for step in job.steps):
-        raise ArgumentError(
-            f"algorithm {job.algorithm!r} multiplies with cuBLAS, and CUPY_TF32={os.environ['CUPY_TF32']} "
-            f"makes CuPy round the factors to TF32: unset it, or use algorithm='implicit_gemm'; "
-            f"precision='tf32' requests TF32"
-        )
-
-
-def _report_redo(job: Schedule, flags: np.ndarray) -> None:
-    """Record how many images were recomputed by direct."""
-    if not flags.any():
+def _report_redo(job: Schedule, data_marks: np.ndarray, filter_marks: np.ndarray) -> None:
+    """Record how many images were computed by the definition, by the marks that `winograd.cu` explains."""
+    (bad, some, enough), (bad_w, some_w, enough_w) = data_marks.reshape(-1, 3).T > 0, filter_marks > 0
+    again = bad | (some & ~enough) | bool(bad_w or (some_w and not enough_w))
+    if not again.any():
         return
     with record.stage("choose algorithm again") as stage:
         stage.know(algorithm=f"{job.algorithm}, direct")
         stage.say(
             "{} of {} recomputed by direct: infinity, NaN, or numbers out of the range of the transform",
-            int(flags.sum()),
-            flags.size,
+            int(again.sum()),
+            again.size,
         )
 
 
@@ -237,122 +298,3 @@ def _bytes_asked(
     copied = sum(int(array.nbytes) for array in arrays.values()) if from_host else 0
     result = 0 if out is not None and not from_host else int(np.prod(shape, dtype=object)) * dtype.itemsize
     return job.scratch_bytes + copied + result
-
-
-# ---------------------------------------------------------------------------------------------
-# The device as a machine of `cuda.launches`
-# ---------------------------------------------------------------------------------------------
-
-
-class _Device:
-    """Allocates, launches and multiplies on the current device and stream, and times it during a trace."""
-
-    def __init__(self, cupy: Any) -> None:
-        self._cupy = cupy
-        self._timed: list[tuple[record.Stage, Any, Any]] = []
-
-    def empty(self, size: int, dtype: str, zero: bool) -> Any:
-        """Return a flat array on the device, zeroed if ``zero`` is set."""
-        return (self._cupy.zeros if zero else self._cupy.empty)(size, dtype)
-
-    def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
-        """Launch a kernel."""
-        function = _function(kernel, self._cupy.cuda.Device().id)
-        values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
-        with record.stage(f"launch {kernel.name}") as stage:
-            stage.say("grid {}, block {}", grid, block)
-            start = self._start(stage)
-            function((grid,), (block,), values)
-            self._stop(stage, start)
-
-    def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
-        """Multiply stacks of matrices with CuPy, which calls cuBLAS."""
-        with record.stage("cupy.matmul") as stage:
-            stage.arrays(left=left, right=right, product=out)
-            start = self._start(stage)
-            if accumulate:
-                out += self._cupy.matmul(left, right)
-            else:
-                # mark: multiply-add of im2col winograd2 winograd4 by cuBLAS
-                self._cupy.matmul(left, right, out=out)
-            self._stop(stage, start)
-
-    def _start(self, stage: Any) -> Any:
-        """Record an event before a step, during a trace."""
-        if not isinstance(stage, record.Stage):
-            return None
-        event = self._cupy.cuda.Event()
-        event.record()
-        return event
-
-    def _stop(self, stage: Any, start: Any) -> None:
-        """Record an event after a step, during a trace."""
-        if start is not None:
-            event = self._cupy.cuda.Event()
-            event.record()
-            self._timed.append((stage, start, event))
-
-    def report(self, whole: Any) -> None:
-        """Wait for the device, and add its times, measured by CUDA events, to the notes."""
-        if not self._timed:
-            return
-        self._timed[-1][2].synchronize()
-        elapsed = self._cupy.cuda.get_elapsed_time  # in milliseconds
-        for stage, start, stop in self._timed:
-            stage.say("{:,.1f} µs on the device", 1e3 * elapsed(start, stop))
-        whole.say("{:,.1f} µs on the device", 1e3 * elapsed(self._timed[0][1], self._timed[-1][2]))
-
-
-@lru_cache(maxsize=512)
-def _function(kernel: Kernel, device: int) -> Any:
-    """Return a kernel for a device, compiled and loaded at its first use."""
-    return _module(kernel.file, kernel.dtype, kernel.defines, device).get_function(kernel.name)
-
-
-@lru_cache(maxsize=128)
-def _module(file: str, dtype: str, defines: tuple[str, ...], device: int) -> Any:
-    """Return the module of one source file, compiled for a dtype and a device."""
-    cupy = import_module("cupy")
-    options = (*sources.defines(dtype, defines), "-std=c++17", *_include_options(file, dtype))
-    arch = str(cupy.cuda.Device(device).compute_capability)
-    with record.loading(f"compile {file}") as stage:
-        path = _cubin_path(cupy, file, options, arch)
-        if path.is_file():
-            stage.say("{} for {}, compiled earlier: {}", " ".join(options), arch, path)
-        else:
-            stage.say("{} for {}, used for the first time on this machine", " ".join(options), arch)
-            _compile(file, options, arch, path)
-        return cupy.RawModule(path=str(path))
-
-
-def _include_options(file: str, dtype: str) -> tuple[str, ...]:
-    """Return the compiler options for CUDA's headers, if a source file needs them."""
-    if not sources.needs_headers(file, dtype):
-        return ()
-    folders = sources.header_folders()
-    if not folders:
-        raise BackendUnavailable(
-            f"{file} for {dtype} needs CUDA's headers (cuda_fp16.h, mma.h), which were not found: set "
-            f"CUDA_PATH, or pip install teachconv[gpu-cuda13], or [gpu-cuda12], which include them"
-        )
-    return tuple(f"-I{folder}" for folder in folders)
-
-
-def _cubin_path(cupy: Any, file: str, options: Sequence[str], arch: str) -> Path:
-    """Return where a compiled source is cached, named by a hash of the source, the options and the card."""
-    version = str(cupy.cuda.nvrtc.getVersion())
-    made_of = "\0".join([sources.source_text(file), *options, arch, version])
-    folder = Path(os.environ.get("CUPY_CACHE_DIR") or "~/.cupy/kernel_cache").expanduser()
-    return folder / f"teachconv-{Path(file).stem}-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}.cubin"
-
-
-def _compile(file: str, options: Sequence[str], arch: str, path: Path) -> None:
-    """Compile a source file with NVRTC and write the binary to the cache."""
-    compiler = import_module("cupy.cuda.compiler")
-    binary, _ = compiler.compile_using_nvrtc(sources.source_text(file), tuple(options), arch, file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(
-        f".{os.getpid()}"
-    )  # renaming is atomic, and another process may write the same
-    partial.write_bytes(binary if isinstance(binary, bytes) else binary.encode())
-    partial.replace(path)

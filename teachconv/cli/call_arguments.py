@@ -15,6 +15,7 @@ import numpy as np
 from .. import nn_ops
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
+from ..errors import ArgumentError
 
 __all__ = [
     "OPS",
@@ -26,6 +27,7 @@ __all__ = [
     "numbers",
     "padding",
     "read_call",
+    "read_npy",
 ]
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
@@ -107,10 +109,22 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
     if text is None:
         raise ValueError(f"{arguments.op} needs --{name.replace('_', '-')}: a shape or an .npy file")
     if text.endswith(".npy"):
-        return np.asarray(np.load(text))
+        return read_npy(text)
     shape = numbers(text)
     shape = (shape,) if isinstance(shape, int) else shape
     return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
+
+
+def read_npy(path: str) -> np.ndarray:
+    """Return the array of an .npy file; one that is damaged, an archive or a pickle is refused by name."""
+    try:
+        with open(path, "rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a damaged header makes NumPy raise many types, SyntaxError among them
+        reason = str(error).partition("\n")[0][:200]
+        raise ArgumentError(f"{path} must be an .npy file of numbers; it cannot be read: {reason}") from error
 
 
 def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import photo
+from ..explorer import explore
 from ..geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
@@ -26,6 +27,7 @@ from .output import show
 __all__ = ["add_arguments"]
 
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
+_PAGE = 300_000  # bytes of the explorer in the page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         ("What conv2d was asked for, and what follows", geometry._repr_html_()),
         ("One output cell: every product of its sum", explained._repr_html_()),
+        (
+            "Every window around it, to play with",
+            explore(conv2d, *edge_call, at=CELL, budget=_PAGE)._repr_html_(),
+        ),
         ("The last cell: SAME put the padding at the bottom and at the right", corner._repr_html_()),
         ("Where it was executed", traced._repr_html_()),
         ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 from ..tables import Table, left, number, right
 from ..verification.cases import CASES
 from ..verification.diffing import DiffReport, check_cases, diff
-from .call_arguments import add_backends, add_call, add_json, read_call
+from .call_arguments import add_backends, add_call, add_json, read_call, read_npy
 from .output import progress, show, show_json
 
 __all__ = ["add_arguments"]
@@ -36,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError("--rtol and --atol go with one call: name an op")
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
-    against = {arguments.against: np.load(arguments.against)} if arguments.against else None
+    against = {arguments.against: read_npy(arguments.against)} if arguments.against else None
     tolerance = {"rtol": arguments.rtol, "atol": arguments.atol}
     report = diff(op, *args, backends=arguments.backends, against=against, **tolerance, **kwargs)
     if arguments.json:

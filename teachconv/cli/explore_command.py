@@ -12,6 +12,7 @@ from ..data import photo
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
 from ..explorer.explorer import BUDGET, Explorer, explore
+from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
 from ..tables import size
 from .call_arguments import add_call, padding, read_call
@@ -40,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="about how many bytes the page may have (default: %(default)s)",
     )
     parser.add_argument(
+        "--playground",
+        action="store_true",
+        help="write the page on which the reader sets the call; it takes no call",
+    )
+    parser.add_argument(
         "-o", "--output", default="teachconv-explore.html", help="the page to write (default: %(default)s)"
     )
     parser.set_defaults(run=run)
@@ -47,11 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page, and say where it is."""
-    explorer = _explorer(arguments)
-    if arguments.beside_padding is not None:
-        explorer = explorer.beside(padding=padding(arguments.beside_padding))
-    path = explorer.save(arguments.output)
-    show(explorer)
+    picture: Explorer | Playground
+    if arguments.playground:
+        if arguments.op is not None or arguments.input is not None:
+            raise ArgumentError("--playground takes no call: the reader sets it on the page")
+        picture = playground()
+    else:
+        picture = _explorer(arguments)
+        if arguments.beside_padding is not None:
+            picture = picture.beside(padding=padding(arguments.beside_padding))
+    path = picture.save(arguments.output)
+    show(picture)
     show(f"The page is {path.resolve()}, {size(path.stat().st_size)}: open it in a browser.")
     return 0
 

@@ -21,7 +21,7 @@ def photo() -> np.ndarray:
     ((150, 225, 3), dtype('uint8'))
     """
     with (files("teachconv") / "data" / "photo.npy").open("rb") as file:
-        return np.load(file)
+        return np.load(file, allow_pickle=False)
 
 
 def digits() -> dict[str, np.ndarray]:
@@ -39,5 +39,8 @@ def digits() -> dict[str, np.ndarray]:
     >>> data["images"].shape, data["conv2/filters"].shape
     ((100, 8, 8, 1), (3, 3, 6, 16))
     """
-    with (files("teachconv") / "data" / "digits.npz").open("rb") as file, np.load(file) as arrays:
+    with (
+        (files("teachconv") / "data" / "digits.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
         return {name: arrays[name] for name in arrays.files if name != "meta"}

@@ -8,7 +8,7 @@ taps.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import taps
@@ -16,7 +16,7 @@ from ..dispatch import Call
 from ..geometry import AxisGeometry
 from ..kinds import Kind
 
-__all__ = ["Part", "axis_table", "part_of"]
+__all__ = ["Part", "axis_table", "part_call", "part_of", "teaching"]
 
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
@@ -84,6 +84,55 @@ def part_of(call: Call, at: tuple[int, int, int, int]) -> Part:
     return Part(_around(n, images, g.batch), ins_r, ins_c, ins, outs_r, outs_c, outs)
 
 
+def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
+    """Return the call that computes only the part of the result that is shown, with all its terms.
+
+    Args:
+        call: the call; one with groups, or a filter gradient, is returned whole.
+        part: the part of it that a page shows.
+
+    Returns:
+        The call, and the slices of the whole result that it computes.
+    """
+    g = call.geometry
+    if call.kind.sums_images or g.groups > 1:
+        return call, (slice(None),) * 4
+    transposed = call.kind.scatters
+    rows, row_ranges = _part_axis(g.rows, call.kind, part.in_rows if transposed else part.out_rows)
+    cols, col_ranges = _part_axis(g.cols, call.kind, part.in_cols if transposed else part.out_cols)
+    channels = part.in_channels if transposed else part.out_channels
+    images = slice(part.images.start, part.images.stop)
+    first = call.first[images, row_ranges, col_ranges]
+    kept = slice(channels.start, channels.stop)
+    second = call.second[:, :, kept] if transposed else call.second[..., kept]
+    geometry = replace(
+        g,
+        batch=len(part.images),
+        rows=rows,
+        cols=cols,
+        in_channels=len(channels) if transposed else g.in_channels,
+        out_channels=g.out_channels if transposed else len(channels),
+    )
+    bias = None if call.bias is None else call.bias[kept]
+    shown = (part.in_rows, part.in_cols) if transposed else (part.out_rows, part.out_cols)
+    smaller = replace(call, first=first, second=second, geometry=geometry, bias=bias, packed=None)
+    return smaller, (images, *(slice(indices.start, indices.stop) for indices in shown), kept)
+
+
+def _part_axis(axis: AxisGeometry, kind: Kind, result: range) -> tuple[AxisGeometry, slice]:
+    """Return the axis that computes a range of the result, and the indices of the source that it reads.
+
+    With out_index = first_out + o and in_index = first_in + i, the index law is that of another pad_before.
+    """
+    look, size = (_scattered, axis.out_size) if kind.scatters else (_gathered, axis.in_size)
+    read = [index for i in result for index in look(axis, i)] or [0]
+    source = range(min(read), min(max(read) + 1, size))
+    ins, outs = (result, source) if kind.scatters else (source, result)
+    before = axis.in_index(outs.start, 0) - ins.start  # the distance of the first tap from the first index
+    part = replace(axis, in_size=len(ins), out_size=len(outs), pad_before=-before, pad_after=0)
+    return part, slice(source.start, source.stop)
+
+
 def _depth(call: Call) -> int:
     """Return the number of input channels of a group, at least 1."""
     return max(1, call.geometry.filters_shape[2])
@@ -149,6 +198,24 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
     length = min(length, size)
     first = max(0, min(centre - length // 2, size - length))
     return range(start + first, start + first + length)
+
+
+def teaching(axis: AxisGeometry, kind: Kind) -> int:
+    """Return the index of the result to begin with: one with a tap in the padding, or the middle of an image.
+
+    Args:
+        axis: the geometry of one axis.
+        kind: the kind of call, not a filter gradient.
+
+    Returns:
+        The middle if the axis is too long to be shown whole; else the first index, or the last one if only
+        that has a tap in the padding.
+    """
+    size, look = (axis.in_size, taps.scatter_all) if kind.scatters else (axis.out_size, taps.gather_all)
+    if max(axis.in_size, axis.out_size) > _SIDES[0]:
+        return size // 2
+    padded = [any(tap.in_padding for tap in look(axis, index)) for index in (0, size - 1)]
+    return size - 1 if padded == [False, True] else 0
 
 
 # ---------------------------------------------------------------------------------------------

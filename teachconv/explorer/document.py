@@ -23,12 +23,12 @@ from .. import dispatch, nn_ops
 from ..dialects.calls import ConvCall
 from ..dispatch import Call
 from ..dtypes import float_format, is_integer
-from ..geometry import AxisGeometry, Conv2DTransposeGeometry
+from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of
+from .axis_tables import Part, axis_table, part_of, teaching
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
 
@@ -157,9 +157,14 @@ class Document:
         }
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
-        """Return the first cell to show, as the backends number it: ``at``, or the first of the result."""
-        if at is None or self.empty:
+        """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""
+        if self.empty:
             return (0, 0, 0, 0)
+        if at is None:
+            kind, g = self.call.kind, self.call.geometry
+            return (
+                (0, 0, 0, 0) if kind.sums_images else (0, teaching(g.rows, kind), teaching(g.cols, kind), 0)
+            )
         words = nn_ops.without_options(self.kwargs)
         explained = explain(self.op, *self.args, at=at, **words)  # raises if ``at`` is not legal
         first, row, col, last = (explained.canonical or explained).cell
@@ -209,14 +214,13 @@ class Document:
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
     """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = call.geometry
-    shown = Conv2DTransposeGeometry(g) if call.op.transposed else g
     return {
         "rows": tables.axis(g.rows, call.kind, part.in_rows, part.out_rows),
         "cols": tables.axis(g.cols, call.kind, part.in_cols, part.out_cols),
         "arrays": arrays,
         "terms": call.terms,
         "note": note,
-        "facts": str(shown).split("\n")[:2],
+        "facts": str(g).split("\n")[1].strip(),
         "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
     }
 

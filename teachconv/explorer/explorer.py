@@ -14,17 +14,21 @@ from ..arguments import axis_order
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
+from ..inspection import plotting
 from ..inspection.explaining import explain
+from ..tables import count
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
+from .axis_tables import part_call
 from .document import SIDES, Document, code, dumps, nbytes
-from .page import asset, frame, page
+from .page import frame, page, script, style
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
 BUDGET = 900_000  # the default size of a page in bytes
+_DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
 
 class Explorer:
@@ -100,16 +104,31 @@ class Explorer:
     # ---------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as one self-contained file, which needs no server and no network.
+        """Write the picture as one file, in the format that the ending of its name says.
 
         Args:
-            path: where to write it.
+            path: where to write it: ``.html``, the interactive page, which needs no server and no network;
+                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif``, all windows in turn. The last
+                three need matplotlib.
 
         Returns:
             The path.
+
+        Raises:
+            ValueError: if the ending is another one, or the call is too large for a picture.
+            ImportError: if matplotlib is not installed.
         """
         path = Path(path)
-        path.write_text(self.html(), encoding="utf-8")
+        words = nn_ops.without_options(self.kwargs)
+        if path.suffix == ".gif":
+            return plotting.animate(path, self.op, *self.args, **words)
+        if path.suffix in (".svg", ".png"):
+            at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
+            plotting.window(self.op, *self.args, at=at, **words).savefig(path)
+        elif path.suffix in (".html", ".htm"):
+            path.write_text(self.html(), encoding="utf-8")
+        else:
+            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {str(path)!r}")
         return path
 
     def html(self) -> str:
@@ -152,7 +171,7 @@ class Explorer:
         made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
             made["beside"] = self._beside()
-        front_end = len((asset("explorer.js") + asset("explorer.css")).encode())
+        front_end = len((script() + style()).encode())
         budget = 0 if live else self.budget - front_end - nbytes(made)
         made["variants"] = Variants(document, live=live).table(budget)
         return made
@@ -162,26 +181,32 @@ class Explorer:
         assert self._other is not None
         label, other = self._other
         document = self._document
-        call = document.call
+        call, tables, side = document.call, document.tables, SIDES[document.call.kind.result]
         theirs = other if isinstance(other, np.ndarray) else self._brought_here(other)
-        words = nn_ops.without_options(self.kwargs)
-        row = diff(self.op, *self.args, backends=(), against={label: theirs}, **words).rows[-1]
-        side, tables = SIDES[call.kind.result], document.tables
         made: dict[str, Any] = {
             "label": label,
-            "passed": row.passed,
-            "diagnosis": None if row.passed else str(row.diagnosis or row.note),
             "shape": list(theirs.shape),
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
-        if theirs.shape == tuple(call.result_shape):
-            differs = self._judge(call.from_caller(theirs))
-            made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
-            made["array"] = tables.array(side, call.from_caller(theirs), document.part, "beside")
-        else:
+        if theirs.shape != tuple(call.result_shape):
             back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
-        return made
+            return made | self._diagnosis(label, theirs)
+        canonical = call.from_caller(theirs)
+        differs = self._judge(canonical)
+        made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
+        made["array"] = tables.array(side, canonical, document.part, "beside")
+        if call.geometry.macs <= _DIFF:
+            return made | self._diagnosis(label, theirs)
+        work = count(call.geometry.macs, "multiply-add")
+        note = f"The call has {work}: only the cells that are shown were compared."
+        return made | {"passed": not differs.any(), "diagnosis": note}
+
+    def _diagnosis(self, label: str, theirs: np.ndarray) -> dict[str, Any]:
+        """Return whether the whole of another result is equal, and the mistake that explains a difference."""
+        words = nn_ops.without_options(self.kwargs)
+        row = diff(self.op, *self.args, backends=(), against={label: theirs}, **words).rows[-1]
+        return {"passed": row.passed, "diagnosis": None if row.passed else str(row.diagnosis or row.note)}
 
     def _brought_here(self, other: Explorer) -> np.ndarray:
         """Return the result of another explorer's call, in the layout of this one's."""
@@ -192,13 +217,22 @@ class Explorer:
         return result.transpose(axis_order(ours.layout))
 
     def _judge(self, theirs: np.ndarray) -> np.ndarray:
-        """Return which cells of another result, in a backend's layout, exceed the error bound."""
-        call = self._document.call
-        want = dispatch.run_canonical(call, "reference")
-        if is_integer(want.dtype) or self._document.empty:
-            return np.asarray(theirs != want)
-        sums = abs_sum(call)
-        return ~bounds.judge(theirs, want, bounds.direct(sums, call.terms, want.dtype), sums).ok
+        """Return which cells of another result, in a backend's layout, exceed the error bound.
+
+        Only the cells that the page shows are judged; the others are left False.
+        """
+        document = self._document
+        differs = np.zeros(theirs.shape, bool)
+        if document.empty:
+            return differs
+        call, shown = part_call(document.call, document.part)
+        want, got = dispatch.run_canonical(call, "reference"), theirs[shown]
+        if is_integer(want.dtype):
+            differs[shown] = got != want
+        else:
+            sums = abs_sum(call)
+            differs[shown] = ~bounds.judge(got, want, bounds.direct(sums, call.terms, want.dtype), sums).ok
+        return differs
 
 
 def explore(

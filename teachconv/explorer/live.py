@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .page import asset
+from .page import script, style
 from .variants import Variants
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def _widget_class() -> Any:
     class LiveExplorer(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
         """One explorer in a notebook."""
 
-        _esm = asset("explorer.js")
-        _css = asset("explorer.css")
+        _esm = script() + "\nexport default { render };\n"
+        _css = style()
         data = traitlets.Dict().tag(sync=True)
 
     return LiveExplorer

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["asset", "frame", "page"]
+__all__ = ["frame", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -28,17 +29,69 @@ _TAKE_HEIGHT = (
 )
 
 
+# the front-end's modules in the order in which they are joined: each imports only from those before it
+MODULES = (
+    "numbers",
+    "elements",
+    "view",
+    "grids",
+    "sum_panels",
+    "matrix_panel",
+    "transposed_panels",
+    "panels",
+    "sections",
+    "parts",
+    "motion",
+    "stamping",
+    "app",
+    "main",
+)
+# what the playground adds: the law, and documents made on the page
+LAW_MODULES = ("python_text", "law", "dialects", "axis_tables", "call_document", "target_calls", "translate")
+PLAYGROUND_MODULES = ("playground_state", "playground_numbers", "playground")
+
+
 @lru_cache(maxsize=4)
-def asset(name: str) -> str:
-    """Return the text of one of the front-end's two files.
+def script(modules: tuple[str, ...] = MODULES) -> str:
+    """Return the front-end as the text of one JavaScript module, which exports nothing.
+
+    The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
+    unique among them, which a test checks.
 
     Args:
-        name: "explorer.js" or "explorer.css".
+        modules: their names, in an order in which each imports only from those before it.
 
     Returns:
         The text.
     """
+    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in modules)
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    """Return the front-end's style sheet."""
+    return _asset("explorer.css")
+
+
+def _asset(name: str) -> str:
     return (files("teachconv.explorer") / name).read_text(encoding="utf-8")
+
+
+def _without_imports(module: str) -> str:
+    """Return the text of a JavaScript module without its import and export statements."""
+    return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
+
+
+def playground_page() -> str:
+    """Return the playground: a page on which the reader sets the call, without Python.
+
+    Returns:
+        HTML text.
+    """
+    still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
+    modules = script((*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES))
+    run = 'playground(document.getElementById("explorer"));'
+    return _document("The convolution playground", still, f"{modules}\n{run}")
 
 
 def page(title: str, data: str, still: str) -> str:
@@ -52,19 +105,25 @@ def page(title: str, data: str, still: str) -> str:
     Returns:
         HTML text.
     """
+    holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
+    run = (
+        'mount(document.getElementById("explorer"),'
+        ' JSON.parse(document.getElementById("explorer-data").textContent));'
+    )
+    return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
+
+
+def _document(title: str, still: str, module: str, data: str = "") -> str:
+    """Return an HTML document with the style sheet and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: the conv explorer</title>"
-        f"<style>{_BODY}\n{asset('explorer.css')}</style></head><body>"
-        f'<main id="explorer">{still}</main>'
-        f'<script type="application/json" id="explorer-data">{data}</script>\n'
-        f'<script type="module">\n{asset("explorer.js")}\n'
-        'mount(document.getElementById("explorer"),'
-        ' JSON.parse(document.getElementById("explorer-data").textContent));\n'
-        f"{_TELL_HEIGHT}</script></body></html>\n"
+        f"<title>{escape(title)}</title>"
+        f"<style>{_BODY}\n{style()}</style></head><body>"
+        f'<main id="explorer">{still}</main>{data}'
+        f'<script type="module">\n{module}\n{_TELL_HEIGHT}</script></body></html>\n'
     )
 
 

@@ -20,7 +20,7 @@ from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of
-from .document import SIDES, Document, nbytes, variant
+from .document import SIDES, Document, code, nbytes, variant
 
 __all__ = ["Choices", "Variants"]
 
@@ -46,28 +46,68 @@ class Choices:
     base: int
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a function calls the arguments that the controls change.
+
+    Attributes:
+        stride: the stride.
+        dilation: the dilation.
+        padding: the padding.
+        filters: the array of filters.
+        paddings: the choices of padding that are offered; a dict changes several arguments.
+    """
+
+    stride: str
+    dilation: str
+    padding: str
+    filters: str
+    paddings: tuple[Any, ...]
+
+
+_OWN = Words("strides", "dilations", "padding", "filters", ("SAME", "VALID", "SAME_LOWER", 1))
+_ONNX = tuple({"auto_pad": word, "pads": None} for word in ("SAME_UPPER", "SAME_LOWER", "VALID")) + (
+    {"auto_pad": "NOTSET", "pads": [1, 1, 1, 1]},
+)
+_WORDS = {
+    "torch.conv2d": Words("stride", "dilation", "padding", "weight", ("same", 0, 1, 2)),
+    "torch.conv_transpose2d": Words("stride", "dilation", "padding", "weight", (0, 1, 2)),
+    "jax.conv_general_dilated": Words(
+        "window_strides", "rhs_dilation", "padding", "rhs", ("SAME", "VALID", "SAME_LOWER")
+    ),
+    "jax.conv_transpose": Words("strides", "rhs_dilation", "padding", "rhs", ("SAME", "VALID")),
+    "onnx.conv": Words("strides", "dilations", "pads", "W", _ONNX),
+    "onnx.conv_transpose": Words("strides", "dilations", "pads", "W", _ONNX),
+    "keras.conv": Words("strides", "dilation_rate", "padding", "kernel", ("same", "valid")),
+    "keras.conv_transpose": Words("strides", "dilation_rate", "padding", "kernel", ("same", "valid")),
+}
+
+
 class Variants:
-    """All variants of one document's call."""
+    """All variants of one document's call, in the words of its own function."""
 
     def __init__(self, document: Document, *, live: bool = False) -> None:
         self.document, self.live = document, live
         call = document.call
-        if not call.title:
+        self.words = _WORDS.get(call.title, _OWN)
+        if not call.title or self.words is not _OWN:
             self.op = document.op
             bound = signature(self.op).bind(*document.args, **document.kwargs)
-        else:
+        else:  # a gradient of a dialect, whose arrays would have to be resized in its own layouts
             self.op, bound = _own_words(call)
         bound.apply_defaults()
         self.arguments = {name: value for name, value in bound.arguments.items() if name not in _OPTIONS}
-        self.layout = self.arguments["data_format"]
+        self.layout = self.arguments.get("data_format") or "NHWC"
+        letters = "HWIO" if self.words is _OWN else document.call.names.layout("filters")  # type: ignore[union-attr]
+        self.filter_axes = letters.index("H"), letters.index("W")
         g = call.geometry
         self.controls = [
             _choices("stride", g.strides, range(1, 6) if live else range(1, 4)),
             _choices("dilation", g.dilations, range(1, 5) if live else range(1, 3)),
-            self._paddings(),
+            self._paddings(call.title),
             _choices("filter size", g.filters_shape[:2], range(1, 8) if live else range(1, 6)),
         ]
-        if call.op.transposed:
+        if call.op.transposed and self.words is _OWN:
             self.controls.append(self._outputs())
 
     def table(self, budget: int) -> dict[str, Any]:
@@ -109,10 +149,10 @@ class Variants:
         With ``run`` the chosen backend computes the result; without it the page sums the taps.
         """
         try:
-            call, numbers, part, note = self._resolve(key)
+            call, numbers, part, note, text = self._resolve(key)
         except (ValueError, TypeError) as error:
             return {"error": str(error)}
-        made = variant(call, part, self.document.tables, numbers, note)
+        made = variant(call, part, self.document.tables, numbers, note) | {"code": text}
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)
@@ -120,26 +160,27 @@ class Variants:
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
 
-    def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str]:
-        """Return a variant's call, the numbers of its arrays, its part, and which arrays were resized."""
+    def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, str]:
+        """Return a variant's call, the numbers of its arrays, its part, what was resized, and its text."""
         document, chosen = self.document, {}
         for control, index in zip(self.controls, key, strict=True):
             chosen[control.name] = control.values[index]
-        arguments = self.arguments | {
-            "strides": chosen["stride"],
-            "dilations": chosen["dilation"],
-            "padding": chosen["padding"],
-        }
+        words, padding = self.words, chosen["padding"]
+        arguments = self.arguments | {words.stride: self._steps(chosen["stride"])}
+        if chosen["dilation"] != (1, 1) or self.arguments[words.dilation] is not None:
+            arguments[words.dilation] = self._steps(chosen["dilation"])
+        arguments |= padding if isinstance(padding, dict) else {words.padding: padding}
         size = chosen["filter size"]
         whole = document.call.geometry.filters_shape[:2]
         if size != whole:
-            if "filters" in arguments:
-                arguments["filters"] = _resized(
-                    as_array(arguments["filters"], "filters"), (0, 1), size, centred=True
-                )
+            if words.filters in arguments:
+                filters = as_array(arguments[words.filters], words.filters)
+                arguments[words.filters] = _resized(filters, self.filter_axes, size, centred=True)
+                if "kernel_shape" in arguments:
+                    arguments["kernel_shape"] = None
             else:
                 arguments["filter_sizes"] = (*size, *arguments["filter_sizes"][2:])
-        if "output_shape" in arguments:
+        if "output size" in chosen:
             arguments |= self._output_arguments(arguments, chosen["output size"])
         if "out_backprop" in arguments:
             arguments["out_backprop"] = self._fitting(arguments)
@@ -153,10 +194,18 @@ class Variants:
         }
         changed = [
             f"{name} is cropped or zero-padded"
-            for name in ("filters", "out_backprop")
+            for name in (words.filters, "out_backprop")
             if name in arguments and np.shape(arguments[name]) != np.shape(self.arguments[name])
         ]
-        return call, numbers, part, " and ".join(changed)
+        return call, numbers, part, " and ".join(changed), code(self.op, (), arguments)
+
+    def _steps(self, pair: tuple[int, int]) -> Any:
+        """Return strides or dilations as their framework's users write them."""
+        if self.document.call.title.startswith("onnx."):
+            return list(pair)
+        if self.document.call.title.startswith("jax."):
+            return pair
+        return pair[0] if pair[0] == pair[1] else pair
 
     def _output_arguments(self, arguments: dict[str, Any], more: Any) -> dict[str, Any]:
         """Return the output_shape of a transposed variant: the default, or ``more`` cells than that."""
@@ -196,35 +245,46 @@ class Variants:
         if prod(shape) > 16 * max(own, 1 << 20):
             raise ArgumentError(f"an array of shape {list(shape)} is too large to draw beside this call")
 
-    def _paddings(self) -> Choices:
-        """Return the padding words, and 1 or the call's own explicit padding."""
-        given = self.arguments["padding"]
-        values = ["SAME", "VALID", "SAME_LOWER", 1]
-        if not isinstance(given, str) and given != 1:
-            values[3] = given
-        labels = tuple(
-            v if isinstance(v, str) else str(v).replace("[", "(").replace("]", ")") for v in values
-        )
-        base = values.index(given) if isinstance(given, str) else 3
-        return Choices("padding", labels, tuple(values), base)
+    def _paddings(self, title: str) -> Choices:
+        """Return the padding words, and numbers: 1, or the call's own."""
+        words = self.words
+        if title.startswith("onnx."):
+            given: Any = {name: self.arguments[name] for name in ("auto_pad", "pads")}
+            if given["auto_pad"] != "NOTSET":
+                given["pads"] = None
+        else:
+            given = self.arguments[words.padding]
+        usual = (
+            (0, 1, 2) if words is _OWN and title else words.paddings
+        )  # as numbers, of a dialect's gradient
+        values = [*usual] if given in usual else [*(v for v in usual if isinstance(v, (str, dict))), given]
+        return Choices("padding", tuple(map(_padding_text, values)), tuple(values), values.index(given))
 
     def _outputs(self) -> Choices:
-        """Return the default output size of conv2d_transpose, and sizes a few cells smaller or larger."""
+        """Return the default output size of conv2d_transpose, and sizes a few cells smaller or larger.
+
+        A label is the size itself for the call's own arguments; the page writes it for other ones.
+        """
         call = self.document.call
         steps: list[Any] = [None, (-2, -2), (-1, -1), (1, 1), (2, 2)]
-        labels = ["default", "-2", "-1", "+1", "+2"]
         given = call.backend_shape[1:3]
         try:
             rows, cols = self._default_size(self.arguments)
         except ValueError:  # only the requested size is legal
             rows, cols = given
         more = (given[0] - rows, given[1] - cols)
-        if more == (0, 0):
-            return Choices("output size", tuple(labels), tuple(steps), 0)
-        if more not in steps:
+        if more != (0, 0) and more not in steps:
             steps.append(more)
-            labels.append(f"{more[0]:+d}, {more[1]:+d}")
-        return Choices("output size", tuple(labels), tuple(steps), steps.index(more))
+        sizes = [(rows + step[0], cols + step[1]) for step in ((0, 0), *steps[1:])]
+        labels = tuple(f"{high} × {wide}" for high, wide in sizes)
+        return Choices("output size", labels, tuple(steps), steps.index(more) if more != (0, 0) else 0)
+
+
+def _padding_text(value: Any) -> str:
+    """Return the label of one choice of padding."""
+    if isinstance(value, dict):
+        return value["auto_pad"] if value["pads"] is None else str(value["pads"])
+    return value if isinstance(value, str) else str(value).replace("[", "(").replace("]", ")")
 
 
 def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:

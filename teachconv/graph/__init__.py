@@ -100,11 +100,15 @@ from .cwise_ops import (
 )
 from .def_function import Function, function
 from .eager_tensor import EagerTensor
-from .errors import FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError
+from .errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    SoftPlacementWarning,
+)
 from .find_source import find_source
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .gradients_util import gradients
-from .graph_execution_state import SoftPlacementWarning
 from .graph_pictures import picture_graph
 from .math_ops import (
     add,

@@ -16,6 +16,7 @@ __all__ = [
     "NoSymbolicArrayError",
     "OperatorNotAllowedInGraphError",
     "SessionError",
+    "SoftPlacementWarning",
     "UnknownNameError",
 ]
 
@@ -56,3 +57,7 @@ class UnknownNameError(ArgumentError, KeyError):
 
 class SessionError(InvalidArgumentError, RuntimeError):
     """A session is closed, or its graph is empty; as in TensorFlow, this is a ``RuntimeError``."""
+
+
+class SoftPlacementWarning(UserWarning):
+    """Warns that nodes run on another device than they request."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from . import kernels  # noqa: F401  (fills the registry)
 from .config import ConfigProto
 from .constant_folding import fold_constants
-from .errors import FailedPreconditionError
+from .errors import FailedPreconditionError, SoftPlacementWarning
 from .executor import Executor
 from .graph_partition import Transfer, partition
 from .node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
@@ -28,11 +28,7 @@ from .remapper import remap
 from .run_metadata import RunMetadata, StepStatsCollector
 from .subgraph import prune
 
-__all__ = ["Executable", "GraphExecutionState", "SoftPlacementWarning"]
-
-
-class SoftPlacementWarning(UserWarning):
-    """Warns that nodes run on another device than they request."""
+__all__ = ["Executable", "GraphExecutionState"]
 
 
 @dataclass(frozen=True, eq=False)

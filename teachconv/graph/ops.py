@@ -7,6 +7,7 @@ a run.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -17,7 +18,7 @@ from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError
 from .context import current_graph, set_default_graph
 from .device_spec import DeviceSpec
-from .errors import UnknownNameError
+from .errors import SoftPlacementWarning, UnknownNameError
 from .node_def import GraphDef, from_operation
 from .op_def import OpDef, get_op_def
 from .operation import Operation
@@ -448,7 +449,9 @@ def name_scope(name: str | None) -> Any:
 
 
 def device(name: str | None) -> Any:
-    """Request a device in the default graph: `Graph.device`. Ops that run eagerly run on the CPU.
+    """Request a device in the default graph: `Graph.device`.
+
+    Ops that run eagerly run on the CPU; where another device is requested for them, a warning says so.
 
     Args:
         name: a device such as "/cpu:1", or None.
@@ -462,8 +465,13 @@ def device(name: str | None) -> Any:
     graph = current_graph()
     if graph is not None:
         return graph.device(name)
-    if name is not None:
-        DeviceSpec.from_string(name)
+    if name is not None and DeviceSpec.from_string(name).device_type not in (None, "CPU"):
+        warnings.warn(
+            f"{name}: ops that run eagerly run on the CPU; on another device runs what is in a graph or in a "
+            "function decorated with teachconv.function",
+            SoftPlacementWarning,
+            stacklevel=2,
+        )
     return nullcontext()
 
 

@@ -32,7 +32,7 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
     if name == "cuBLAS":
         version = import_module("cupy").cuda.cublas.getVersion
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
-        return f"cuBLAS {version(cublas.create())}", "cupy.matmul"
+        return f"cuBLAS {version(cublas.create())}", "gemmStridedBatched"
     call = {"scipy.sparse": "csr_array @ array", "scipy.signal": "correlate2d or fftconvolve"}[name]
     return f"{name} {import_module('scipy').__version__}", call
 

@@ -34,7 +34,7 @@ _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
 _SHARED = ("geometry.py", "taps.py", "backends/__init__.py")
 _MORE = {
     "cython": ("_kernels.pyx", "kernels/*.h"),
-    "cupy": ("backends/cuda/*.cu*", "backends/cuda/ladder.py"),
+    "cupy": ("backends/cuda/*.cu*", "backends/cuda/*.py"),
 }
 _TAG = re.compile(
     r"(?:#|/\*) mark: (?P<names>[a-z -]+?) of (?P<owners>[\w./ ]+?)"
@@ -43,7 +43,7 @@ _TAG = re.compile(
 _FUNCTION = re.compile(
     r"""^(\s*)(?:template\ <.*?>\ )?(?:extern\ "C"\ )?
     (?:def|cdef(?=\ .*\ noexcept|\ .*\($|\ inline)|KERNEL|INLINE|DEVICE|__global__|static\ inline)\b
-    (?:.*?\ )??(?:__launch_bounds__\(\w+\)\ )?[*]?(\w+)\(""",
+    (?:.*?\ )??(?:__launch_bounds__\([\w,\ ]+\)\ )?[*]?(\w+)\(""",
     re.VERBOSE,
 )
 

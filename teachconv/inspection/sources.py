@@ -309,9 +309,18 @@ _TIMES = {  # how often the line that multiplies and adds runs
         "depthwise",
     ): "once for each vector of multiply-adds outside the padding, all these lines together",
     ("cupy", "direct"): _ONCE,
-    ("cupy", "implicit_gemm"): _FILLED,
-    ("cupy", "tensor_gemm"): "once for each 4096 multiply-adds of the tiles, which zeros fill up",
-    ("cupy", "tensor_gemm_tf32"): "once for each 2048 multiply-adds of the tiles, which zeros fill up",
+    **dict.fromkeys(
+        [("cupy", name) for name in ("tiled", "registers", "implicit_gemm", "pipelined_gemm_float32")],
+        _FILLED,
+    ),
+    **dict.fromkeys(
+        [("cupy", name) for name in ("tensor_gemm", "pipelined_gemm")],
+        "once for each 4096 multiply-adds of the tiles, which zeros fill up",
+    ),
+    **dict.fromkeys(
+        [("cupy", name) for name in ("tensor_gemm_tf32", "pipelined_gemm_tf32")],
+        "once for each 2048 multiply-adds of the tiles, which zeros fill up",
+    ),
     ("cupy", "depthwise"): _ONCE,
 }
 

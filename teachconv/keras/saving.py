@@ -45,7 +45,7 @@ def load_weights(model: Model, filepath: Any) -> None:
     """Read the weights of a model; see `teachconv.keras.Model.load_weights`."""
     path, is_npz = _path(filepath)
     if is_npz:
-        with np.load(path) as file:
+        with np.load(path, allow_pickle=False) as file:
             arrays: Mapping[str, np.ndarray] = {key: file[key] for key in file.files}
     else:
         from safetensors.numpy import load_file

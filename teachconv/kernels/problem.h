@@ -85,9 +85,14 @@ static inline double problem_macs(const conv_problem *p) {
    process, which then uses one thread. */
 int teachconv_threads_survive(void);
 
+/* Multiply-adds per thread that are worth starting it: about 10 microseconds. The fuzzer sets fewer. */
+#if !defined(TEACHCONV_ENOUGH_MACS)
+#define TEACHCONV_ENOUGH_MACS 1e6
+#endif
+
 /* Starting threads takes some microseconds, so a small problem uses one thread. */
 static inline int useful_threads(double macs, int threads) {
-    const double enough = 1e6; /* multiply-adds per thread: about 10 microseconds */
+    const double enough = TEACHCONV_ENOUGH_MACS;
     if (threads <= 1 || macs < 2 * enough || !teachconv_threads_survive()) return 1;
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }

@@ -226,11 +226,12 @@ KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_
             const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
                             length = smaller(shape.rows, l->run_length - k0),
                             first_k = run * l->run_length + k0, rows = (past_run - run) * length;
-            const real *b = feed->packed + start + first_k * width;
-            if (!feed->packed) {
+            const real *b = feed->piece;
+            if (feed->packed) {
+                b = feed->packed + start + first_k * width;
+            } else {
                 pack_panel(g, feed->w, group, panel * l->panel_columns, columns, width, first_k,
                            first_k + rows, feed->piece);
-                b = feed->piece;
             }
             const filter_piece piece = {
                 b, width, NULL, (const char *)(b + rows * width),

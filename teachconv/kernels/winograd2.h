@@ -90,7 +90,8 @@ INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layo
     /* tiles overlap: away from the border, the middle 2x2 of all tiles cover each input once */
     const int border = !inside || tile_row == 0 || tile_col == 0 || tile_row == l->tile_rows - 1
                        || tile_col == l->tile_cols - 1;
-    const real *corner = x + ((image * s->in_rows + row) * s->in_cols + col) * s->in_channels;
+    /* far outside, the place itself would overflow */
+    const real *corner = inside ? x + ((image * s->in_rows + row) * s->in_cols + col) * s->in_channels : x;
     for (ptrdiff_t c = 0; c < l->depth; c += LANES) {
         vec d[16];
         const ptrdiff_t lanes = smaller(LANES, l->depth - c);
@@ -102,9 +103,11 @@ INLINE void winograd2_transform_tile(const conv_problem *s, const winograd2_layo
             for (int e = 0; e < 16; e++) {
                 const ptrdiff_t in_row = row + e / 4, in_col = col + e % 4;
                 const int there = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
+                d[e] = (vec){0};
+                if (!there) continue;
                 const real *from =
                     x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels + c;
-                d[e] = !there ? (vec){0} : lanes == LANES ? load(from) : load_part(from, lanes);
+                d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
             }
         }
         if (border)

@@ -6,7 +6,8 @@ package onnx is needed. The comparison, and models whose shapes cannot be inferr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -147,17 +148,23 @@ def onnx_model(
 
     Raises:
         BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
-        ValueError: if ``inputs`` names an input that the model does not have.
+        ValueError: if the file is no ONNX model, or ``inputs`` names an input that the model does not have.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
     """
     onnx = _import("onnx")
-    model = onnx.load(str(path))
-    weights = _constants(onnx, model.graph)
-    fed = _fix_inputs(model, weights, dict(inputs or {}))
+    with _reading(path):
+        model = onnx.load(str(path))
+        weights = _constants(onnx, model.graph)
+        fed = _fix_inputs(model, weights, dict(inputs or {}))
+        shapes = _shapes(onnx, model) | {name: array.shape for name, array in weights.items()}
     nodes = [node for node in model.graph.node if node.op_type in _FUNCTIONS]
-    shapes = _shapes(onnx, model) | {name: array.shape for name, array in weights.items()}
+    for node in nodes:
+        if len(node.input) < 2 or not node.output:
+            raise ArgumentError(
+                f"path must be a valid model: the {node.op_type} {node.name!r} has no filter or no output"
+            )
     flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
     values: dict[str, np.ndarray] = {}
     if check or any(node.input[0] not in shapes or node.input[1] not in shapes for node in flat):
@@ -186,7 +193,9 @@ def input_names(path: Any) -> list[str]:
     Raises:
         BackendUnavailable: if the package onnx is missing.
     """
-    graph = _import("onnx").load(str(path), load_external_data=False).graph
+    onnx = _import("onnx")
+    with _reading(path):
+        graph = onnx.load(str(path), load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     return [info.name for info in graph.input if info.name not in weights]
 
@@ -197,6 +206,17 @@ def _import(name: str) -> Any:
         return __import__(name)
     except ImportError as error:
         raise BackendUnavailable(f"onnx_model needs the package {name}: pip install {name}") from error
+
+
+@contextmanager
+def _reading(path: Any) -> Iterator[None]:
+    """Turn what the packages onnx and protobuf raise of a damaged file into an error that names it."""
+    try:
+        yield
+    except (ArgumentError, OSError, MemoryError):
+        raise
+    except Exception as error:  # they do not say which types they raise
+        raise ArgumentError(f"path must be an ONNX model; {path} cannot be read: {error}") from error
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
@@ -274,6 +294,8 @@ def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNo
         name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
     }
     name = node.name or node.output[0]
+    if isinstance(name, bytes):  # protobuf returns text that is no UTF-8 as bytes
+        name = name.decode(errors="replace")
     missing = [part for part in node.input if part and part not in shapes]
     if missing:
         note = f"the shape of {', '.join(missing)} is not known"

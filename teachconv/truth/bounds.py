@@ -163,7 +163,7 @@ def _winograd(
     """Evaluate the transforms on absolute values, and bound the error by gamma_{C + roundings} times that."""
     form = float_format(accumulator(dtype))
     rows, cols = geometry.rows, geometry.cols
-    data, w = (np.where(np.isfinite(array), np.abs(array), 0).astype(np.float64) for array in (first, second))
+    data, w = (np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second))
     pads, sizes = (rows.pad_before, cols.pad_before), (rows.out_size, cols.out_size)
     if kind.scatters:
         w = w[::-1, ::-1].swapaxes(2, 3)
@@ -280,7 +280,7 @@ def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGe
         return np.asarray(scale * np.sqrt(((array / scale) ** 2).sum(axis=axes)))
 
     # data with NaN or infinity are not transformed, and the bound of direct summation holds
-    a, b = (np.where(np.isfinite(array), array, 0).astype(np.float64) for array in (first, second))
+    a, b = (np.where(np.isfinite(array), array.astype(np.float64), 0) for array in (first, second))
     if kind.sums_images:
         x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
         dy = norms(b, (1, 2)).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]

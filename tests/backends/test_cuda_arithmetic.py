@@ -11,16 +11,26 @@ import pytest
 from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
 
 import teachconv as tc
-from teachconv.backends.cuda import ladder, launches, sources
+from teachconv import backends
+from teachconv.backends.cuda import gemm, im2col, job, ladder, launches, sources, winograd
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FORWARD, KINDS
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.truth import bounds
 from teachconv.verification import diffing
-from teachconv.verification.cases import CASES
+from teachconv.verification.cases import CASES, Case
 
 pytestmark = pytest.mark.skipif(
     COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
+)
+# for pipelined_gemm: channels in multiples of 8, more than one tile, chunk and stage, and every edge of the index law
+EIGHTS = (
+    Case("eights", "conv2d", (2, 9, 8, 16), (3, 3, 16, 24), 1, "SAME", bias=True),
+    Case("eights, stride and dilation", "conv2d", (1, 11, 12, 8), (3, 2, 8, 72), 2, "SAME", (3, 1)),
+    Case("eights, groups", "conv2d", (1, 9, 10, 24), (2, 3, 8, 48), (1, 2), ((2, 0), (1, 3))),
+    Case("eights, crop", "conv2d", (1, 7, 7, 40), (3, 3, 40, 8), 1, ((-1, 2), (0, -1))),
+    Case("eights, many places", "conv2d", (2, 13, 12, 8), (1, 1, 8, 136)),
+    Case("eights, transposed", "conv2d_transpose", (1, 6, 5, 24), (4, 4, 16, 24), 2, "SAME", bias=True),
 )
 NAMES = {algorithm.name: algorithm for algorithm in ladder.ALGORITHMS}
 TESTS = Path(__file__).parents[1]
@@ -31,9 +41,9 @@ def small_blocks(monkeypatch):
     """Small grids, little scratch and the largest tiles, to exercise what otherwise only large problems do."""
     ladder.schedule.cache_clear()
     monkeypatch.setattr(launches, "MOST_BLOCKS", 3)
-    monkeypatch.setattr(ladder, "_BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(ladder, "_ENOUGH_TILES", 1)
-    monkeypatch.setattr(ladder, "_REDO_BLOCKS", 1)
+    monkeypatch.setattr(im2col, "_BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(winograd, "_BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(gemm, "ENOUGH_BLOCKS", 1)
     yield
     ladder.schedule.cache_clear()
 
@@ -49,41 +59,61 @@ def failures(host, names, dtype, data="normal", cases=CASES):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "float32" in NAMES[name].dtypes])
 def test_cases_in_float32(name, kernel_folder):
-    failed, count = failures(Host(kernel_folder), [name], "float32")
+    failed, count = failures(Host(kernel_folder), [name], "float32", cases=CASES + EIGHTS)
     assert not failed
-    assert count > 20
+    assert count >= 20
+
+
+@pytest.mark.parametrize(
+    ("order", "dtype", "data", "cases"),
+    [
+        (False, "float16", "normal", EIGHTS[1:2]),
+        pytest.param(False, "float16", "nonfinite", EIGHTS, marks=pytest.mark.slow),
+        pytest.param(True, "float16", "normal", EIGHTS, marks=pytest.mark.slow),
+        pytest.param(False, "bfloat16", "normal", EIGHTS, marks=pytest.mark.slow),
+    ],
+)
+def test_pipelined_halves(kernel_folder, order, dtype, data, cases):
+    """Asynchronous copies land as late as they may, or with the other order of threads at once."""
+    failed, count = failures(Host(kernel_folder, order), ["pipelined_gemm"], dtype, data, cases)
+    assert not failed
+    assert count == (16 if cases is EIGHTS else 3)
+
+
+FEW = {"float16": ["direct", "tensor_gemm"], "bfloat16": ["direct"], "float64": ["im2col", "implicit_gemm"]}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int32", "int64"])
 def test_cases_in_other_dtypes(dtype, kernel_folder):
-    failed, count = failures(
-        Host(kernel_folder),
-        NAMES,
-        dtype,
-        "integers" if dtype == "int64" else "normal",
-        CASES[2 :: 5 if "16" in dtype else 3],
-    )
+    data = "integers" if dtype == "int64" else "normal"
+    failed, count = failures(Host(kernel_folder), FEW.get(dtype, NAMES), dtype, data, CASES[2::5])
     assert not failed
-    assert count > 40
+    assert count > 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", FEW)
+def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
+    for data in ("normal", "scaled", "nonfinite"):
+        failed, count = failures(Host(kernel_folder), NAMES, dtype, data, CASES[2::3])
+        assert not failed
+        assert count > 40
 
 
 @pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data(data, kernel_folder):
-    failed, count = failures(Host(kernel_folder), NAMES, "float32", data, CASES[::3])
+    failed, count = failures(Host(kernel_folder), NAMES, "float32", data, CASES[::3] + EIGHTS[:2])
     assert not failed
     assert count > 100
-    if data != "integers":
-        assert not failures(Host(kernel_folder), NAMES, "float16", data, CASES[::12])[0]
-        assert not failures(Host(kernel_folder), NAMES, "float64", data, CASES[1::12])[0]
 
 
 def test_small_integers_are_exact(kernel_folder):
     """Products and sums of small integers are exact, also on tensor cores and with TF32."""
     x, w = (
-        make_array((2, 9, 8, 5), "float32", "integers", "x"),
-        make_array((3, 2, 5, 7), "float32", "integers", "w"),
+        make_array((2, 9, 8, 8), "float32", "integers", "x"),
+        make_array((3, 2, 8, 16), "float32", "integers", "w"),
     )
-    for dtype in ("float32", "float16"):
+    for dtype in ("float32",):
         want = tc.conv2d(x.astype(dtype), w.astype(dtype), 2, "SAME", backend="reference")
         module = host_backend(Host(kernel_folder))
         for algorithm in ladder.ALGORITHMS:
@@ -105,28 +135,65 @@ def test_blocks_tiles_and_grids_as_of_large_problems(kernel_folder, small_blocks
     failed, count = failures(host, NAMES, "float32", "normal", chosen)
     assert not failed
     assert count > 80
-    assert not failures(host, ["tensor_gemm", "im2col"], "float16", "nonfinite", chosen[:4])[0]
-    assert max(grid for _, grid, _ in host.launched) == 3
+    assert not failures(host, ["tensor_gemm"], "float16", "nonfinite", chosen[:4])[0]
+    tiles = ("gemm", "tiled", "registers", "depthwise_filter_gradient")  # these have a block for each tile
+    assert max(grid for name, grid, _ in host.launched if not name.endswith(tiles)) == 3
 
 
-def test_large_tiles_are_used(kernel_folder, small_blocks):
-    """The test above runs 8 x 8 sums per thread and 2 x 4 fragments per warp."""
-    g = conv2d_geometry((1, 14, 14, 20), (3, 3, 20, 130), 1, "SAME")
-    for name, want in (
-        ("implicit_gemm", ("RM=8", "RN=8")),
-        ("tensor_gemm_tf32", ("TILE_ROWS=128", "TILE_COLS=128")),
-    ):
-        assert (
-            ladder.schedule(FORWARD, g, "float32", name, None, False, False).steps[0].kernel.defines == want
-        )
+LARGE = {
+    "implicit_gemm": ("KIND=Forward", "TILE_ROWS=128", "TILE_COLS=128"),
+    "tensor_gemm_tf32": ("KIND=Forward", "TILE_ROWS=128", "TILE_COLS=128"),
+    "pipelined_gemm_float32": ("KIND=Forward", "TILE_ROWS=128", "TILE_COLS=128"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_tiles_are_used(name, kernel_folder, small_blocks):
+    """8 x 8 sums per thread, 2 x 4 fragments per warp, and several chunks in every stage."""
+    g = conv2d_geometry((1, 14, 14, 20), (3, 3, 20, 132), 1, "SAME")
+    scheduled = ladder.schedule(FORWARD, g, "float32", name, None, False, False)
+    assert scheduled.steps[0].kernel.defines == LARGE[name]
     x, w = (
         make_array(g.input_shape, "float32", "integers", "x"),
         make_array(g.filters_shape, "float32", "integers", "w"),
     )
     want = tc.conv2d(x, w, padding="SAME", backend="numpy")
-    for name in ("implicit_gemm", "tensor_gemm_tf32"):
-        got = tc.conv2d(x, w, padding="SAME", backend=host_backend(Host(kernel_folder)), algorithm=name)
-        assert np.array_equal(got, want)
+    got = tc.conv2d(x, w, padding="SAME", backend=host_backend(Host(kernel_folder)), algorithm=name)
+    assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["implicit_gemm", "pipelined_gemm_float32", "tensor_gemm_tf32"])
+def test_the_depth_is_split_where_there_are_few_tiles(name, kernel_folder):
+    """At batch 1 one layer has fewer tiles than a card has multiprocessors; blocks then share each tile."""
+    g = conv2d_geometry((1, 7, 7, 32), (3, 3, 32, 32), 1, "SAME")
+    x, w, dy = (
+        make_array(shape, "float32", "nonfinite", role)
+        for role, shape in (("x", g.input_shape), ("w", g.filters_shape), ("dy", g.output_shape))
+    )
+    module = host_backend(Host(kernel_folder))
+    for kind, operands in zip(KINDS, ((x, w), (dy, w), (x, dy)), strict=True):
+        scheduled = ladder.schedule(kind, g, "float32", name, None, False, False)
+        # a filter gradient's depth, 49 places, is too short
+        assert ("partial" in scheduled.buffers) == (kind is not FILTER_GRADIENT)
+        got = getattr(module, kind.name)(*operands, g, algorithm=name, precision=None)
+        want = getattr(backends.get("reference"), kind.name)(*operands, g, algorithm=None, precision=None)
+        for test in (np.isnan, np.isposinf, np.isneginf):
+            assert np.array_equal(test(got), test(want))
+
+
+@pytest.mark.slow
+def test_offsets_of_64_bits(kernel_folder, monkeypatch):
+    """Arrays of 2**30 elements and more: the same kernels, compiled with wider offsets."""
+    ladder.schedule.cache_clear()
+    monkeypatch.setattr(job, "_WIDE", 1)
+    g = conv2d_geometry((1, 9, 9, 8), (3, 3, 8, 8), 1, "SAME")
+    assert (
+        "WIDE" in ladder.schedule(FORWARD, g, "float32", "im2col", None, False, False).steps[0].kernel.defines
+    )
+    failed, count = failures(Host(kernel_folder), NAMES, "float32", cases=[EIGHTS[0], CASES[40]])
+    ladder.schedule.cache_clear()
+    assert not failed
+    assert count >= 20
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,7 +201,7 @@ def test_bits_do_not_depend_on_the_order_of_threads(name, kernel_folder):
     """Both thread orders agree; a missing barrier or two threads adding to one cell would differ."""
     algorithm = NAMES[name]
     dtype = "float32" if "float32" in algorithm.dtypes else "float16"
-    g = conv2d_geometry((2, 9, 11, 6), (3, 3, 1 if name == "depthwise" else 6, 12), 1, "SAME")
+    g = conv2d_geometry((2, 9, 11, 8), (3, 3, 1 if name == "depthwise" else 8, 16), 1, "SAME")
     arrays = [
         make_array(s, dtype, "normal", s_name)
         for s, s_name in ((g.input_shape, "x"), (g.filters_shape, "w"), (g.output_shape, "dy"))
@@ -170,9 +237,9 @@ def test_the_images_of_a_batch_are_done_again_one_by_one(kernel_folder):
 def test_relu_and_bias(kernel_folder):
     x, w = (
         make_array((1, 5, 6, 4), "float32", "integers", "x"),
-        make_array((3, 3, 4, 6), "float32", "integers", "w"),
+        make_array((3, 3, 4, 8), "float32", "integers", "w"),
     )
-    bias, module = make_array((6,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
+    bias, module = make_array((8,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
     call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
     want = tc.dispatch.run_canonical(call, "reference", activation="relu")
     for algorithm in ladder.ALGORITHMS:
@@ -193,27 +260,8 @@ def broken(file, old, new):
     return {file: text.replace(old, new, 1)}
 
 
-def orders_differ(kernel_folder, mistake):
-    g = conv2d_geometry((1, 9, 9, 20), (3, 3, 20, 20), 1, "SAME")
-    x, dy = (
-        make_array(g.input_shape, "float32", "normal", "x"),
-        make_array(g.output_shape, "float32", "normal", "dy"),
-    )
-    runs = []
-    for reverse in (False, True):
-        module = host_backend(Host(kernel_folder, reverse, mistake))
-        runs.append(module.conv2d_backprop_filter(x, dy, g, algorithm="implicit_gemm", precision=None))
-    return runs[0].tobytes() != runs[1].tobytes()
-
-
-def test_a_missing_barrier_is_found(kernel_folder):
-    barrier = "            __syncthreads();\n        }\n"  # after a chunk was fetched
-    assert not orders_differ(kernel_folder, None)
-    assert orders_differ(kernel_folder, broken("implicit_gemm.cu", barrier, "        }\n"))
-
-
 def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
-    mistake = broken("depthwise.cu", "        __syncthreads();\n", "        if (lane) __syncthreads();\n")
+    mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (lane) __syncthreads();\n")
     g = conv2d_geometry((1, 4, 4, 3), (3, 3, 1, 3), 1, "SAME")
     x = np.ones(g.input_shape, np.float32)
     with pytest.raises(AssertionError, match="part at a barrier"):
@@ -301,8 +349,9 @@ def test_no_access_out_of_bounds():
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("direct.cu", "if (!p.has_input(in_row, in_col)) continue;", ""),
+        pytest.param("direct.cu", "if (!p.has_input(in_row, in_col)) continue;", "", marks=pytest.mark.slow),
         ("depthwise.cu", "Sum sums[ROWS][LANES]", "Sum sums[ROWS - 1][LANES]"),
+        pytest.param("pipelined_gemm.cu", "#define STAGES 4", "#define STAGES 5", marks=pytest.mark.slow),
     ],
 )
 def test_access_out_of_bounds_is_found(file, old, new):
@@ -318,5 +367,6 @@ def test_bounds_of_tensor_cores_are_larger():
 
 def test_a_source_is_compiled_once(tmp_path):
     first, other = (sources.defines(dtype) for dtype in ("float32", "float64"))
-    assert build_host(tmp_path, "helpers.cu", first) == build_host(tmp_path, "helpers.cu", first)
-    assert build_host(tmp_path, "helpers.cu", first) != build_host(tmp_path, "helpers.cu", other)
+    first, other = ((*options, "-DKIND=Forward") for options in (first, other))
+    assert build_host(tmp_path, "direct.cu", first) == build_host(tmp_path, "direct.cu", first)
+    assert build_host(tmp_path, "direct.cu", first) != build_host(tmp_path, "direct.cu", other)

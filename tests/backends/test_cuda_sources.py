@@ -1,38 +1,17 @@
-"""Every CUDA source compiles for every dtype it is used with, for sm_80 and sm_90, without a warning. No GPU is needed."""
+"""Every CUDA source compiles for every dtype it is used with, for four generations, without a warning. No GPU is needed."""
 
+import hashlib
 from functools import lru_cache
 
 import pytest
 from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
+from cuda_variants import ALL, VARIANTS
 
 from teachconv.backends.cuda import ladder, launches, sources
-from teachconv.dtypes import FLOATS, INTEGERS
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import KINDS
 from teachconv.nn_ops import call_of
 from teachconv.verification.cases import CASES
-
-TILES = ((8, 8), (8, 4), (4, 4))
-VARIANTS = {  # how each source may be compiled: its dtypes, and its other macros
-    "direct.cu": (FLOATS + INTEGERS, [()]),
-    "helpers.cu": (FLOATS, [()]),
-    "im2col.cu": (FLOATS, [()]),
-    "depthwise.cu": (FLOATS, [()]),
-    "implicit_gemm.cu": (FLOATS, [(f"RM={rows}", f"RN={cols}") for rows, cols in TILES]),
-    "tensor_gemm.cu": (
-        FLOATS[:3],
-        [(f"TILE_ROWS={16 * rows}", f"TILE_COLS={16 * cols}") for rows, cols in TILES],
-    ),
-    "winograd.cu": (FLOATS, [("TILE=2",), ("TILE=4",)]),
-}
-UNUSED = {("implicit_gemm.cu", "float64", defines) for defines in VARIANTS["implicit_gemm.cu"][1][:2]}
-ALL = [
-    (file, dtype, defines)
-    for file, (dtypes, variants) in VARIANTS.items()
-    for dtype in dtypes
-    for defines in variants
-    if (file, dtype, defines) not in UNUSED
-]
 
 
 @lru_cache(maxsize=1)
@@ -54,20 +33,15 @@ needs_a_compiler = pytest.mark.skipif(
 )
 
 
-def compilations():
-    """Every source, dtype and macro for both cards; the first of each file is quick enough for every run."""
-    for file, dtype, defines in ALL:
-        for arch in ("sm_80", "sm_90"):
-            first = next(entry for entry in ALL if entry[0] == file)
-            marks = () if ((file, dtype, defines), arch) == (first, "sm_90") else pytest.mark.slow
-            name = "-".join([file, dtype, str(defines).replace(" ", ""), arch])
-            yield pytest.param(file, dtype, defines, arch, marks=marks, id=name)
+def firsts():
+    """The first variant of each source; test_cuda_machine_code.py compiles all of them for all cards."""
+    return [next(entry for entry in ALL if entry[0] == file) for file in VARIANTS]
 
 
 @needs_a_compiler
-@pytest.mark.parametrize(("file", "dtype", "defines", "arch"), list(compilations()))
-def test_compiles_without_a_warning(file, dtype, defines, arch):
-    succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, arch)
+@pytest.mark.parametrize(("file", "dtype", "defines"), firsts(), ids=list(VARIANTS))
+def test_compiles_without_a_warning(file, dtype, defines):
+    succeeded, log = compile_source(sources.source_text(file), file, dtype, defines, "sm_90")
     assert succeeded, log
     assert log == ""
 
@@ -76,11 +50,11 @@ def test_compiles_without_a_warning(file, dtype, defines, arch):
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not on the path")
 @pytest.mark.parametrize("file", VARIANTS)
 def test_nvcc_compiles_without_a_warning(file):
-    dtypes, variants = VARIANTS[file]
+    _, dtype, defines = next(entry for entry in ALL if entry[0] == file)
     gencode = [
         "-gencode=arch=compute_80,code=sm_80",
         "-Xptxas=-warn-spills",
-        *sources.defines(dtypes[0], variants[0]),
+        *sources.defines(dtype, defines),
     ]
     succeeded, log = compile_by_nvcc(sources.source_text(file), file, gencode)
     assert succeeded, log
@@ -91,7 +65,7 @@ def test_nvcc_compiles_without_a_warning(file):
 def test_a_warning_and_an_error_are_found():
     text = sources.source_text("direct.cu")
     for bad in ("__device__ void f() { int unused; }", "__device__ int f() { return x; }"):
-        succeeded, log = compile_source(text + bad, "direct.cu", "float32", (), "sm_80")
+        succeeded, log = compile_source(text + bad, "direct.cu", "float32", ("KIND=Forward",), "sm_80")
         assert not succeeded or log
         assert "direct.cu" in log  # the #line directives hold
 
@@ -125,7 +99,7 @@ def test_schedules_use_what_is_compiled():
                     if algorithm.fits(kind, dtype, g):
                         scheduled = ladder.schedule(kind, g, dtype, algorithm.name, None, False, False)
                         seen |= {step.kernel for step in scheduled.steps if isinstance(step, launches.Launch)}
-    assert {(kernel.file, kernel.dtype, kernel.defines) for kernel in seen} <= set(ALL)
+    assert {(kernel.file, kernel.dtype, tuple(kernel.defines)) for kernel in seen} <= set(ALL)
     assert {(kernel.file, kernel.name) for kernel in seen} == {
         (file, name) for file in VARIANTS for name in sources.kernel_names(file)
     }
@@ -146,9 +120,19 @@ def test_headers_from_packages_are_found(tmp_path, monkeypatch, folders):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     want = tuple(str(tmp_path / "nvidia" / folder / "include") for folder in folders)
-    assert sources.header_folders.__wrapped__() == want
+    assert sources._header_places.__wrapped__()[0][1] == want
     (tmp_path / "nvidia" / folders[-1] / "include" / "crt" / "mma.h").unlink()
-    assert sources.header_folders.__wrapped__() != want
+    assert want not in [folders for _, folders in sources._header_places.__wrapped__()]
+
+
+def test_the_tables_of_the_page_belong_to_these_sources():
+    """Without a compiler only the digest can be compared; test_cuda_machine_code.py makes the tables again."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(sources.FOLDER.glob("*.cu*")))
+    page = sources.FOLDER.parents[2] / "docs" / "gpu_tables.inc"
+    if not page.exists():
+        pytest.skip("installed without the documentation")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert f"from sources {digest};" in page.read_text(encoding="utf-8"), "run python docs/gpu_tables.py"
 
 
 def test_nothing_is_added_atomically_and_no_assembly():

@@ -10,8 +10,9 @@ import pytest
 import teachconv as tc
 from teachconv import backends
 from teachconv.backends import cupy_backend
-from teachconv.backends.cuda import sources
+from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.data.seeded import make_array
+from teachconv.kinds import KINDS
 from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
 
@@ -45,7 +46,10 @@ def notes(trace):
     return "\n".join(stage.note for stage in trace.stages)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", *(pytest.param(name, marks=pytest.mark.slow) for name in ("float16", "float64")), "int64"],
+)
 def test_cases_keep_their_bounds(cupy, dtype):
     """Host arrays in and out; on a GPU, test_backends.py also runs the whole table."""
     rows = check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)
@@ -80,25 +84,27 @@ def test_trace_shows_compilation_once_launches_and_time(cupy, xw):
     x, w = map(cupy.asarray, xw)
     first = tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm")
     assert "compile implicit_gemm.cu" in names(first)
-    assert "-DNUMBER_FLOAT32 -DRM=4 -DRN=4" in notes(first)
-    assert "launch implicit_forward" in names(first)
+    assert "-DNUMBER_FLOAT32 -DKIND=Forward -DTILE_ROWS=64 -DTILE_COLS=64" in notes(first)
+    assert "launch implicit_gemm" in names(first)
     assert "grid 1, block 256" in notes(first)
     assert "µs on the device" in notes(first)
     again = tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm")
     assert "compile implicit_gemm.cu" not in names(again)
-    cupy_backend._module.cache_clear()
-    cupy_backend._function.cache_clear()  # as in a new process: the compiled source is found again
+    compiling.forget()  # as in a new process: the compiled source is found again
     assert "compiled earlier" in notes(tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm"))
-    assert "cupy.matmul" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
+    assert "cublasGemmStridedBatched" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
 
 
 def test_the_choice_and_its_reason(cupy):
     for dtype, precision, channels, want in (
         ("float32", None, 32, "winograd2: 3x3 at stride 1"),
         ("float32", "fast", 32, "winograd4: "),
-        ("float32", "strict", 32, "implicit_gemm: the general default"),
-        ("float32", "tf32", 32, "tensor_gemm_tf32: TF32 was requested"),
-        ("float16", None, 32, "tensor_gemm: tensor cores"),
+        ("float32", "strict", 32, "pipelined_gemm_float32: channels come in multiples of 4"),
+        ("float32", "strict", 6, "implicit_gemm: the general default"),
+        ("float32", "tf32", 32, "pipelined_gemm_tf32: TF32 was requested"),
+        ("float32", "tf32", 6, "tensor_gemm_tf32: TF32 was requested"),
+        ("float16", None, 32, "pipelined_gemm: tensor cores"),
+        ("float16", None, 12, "tensor_gemm: tensor cores"),
         ("int32", None, 2, "direct: the other algorithms take no integers"),
     ):
         x, w = map(cupy.asarray, arrays((1, 4, 4, channels), (3, 3, channels, channels), dtype=dtype))
@@ -112,11 +118,29 @@ def test_precision_tf32_belongs_to_cupy(xw):
         tc.conv2d(*xw, precision="tf32")
 
 
-def test_cupy_tf32_in_the_environment_is_refused(cupy, xw, monkeypatch):
+def test_products_do_not_depend_on_cupy_tf32(cupy, monkeypatch):
+    """CUPY_TF32=1 makes CuPy's own matmul round to 11 bits; a default 3x3 call neither raises nor rounds."""
     monkeypatch.setenv("CUPY_TF32", "1")
-    with pytest.raises(ValueError, match="CUPY_TF32=1 makes CuPy round"):
-        tc.conv2d(*xw, backend="cupy", algorithm="im2col")
-    tc.conv2d(*xw, backend="cupy", algorithm="implicit_gemm")
+    x, w = arrays((1, 6, 6, 32), (3, 3, 32, 32), data="normal")
+    for algorithm in (None, "im2col"):
+        report = tc.diff(tc.conv2d, x, w, padding="SAME", backends=["cupy"], algorithm=algorithm)
+        assert report.passed
+
+
+def test_products_copy_nothing(cupy):
+    """A 1x1 at stride 1 is one product of the arrays themselves, and groups are matrices in one stack."""
+    x, w, dy = arrays((2, 5, 4, 6), (1, 1, 6, 3), (2, 5, 4, 3))
+    geometry = tc.conv2d_geometry(x.shape, w.shape)
+    for kind in KINDS:
+        job = ladder.schedule(kind, geometry, "float32", "im2col", None, False, False)
+        assert len(job.steps) == 1
+        assert job.scratch_bytes == 0
+    got = tc.conv2d(cupy.asarray(x), cupy.asarray(w), bias=cupy.asarray(w[0, 0, 0]), algorithm="im2col")
+    assert np.array_equal(got.get(), tc.conv2d(x, w, bias=w[0, 0, 0]))
+    got = tc.conv2d_backprop_input(x.shape, *map(cupy.asarray, (w, dy)), algorithm="im2col")
+    assert np.array_equal(got.get(), tc.conv2d_backprop_input(x.shape, w, dy))
+    got = tc.conv2d_backprop_filter(cupy.asarray(x), w.shape, cupy.asarray(dy), algorithm="im2col")
+    assert np.array_equal(got.get(), tc.conv2d_backprop_filter(x, w.shape, dy))
 
 
 def test_what_is_done_again_is_said(cupy, xw):
@@ -338,14 +362,25 @@ def test_import_leaves_cupy_alone():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("file", "dtype"), [("direct.cu", "float32"), ("tensor_gemm.cu", "float16")])
-def test_cupy_compiles(monkeypatch, tmp_path, file, dtype):
-    """The real compile_using_nvrtc; only the query of the device is replaced."""
-    compiler = pytest.importorskip("cupy.cuda.compiler")
-    monkeypatch.setattr(
-        compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: (f"-arch=sm_{arch}", "cubin")
-    )
-    options = (*sources.defines(dtype), "-std=c++17", *cupy_backend._include_options(file, dtype))
-    path = cupy_backend._cubin_path(importlib.import_module("cupy"), file, options, "90")
-    cupy_backend._compile(file, options, "90", tmp_path / path.name)
-    assert (tmp_path / path.name).read_bytes()[:4] == b"\x7fELF"
+@pytest.mark.parametrize(
+    ("file", "dtype", "defines"),
+    [
+        ("direct.cu", "float32", ("KIND=Forward",)),
+        ("pipelined_gemm.cu", "float16", ("KIND=Forward", "TILE_ROWS=128", "TILE_COLS=128")),
+    ],
+)
+def test_cupy_compiles(file, dtype, defines):
+    """The real bindings of NVRTC: a binary for a card that it knows, PTX for a newer one."""
+    cupy = pytest.importorskip("cupy")
+    why = ""
+    try:
+        cupy.cuda.nvrtc.getVersion()
+    except Exception as error:
+        why = str(error)
+    if why:
+        pytest.skip(f"NVRTC: {why}")
+    options = (*sources.defines(dtype, defines), "-std=c++17", *compiling._include_options(cupy, file, dtype))
+    for arch, begin in ((90, b"\x7fELF"), (990, b"//\n// Generated by NVIDIA NVVM Compiler")):
+        arch_option = compiling._arch_option(arch, cupy.cuda.nvrtc)
+        made = compiling._compile(cupy.cuda.nvrtc, file, (*options, arch_option))
+        assert made.startswith(begin)

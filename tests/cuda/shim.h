@@ -3,21 +3,27 @@
    The threads of a block are fibers (ucontext): each runs until it reaches a barrier or its end, then the next one of its
    warp runs, in one fixed order, first to last or last to first. Blocks run one after the other. A kernel that forgot a
    barrier gives different results in the two orders; one where some threads miss a barrier is refused. Shared memory is
-   static memory. Tensor-core fragments are plain matrices, held by lane 0 of the warp, and multiplied in plain loops. */
+   static memory, and dynamic shared memory is allocated with exactly the bytes of the launch. Tensor-core fragments are plain
+   matrices, held by lane 0 of the warp, and multiplied in plain loops.
+
+   Asynchronous copies land as late as CUDA allows, when their thread waits for them, in the first order of threads, and at once
+   in the other: a missing wait leaves garbage, and a missing barrier in front of a copy overwrites what others still read.
+
+   Under ThreadSanitizer every fiber is a thread, and barriers are its only synchronisation: two accesses of shared memory that
+   no barrier separates are reported, whatever the order in which the fibers ran. */
 
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <tuple>
 #include <type_traits>
-#include <ucontext.h>
 #include <utility>
-#include <vector>
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define QUIET __attribute__((no_sanitize("thread"), noinline)) /* the shim itself is not looked at */
+#else
+#define QUIET
 #endif
 
 #define __global__
@@ -25,130 +31,56 @@
 #define __forceinline__ inline
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
+/* The scheduler is in shim.cpp, which is compiled once. */
 namespace shim {
 struct Index { unsigned x, y, z; };
-enum State { RUNNING, AT_WARP_BARRIER, AT_BLOCK_BARRIER, DONE };
-struct Fiber {
-    ucontext_t context;
-    static constexpr size_t stack_size = 256 * 1024;
-    std::unique_ptr<char[]> stack{new char[stack_size]}; /* not filled: only the pages that are used take memory */
-    State state = DONE;
+extern Index block_index, thread_index, block_size, grid_size;
+extern unsigned char *dynamic_memory;
+struct Call { /* a kernel with its arguments */
+    void (*enter)(const Call &);
+    void (*kernel)();
+    void **values;
 };
-inline Index block_index, thread_index, block_size, grid_size;
-inline std::vector<Fiber> fibers;
-inline ucontext_t scheduler;
-inline Fiber *current;
-inline void (*body)(void *);
-inline void *arguments;
+int launch(const Call &call, unsigned grid, unsigned block, unsigned shared, int reversed);
+void pass_block_barrier();
+void pass_warp_barrier();
+void copy(void *to, const void *from, size_t size, size_t zeros);
+void commit();
+void wait_prior(size_t groups);
 
-/* AddressSanitizer has to be told whenever the stack changes. */
-inline const void *scheduler_stack = nullptr;
-inline size_t scheduler_stack_size = 0;
-inline void leave_for(ucontext_t *from, ucontext_t *to, const void *stack, size_t size) {
-#if defined(__SANITIZE_ADDRESS__)
-    void *fake = nullptr;
-    __sanitizer_start_switch_fiber(&fake, stack, size);
-    swapcontext(from, to);
-    const void *old = nullptr;
-    size_t old_size = 0;
-    __sanitizer_finish_switch_fiber(fake, &old, &old_size);
-    if (from != &scheduler) scheduler_stack = old, scheduler_stack_size = old_size;
-#else
-    (void)stack, (void)size;
-    swapcontext(from, to);
-#endif
+template <class... P, size_t... I> Call bind(void (*kernel)(P...), void **values, std::index_sequence<I...>) {
+    return {[](const Call &call) { ((void (*)(P...))call.kernel)(*(P *)call.values[I]...); }, (void (*)())kernel, values};
 }
-inline void wait(State state) {
-    Fiber *self = current;
-    self->state = state;
-    leave_for(&self->context, &scheduler, scheduler_stack, scheduler_stack_size);
+template <class... P> Call call_of(void (*kernel)(P...), void **values) {
+    return bind(kernel, values, std::index_sequence_for<P...>());
 }
-inline void fiber_main() {
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size);
-#endif
-    body(arguments);
-    wait(DONE);
-}
-inline void run(unsigned thread) {
-    current = &fibers[thread];
-    thread_index = {thread, 0, 0};
-    current->state = RUNNING;
-    leave_for(&scheduler, &current->context, current->stack.get(), Fiber::stack_size);
-}
-
-/* Run one block; 0, or 1 where threads part at a barrier. */
-inline int run_block(unsigned threads, bool reversed) {
-    const unsigned warps = (threads + 31) / 32;
-    for (unsigned thread = 0; thread < threads; thread++) {
-        Fiber &fiber = fibers[thread];
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = Fiber::stack_size;
-        fiber.context.uc_link = nullptr;
-        fiber.state = RUNNING;
-        makecontext(&fiber.context, fiber_main, 0);
-    }
-    for (bool done = false; !done;) {
-        State all = RUNNING;
-        for (unsigned w = 0; w < warps; w++) {
-            const unsigned first = 32 * (reversed ? warps - 1 - w : w), last = first + 32 < threads ? first + 32 : threads;
-            State warp = RUNNING;
-            do {
-                for (unsigned i = first; i < last; i++) run(reversed ? first + last - 1 - i : i);
-                warp = fibers[first].state;
-                for (unsigned i = first; i < last; i++)
-                    if (fibers[i].state != warp) return 1;
-            } while (warp == AT_WARP_BARRIER);
-            if (w && warp != all) return 1;
-            all = warp;
-        }
-        done = all == DONE;
-    }
-    return 0;
-}
-
-template <class... P> struct Call {
-    void (*kernel)(P...);
-    std::tuple<P...> values;
-    static void enter(void *self) {
-        Call *call = (Call *)self;
-        std::apply(call->kernel, call->values);
-    }
-};
-template <class... P, size_t... I> Call<P...> bind(void (*kernel)(P...), void **values, std::index_sequence<I...>) {
-    return {kernel, {*(P *)values[I]...}};
-}
-
-/* Launch with arguments as cuLaunchKernel takes them: 0 where all went well, 1 where threads parted at a barrier. */
-template <class... P> int launch(void (*kernel)(P...), unsigned grid, unsigned block, void **values, int reversed) {
-    Call<P...> call = bind(kernel, values, std::index_sequence_for<P...>());
-    body = Call<P...>::enter;
-    arguments = &call;
-    if (fibers.size() < block) fibers.resize(block);
-    block_size = {block, 1, 1};
-    grid_size = {grid, 1, 1};
-    for (unsigned i = 0; i < grid; i++) {
-        block_index = {reversed ? grid - 1 - i : i, 0, 0};
-        if (run_block(block, reversed)) return 1;
-    }
-    return 0;
-}
+QUIET inline Index get_block_index() { return block_index; }
+QUIET inline Index get_thread_index() { return thread_index; }
+QUIET inline Index get_block_size() { return block_size; }
+QUIET inline Index get_grid_size() { return grid_size; }
+QUIET inline unsigned char *get_dynamic_memory() { return dynamic_memory; }
 } // namespace shim
 
-#define blockIdx shim::block_index
-#define threadIdx shim::thread_index
-#define blockDim shim::block_size
-#define gridDim shim::grid_size
-inline void __syncthreads() { shim::wait(shim::AT_BLOCK_BARRIER); }
-inline void __syncwarp() { shim::wait(shim::AT_WARP_BARRIER); }
+#define blockIdx shim::get_block_index()
+#define threadIdx shim::get_thread_index()
+#define blockDim shim::get_block_size()
+#define gridDim shim::get_grid_size()
+inline void __syncthreads() { shim::pass_block_barrier(); }
+inline void __syncwarp() { shim::pass_warp_barrier(); }
 
-/* EXPORT(kernel) makes kernel a function that a test can call: launch_kernel(grid, block, arguments, reversed). */
+/* Asynchronous copies (cuda_pipeline.h). The last `zeros` of the bytes are zeros instead. */
+inline void __pipeline_memcpy_async(void *to, const void *from, size_t size, size_t zeros = 0) { shim::copy(to, from, size, zeros); }
+inline void __pipeline_commit() { shim::commit(); }
+inline void __pipeline_wait_prior(size_t groups) { shim::wait_prior(groups); } /* for all committed groups but the last of them */
+
+/* EXPORT(kernel) makes kernel a function that a test can call: launch_kernel(grid, block, shared, arguments, reversed), with the
+   arguments as cuLaunchKernel takes them. It returns 0, or 1 where threads parted at a barrier. */
 #define EXPORT(kernel)                                                                                                     \
-    extern "C" __attribute__((visibility("default"))) int launch_##kernel(unsigned grid, unsigned block, void **values, int reversed) {                           \
-        return shim::launch(kernel, grid, block, values, reversed);                                                        \
+    extern "C" __attribute__((visibility("default"))) int launch_##kernel(unsigned grid, unsigned block, unsigned shared,  \
+                                                                          void **values, int reversed) {                   \
+        return shim::launch(shim::call_of(kernel, values), grid, block, shared, reversed);                                 \
     }
 
 /* Half types: 16 bits in memory; `digits` of significand, exponents from `lowest` on. To nearest, ties to even. */
@@ -200,6 +132,7 @@ template <> struct Stored<precision::tf32> { typedef float type; };
 /* rows x cols of the matrix by itself: 16 x step for A, step x 16 for B, 16 x 16 for the sums. */
 template <class Use, int m, int n, int k, class T, class Layout = void> struct fragment {
     static constexpr int rows = std::is_same_v<Use, matrix_b> ? k : m, cols = std::is_same_v<Use, matrix_a> ? k : n;
+    static constexpr int num_elements = rows * cols;
     typename Stored<T>::type x[rows * cols];
 };
 template <class Use, int m, int n, int k, class T, class Layout> void fill_fragment(fragment<Use, m, n, k, T, Layout> &f, T value) {

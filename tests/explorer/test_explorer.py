@@ -1,5 +1,6 @@
 """The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
+import html
 import json
 import re
 
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import nn_ops, taps
+from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
+from teachconv.explorer import sphinx_directive
+from teachconv.explorer.axis_tables import Part, part_call
 from teachconv.explorer.document import dumps, number_list
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import CASES
@@ -179,6 +182,42 @@ def test_beside_names_the_mistake():
     same = tc.explore(tc.conv2d, X, W).beside(backend="numpy").data()["beside"]
     assert same["passed"]
     assert same["diagnosis"] is None
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_part_that_is_shown_is_computed_alone(transposed):
+    """A part of the result by a smaller call, against the whole result."""
+    function, shape = (tc.conv2d_transpose, (4, 3)) if transposed else (tc.conv2d, (3, 4))
+    x = make_array((2, 9, 8, 3), "float32", "integers", "x")
+    w = make_array((3, 2, *shape), "float32", "integers", "w")
+    for padding in ("SAME", "VALID", 2, ((-1, 2), (0, -1))):
+        call, _ = nn_ops.call_of(function, (x, w), {"strides": 2, "padding": padding})
+        g = call.geometry
+        ranges = (range(1, 2), range(1, g.rows.in_size), range(2, 4), range(1, 3))
+        part = Part(*ranges, range(1, g.rows.out_size), range(1, 3), range(1, 3))
+        smaller, shown = part_call(call, part)
+        whole = dispatch.run_canonical(call, "reference")
+        assert smaller.geometry.macs < g.macs
+        assert np.array_equal(dispatch.run_canonical(smaller, "reference"), whole[shown])
+
+
+def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
+    """No backend computes the whole of it again, and the page says that only a part was compared."""
+    x, w = make_array((1, 160, 160, 8), "float32"), make_array((3, 3, 8, 64), "float32")
+    explorer = tc.explore(tc.conv2d, x, w, 1, "SAME", at=(0, 80, 80, 0))
+    other = explorer.result.copy()
+    other[0, 80, 80, 0] += 1
+    run, sizes = dispatch.run_canonical, []
+
+    def counted(call, *args, **options):
+        sizes.append(call.geometry.macs)
+        return run(call, *args, **options)
+
+    monkeypatch.setattr(dispatch, "run_canonical", counted)
+    beside = explorer.beside(other)._beside()
+    assert not beside["passed"]
+    assert "only the cells that are shown were compared" in beside["diagnosis"]
+    assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
 
 
 torch, jax = tc.dialects.torch, tc.dialects.jax
@@ -473,3 +512,70 @@ def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
     assert str(page) in capsys.readouterr().out
     assert command("conv2d_backprop_filter", "--input", str(tmp_path / "x.png"), *common) == 2
     assert "takes arrays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "gif"])
+def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
+    start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
+    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"path must end in \.html, \.svg, \.png or \.gif; got .*window\.mp4"
+    ):
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.mp4")
+
+
+# ---------------------------------------------------------------------------------------------
+# The Sphinx directive
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rendered():
+    """A function from reStructuredText to HTML."""
+    core = pytest.importorskip("docutils.core", reason="the directive needs docutils, which Sphinx brings")
+    from docutils.parsers.rst import directives
+
+    class Sphinx:
+        add_directive = staticmethod(directives.register_directive)
+
+    assert sphinx_directive.setup(Sphinx)["parallel_read_safe"]
+    quiet = {"halt_level": 3, "report_level": 3, "warning_stream": "", "embed_stylesheet": False}
+    writers = pytest.importorskip("docutils.writers.html5_polyglot")
+    return lambda text: core.publish_parts(text, writer=writers.Writer(), settings_overrides=quiet)["body"]
+
+
+def test_the_sphinx_directive_embeds_the_picture(rendered):
+    body = rendered(
+        """
+.. teachconv:: conv2d
+   :input: 1, 5, 5, 1
+   :filters: 3, 3, 1, 1
+   :strides: 2
+   :padding: 0, 1, 1, 0
+   :at: 0, 1, 1, 0
+"""
+    )
+    page = html.unescape(re.search('srcdoc="([^"]*)"', body)[1])
+    call = data_of(page)["call"]
+    assert call["code"].endswith("filters [3, 3, 1, 1], strides=2, padding=((0, 1), (1, 0)))")
+    assert call["at"] == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".. teachconv:: conv3d", "did you mean"),
+        (".. teachconv:: conv2d\n   :input: 1,5,5,1", "the option :filters: must give its shape"),
+        (".. teachconv:: conv2d\n   :input: 1,2,2,1\n   :filters: 3,3,1,1", "VALID needs in_rows"),
+        (".. teachconv:: conv2d\n   :input: a", "invalid option value"),
+    ],
+)
+def test_the_sphinx_directive_says_what_is_wrong(rendered, text, message):
+    with pytest.raises(Exception, match=message):  # what docutils raises under its strictest setting
+        rendered(text)

@@ -386,7 +386,7 @@ def test_transposed_output_sizes(show):
     want = tc.conv2d_transpose(x, W, (1, 5, 5, 1), 2)[0, :, :, 0]
     shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"] if c["text"]}
     assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
-    page.choose("output size", "+1")
+    page.choose("output size", "7 × 7")
     assert "output_shape rows must be 5 or 6 for SAME" in page.look()["message"]
     page.choose("output size", "6 × 6")
     assert page.look()["message"] == ""
@@ -480,6 +480,118 @@ def test_an_array_from_elsewhere_beside(show):
     assert "<b>my port</b>" in page.all("[data-section=beside] summary")[0].text
     smaller = show(tc.explore(tc.conv2d, x, W).beside(y[:, :2, :2]))
     assert "output_shape" in smaller.all(".diagnosis")[0].text
+
+
+# ---------------------------------------------------------------------------------------------
+# Hovering, padding, headings: what a teacher would stumble over
+# ---------------------------------------------------------------------------------------------
+
+
+def test_hovering_does_not_lose_the_place(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 5, 5, 1), W, 1, "SAME"))
+    page.tour([({}, 2, 3, 1)])
+    page.hover(2, 1, 4)
+    assert marked(page.look()["grids"][2], "current") == {(1, 4)}
+    page.hover(0, 2, 2)
+    assert marked(page.look()["grids"][0], "current") == {(2, 2)}
+    from selenium.webdriver import ActionChains
+
+    ActionChains(page.driver, duration=0).move_to_element(page.all("h1")[0]).perform()
+    assert marked(page.look()["grids"][2], "current") == {(3, 1)}
+
+
+def test_the_padding_can_be_pointed_at(show):
+    """Which outputs look at a cell of the padding, by the index law."""
+    x, w = integers(1, 4, 4, 1), W
+    page = show(tc.explore(tc.conv2d, x, w, 2, 1))
+    [seen] = page.tour([({}, 0, -1, 1)])
+    looks = set()
+    for row, col in np.ndindex(2, 2):
+        taps = tc.explain(tc.conv2d, x, w, 2, 1, at=(0, row, col, 0)).taps
+        looks |= {(row, col) for tap in taps if tap.input_index[1:3] == (-1, 1)}
+    assert marked(seen["grids"][2], "fed") == looks > set()
+    assert seen["value"] == "padding"
+
+
+def test_arrows_work_from_an_input_that_starts_in_the_padding(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, 1, 2))
+    page.run("document.querySelector('.stage .grid [role=grid]').focus()")
+    seen = set()
+    for key in ("\ue015", "\ue015", "\ue015", "\ue014", "\ue014", "\ue014"):  # down, then right
+        page.press(key)
+        seen |= marked(page.look()["grids"][0], "current")
+    assert (1, 1) in seen
+    assert len(seen) == 6
+
+
+def test_the_page_scrolls_where_no_grid_has_the_focus(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, 1, "SAME"), height=500)
+    before = page.look()["position"]
+    page.press("\ue015", "\ue015")
+    assert page.look()["position"] == before
+    wait_for(page, "return scrollY > 0")
+
+
+def test_the_heading_follows_the_controls(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 6, 6, 1), W, 2, "SAME"))
+    page.choose("stride", "1")
+    page.choose("padding", "1")
+    heading = page.run("return document.querySelector('h1 code').textContent")
+    assert heading == "tc.conv2d(input [1, 6, 6, 1], filters [3, 3, 1, 1], padding=1)"
+    assert page.all("h1 .copy")[0].get_attribute("aria-label") == "copy the call"
+
+
+def test_a_torch_page_speaks_torchs_words(show):
+    x, w = integers(1, 2, 6, 6), integers(3, 2, 3, 3)
+    page = show(tc.explore(torch.conv2d, x, w, stride=2, padding=1))
+    labels = [label.text for label in page.all("[data-control=padding] label")]
+    assert labels == ["same", "0", "1", "2"]
+    page.choose("padding", "0")
+    heading = page.run("return document.querySelector('h1 code').textContent")
+    assert heading == "tc.dialects.torch.conv2d(input [1, 2, 6, 6], weight [3, 2, 3, 3], stride=2)"
+    want = torch.conv2d(x, w, stride=2)[0, 0]
+    shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"]}
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+    assert "NHWC" not in page.all("[data-section=geometry]")[0].text
+    assert "NCHW" in page.all("[data-section=geometry]")[0].text
+
+
+def test_a_gradients_page_calls_its_arrays_by_their_names(show):
+    op, args, kwargs = CASES["input gradient"]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    line = page.all("[data-section=geometry] .facts span")[0].text
+    assert line == (
+        "conv2d_backprop_input: out_backprop [1, 2, 2, 1] NHWC, filters [3, 3, 2, 1] → "
+        "input gradient [1, 4, 4, 2] NHWC"
+    )
+
+
+def test_padding_is_one_word(show):
+    op, args, kwargs = CASES["transpose, SAME"]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    assert "outside the input" not in page.run("return document.body.textContent")
+    assert "padding" in page.all(".legend")[0].text
+
+
+def test_a_uniform_overlap_map_is_not_white(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 19, 19, 1), integers(1, 1, 1, 1), budget=1))
+    page.open("overlap")
+    assert page.all("[data-section=overlap] .bright") == []
+
+
+def test_beside_shows_the_rows_that_only_the_other_call_reads(show):
+    """PyTorch's padding=1 reads row -1, which SAME does not have; and the comparison stands beside, not below."""
+    x = integers(1, 6, 6, 1)
+    page = show(
+        tc.explore(tc.conv2d, x, W, 2, "SAME", at=(0, 0, 0, 0)).beside(padding=1), width=1280, height=800
+    )
+    source = page.look()["grids"][0]
+    assert (-1, -1) in places(source)
+    assert {(-1, 0), (-1, -1)} <= marked(source, "other")
+    box = "const {top, left, right, bottom} = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, left, right, bottom]"
+    stage, beside = (page.run(box, selector) for selector in (".stage", "[data-section=beside] .strip"))
+    assert beside[1] > stage[2]
+    assert beside[0] < 800
 
 
 # every third of those that are quick, and the one that is shown in part
@@ -628,6 +740,9 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
     page = Page(driver, tmp_path / "host.html")
     driver.switch_to.frame(0)
     try:
+        page.run(
+            "document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
+        )  # it moves
         assert same(page.look()["value"], float(explorer.result[0, 0, 0, 0]))
         deadline = time.monotonic() + 10  # the frame grows to the height of what is in it
         while driver.execute_script("return innerHeight != document.body.offsetHeight"):
@@ -655,3 +770,110 @@ def test_a_full_sized_example_is_quick(show):
         "const b = document.querySelector('[aria-label=\"next cell\"]'); const s = performance.now(); for (let i = 0; i < 20; i++) b.click(); return (performance.now() - s) / 20"
     )
     assert spent < 250, spent
+
+
+# ---------------------------------------------------------------------------------------------
+# Motion
+# ---------------------------------------------------------------------------------------------
+
+
+def wait_for(page, script):
+    deadline = time.monotonic() + 20
+    while not page.run(script):
+        assert time.monotonic() < deadline, script
+        time.sleep(0.02)
+
+
+LATER = "return document.querySelectorAll('.product.later').length"
+PAUSED = "return document.querySelector('.play').textContent.endsWith('play')"
+
+
+def test_a_page_opens_moving(show):
+    """Products appear tap by tap and the output fills, until the reader does something."""
+    x = integers(1, 4, 4, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME"), motion=True)
+    wait_for(page, LATER)
+    first = page.look()
+    assert first["position"] == "1 / 16"
+    assert page.run("return document.querySelectorAll('.cell.ahead').length") in (15, 16)
+    wait_for(page, "return document.querySelector('.position').textContent === '2 / 16'")
+    page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    assert page.run(PAUSED)
+    assert page.run(LATER) == page.run("return document.querySelectorAll('.ahead').length") == 0
+    seen = page.look()
+    taps = tc.explain(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0))
+    check_cell(seen, taps, tc.conv2d(x, W, 1, "SAME")[0, 0, 1, 0])
+
+
+def test_nothing_moves_where_reduced_motion_is_asked_for(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, 1, "SAME"))
+    time.sleep(0.5)
+    assert page.run(PAUSED)
+    assert page.look()["position"] == "1 / 16"
+
+
+def test_a_cell_step_by_step(show):
+    """Each tap adds its product to the sum that is shown."""
+    x = integers(1, 4, 4, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)))
+    taps = tc.explain(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)).taps
+    for number, tap in enumerate(taps):
+        page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+        assert same(page.look()["value"], tap.running_sum)
+        assert page.run(LATER) == len(taps) - 1 - number
+        assert marked(page.look()["grids"][0], "tap") == {tap.input_index[1:3]}
+
+
+@pytest.mark.parametrize(
+    ("size", "padding", "want"),
+    [(6, "SAME", (2, 2)), (7, "SAME", (0, 0)), (7, "VALID", (0, 0)), (90, "SAME", (22, 22))],
+)
+def test_a_page_opens_on_a_cell_that_teaches(size, padding, want):
+    """With padding in its window where there is any; in the middle of what is too large to be shown whole."""
+    explorer = tc.explore(tc.conv2d, integers(1, size, size, 1), W, 2, padding)
+    assert explorer._document.at == (0, *want, 0)
+
+
+def test_a_photo_is_shown_in_its_colours(show):
+    """Each cell of the input has the colour of its three numbers, and the whole stands in one row at 1280."""
+    x = np.random.default_rng(4).integers(0, 256, (1, 20, 24, 3)).astype("float32")
+    page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"), width=1280, height=800)
+    colours = page.run(
+        """return [...document.querySelectorAll('.stage .grid:nth-of-type(1) [role=gridcell]')]
+        .map((e) => [Number(e.dataset.row), Number(e.dataset.col), getComputedStyle(e).backgroundColor])"""
+    )
+    shown = {(row, col): colour for row, col, colour in colours if row < 20 and col < 24}
+    assert shown[7, 9] == "rgb({:.0f}, {:.0f}, {:.0f})".format(*x[0, 7, 9])
+    assert len(set(shown.values())) > 300
+    assert "stacked" not in page.run("return document.querySelector('.stage').className")
+
+
+def test_one_scale_of_colours_for_all_channels(show):
+    """A channel of small numbers is pale beside one of large numbers."""
+    x = np.ones((1, 4, 4, 2), "float32") * np.float32([1, 100])
+    page = show(tc.explore(tc.conv2d, x, np.ones((1, 1, 2, 1), "float32")))
+    strength = "return document.querySelector('.stage [role=gridcell]').style.getPropertyValue('--strength')"
+    assert float(page.run(strength)) == 0.01
+    assert page.all(".legend .scale")
+
+
+def test_stamping_fills_the_output_input_by_input(show):
+    """After each input cell, the output is that of an input whose later cells are zero."""
+    x, w = integers(1, 3, 2, 2), integers(3, 3, 1, 2)
+    page = show(tc.explore(tc.conv2d_transpose, x, w, None, 2))
+    page.run("document.querySelector('.stamp').click()")
+    order = "return document.querySelector('.position').textContent"
+    for number, (row, col) in enumerate(np.ndindex(3, 2)):
+        so_far = x.copy().reshape(1, 6, 2)
+        so_far[:, number + 1 :] = 0
+        want = tc.conv2d_transpose(so_far.reshape(x.shape), w, None, 2)[0, :, :, 0]
+        seen = page.look()
+        assert marked(seen["grids"][0], "current") == {(row, col)}
+        assert page.run(order) == f"{number + 1} / 6"
+        shown = {(c["row"], c["col"]): c["text"] for c in seen["grids"][2]["cells"] if c["text"]}
+        assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+        page.run("document.querySelector('[aria-label=\"next cell\"]').click()")
+    page.run("document.querySelector('.stamp').click()")
+    shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"] if c["text"]}
+    whole = tc.conv2d_transpose(x, w, None, 2)[0, :, :, 0]
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(whole))

@@ -134,3 +134,10 @@ def test_without_a_gpu_the_error_says_what_is_there(cupy_forgotten, monkeypatch)
             match=r"asks for /device:GPU:0, which does not exist; available: /device:CPU:0 \(.*pip install",
         ):
             session.run(y)
+
+
+def test_an_eager_op_on_a_gpu_is_not_moved_in_silence():
+    with pytest.warns(tg.SoftPlacementWarning, match="/gpu:0: ops that run eagerly run on the CPU"):
+        scope = tg.device("/gpu:0")
+    with scope:
+        assert tg.constant([1.0]).device.endswith("CPU:0")

@@ -28,8 +28,8 @@ pytestmark = [
 
 def calls_of(name, more):
     """The three kinds of call, for an algorithm: 3x3 on 9x9 cells, with so many outputs as ``more`` gives."""
-    depth, outs = (1, 4) if name == "depthwise" else (4, 4)
-    x, w = {"shape": (1, 9, 9, 4)}, {"shape": (3, 3, depth, outs)}
+    depth, outs = (1, 8) if name == "depthwise" else (8, 8)
+    x, w = {"shape": (1, 9, 9, 8)}, {"shape": (3, 3, depth, outs)}
     out = tc.conv2d_geometry(x["shape"], w["shape"], *more).output_shape
     return {
         "conv2d": [x, w, *more],
@@ -46,7 +46,7 @@ CALLS = {
     for op, args in calls_of(one.name, PLAIN if "winograd" in one.name else STRIDED).items()
     if OPS[op].kind in one.kinds
 }
-PRECISIONS = {"tensor_gemm_tf32": "tf32", "winograd4": "fast"}
+PRECISIONS = {"tensor_gemm_tf32": "tf32", "pipelined_gemm_tf32": "tf32", "winograd4": "fast"}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def runs(folder):
 def run(folder, name, op, args):
     for old in folder.rglob("*.gcda"):
         old.unlink()
-    dtype = "float16" if name == "tensor_gemm" else "float32"
+    dtype = "float16" if name in ("tensor_gemm", "pipelined_gemm") else "float32"
     call = {"op": op, "args": args, "algorithm": name, "dtype": dtype, "precision": PRECISIONS.get(name)}
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
     command = [sys.executable, str(ROOT / "tests/covered_cuda.py"), str(folder), json.dumps(call)]

@@ -2,8 +2,8 @@
 
    The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is the type in memory, Sum the type
    in which products are summed. The only includes are CUDA's headers for half types, and only if the dtype needs them.
-   Every loop over cells has a step of the whole grid, and offsets have 64 bits: any grid gives the same result, and any
-   size fits. Threads never add to the same cell: the same call gives the same bits.
+   Every loop over cells has a step of the whole grid: any grid gives the same result. Offsets have 32 bits if every array
+   has fewer than 2^30 elements, and 64 bits with -DWIDE. Threads never add to the same cell: the same call gives the same bits.
 
    A tap is one position of the filter. */
 
@@ -13,6 +13,11 @@
 #define DEVICE __device__ __forceinline__
 
 typedef long long Long;
+#if defined(WIDE)
+typedef Long Index; /* an offset in an array, or a number of cells */
+#else
+typedef int Index;
+#endif
 
 #if defined(NUMBER_FLOAT16)
 #include <cuda_fp16.h>
@@ -56,7 +61,7 @@ DEVICE bool is_negative(Sum sum) { return narrow(sum) < 0; }
 DEVICE bool is_negative(Sum sum) { return sum < 0; } /* false for NaN, so relu keeps it */
 #endif
 
-/* The 16 integers of a geometry. Kernels take them as separate arguments, which any launcher can pass. */
+/* The 16 integers of a geometry, passed by value. */
 struct Problem {
     int batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
     int filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left;
@@ -64,10 +69,10 @@ struct Problem {
     DEVICE int in_depth() const { return in_channels / groups; } /* channels of one group */
     DEVICE int out_depth() const { return out_channels / groups; }
     DEVICE int taps() const { return filter_rows * filter_cols; }
-    DEVICE Long places() const { return (Long)batch * out_rows * out_cols; } /* output cells of one channel */
+    DEVICE Index places() const { return (Index)batch * out_rows * out_cols; } /* output cells of one channel */
 
     /* in_index = out_index * stride - pad_before + tap * dilation: the input that a tap of an output reads */
-    /* mark: stride dilation of direct/y direct/dw im2col/y im2col/dw depthwise/y depthwise/dw */
+    /* mark: stride dilation of direct/y direct/dw im2col/y im2col/dw depthwise/y depthwise/dw tiled registers */
     DEVICE int in_row(int out_row, int tap) const { return out_row * stride_rows - pad_top + tap * dilation_rows; }
     DEVICE int in_col(int out_col, int tap) const { return out_col * stride_cols - pad_left + tap * dilation_cols; }
 
@@ -81,23 +86,16 @@ struct Problem {
         if (distance < 0 || distance % stride) return -1; /* before the first output, or between two outputs */
         return distance / stride < size ? distance / stride : -1; /* mark: padding of direct/dx im2col/dx depthwise/dx */
     }
-    /* mark: padding of direct/y direct/dw im2col/y im2col/dw depthwise/dw */
-    DEVICE bool has_input(int row, int col) const { return row >= 0 && row < in_rows && col >= 0 && col < in_cols; }
+    /* One comparison for each axis: as an unsigned number a negative index is larger than any size. */
+    /* mark: padding of direct/y direct/dw im2col/y im2col/dw depthwise/dw tiled registers */
+    DEVICE bool has_input(int row, int col) const { return (unsigned)row < (unsigned)in_rows && (unsigned)col < (unsigned)in_cols; }
 
-    DEVICE Long x_at(int image, int row, int col) const { return (((Long)image * in_rows + row) * in_cols + col) * in_channels; }
-    DEVICE Long y_at(int image, int row, int col) const { return (((Long)image * out_rows + row) * out_cols + col) * out_channels; }
-    DEVICE Long w_at(int tap_row, int tap_col, int channel) const {
-        return (((Long)tap_row * filter_cols + tap_col) * in_depth() + channel) * out_channels;
+    DEVICE Index x_at(int image, int row, int col) const { return (((Index)image * in_rows + row) * in_cols + col) * in_channels; }
+    DEVICE Index y_at(int image, int row, int col) const { return (((Index)image * out_rows + row) * out_cols + col) * out_channels; }
+    DEVICE Index w_at(int tap_row, int tap_col, int channel) const {
+        return (((Index)tap_row * filter_cols + tap_col) * in_depth() + channel) * out_channels;
     }
 };
-
-#define PROBLEM_PARAMETERS                                                                                                 \
-    int batch, int in_rows, int in_cols, int in_channels, int out_rows, int out_cols, int out_channels, int groups,        \
-        int filter_rows, int filter_cols, int stride_rows, int stride_cols, int dilation_rows, int dilation_cols,          \
-        int pad_top, int pad_left
-#define PROBLEM                                                                                                            \
-    {batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups,                                       \
-     filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left}
 
 /* The last step of a cell: bias, activation, one rounding. */
 DEVICE Number finish(Sum sum, const Number *bias, int channel, int relu) {
@@ -105,15 +103,7 @@ DEVICE Number finish(Sum sum, const Number *bias, int channel, int relu) {
     return narrow(relu && is_negative(sum) ? (Sum)0 : sum);
 }
 
-DEVICE Long first_cell() { return (Long)blockIdx.x * blockDim.x + threadIdx.x; }
-DEVICE Long cell_step() { return (Long)gridDim.x * blockDim.x; }
-
-/* Images that a fast kernel cannot handle (infinity, NaN, out of range) are recomputed by direct.cu: those with redo[image]. */
-DEVICE bool nothing_to_redo(const int *redo, int images) {
-    if (!redo) return false; /* without a list, all images are computed */
-    for (int image = 0; image < images; image++)
-        if (redo[image]) return false;
-    return true;
-}
+DEVICE Index first_cell() { return (Index)blockIdx.x * blockDim.x + threadIdx.x; }
+DEVICE Index cell_step() { return (Index)gridDim.x * blockDim.x; }
 
 #endif

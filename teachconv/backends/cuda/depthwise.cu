@@ -1,16 +1,19 @@
 /* depthwise: groups = in_channels. Every output channel has one input channel, so there is no matrix product.
 
-     out_cols  ->  [c0 c1 c2 c3][c4 c5 ...      one thread: STRIP neighbouring outputs of one channel
-     channels      |  |  |  |                   one block: 256 neighbouring (strip, channel) pairs, channels fastest
+     out_cols  ->  [c0 c1 c2 c3][c4 c5 ...      one thread: STRIP neighbouring outputs of CHANNELS neighbouring channels
+     channels      |  |  |  |                   one block: 256 neighbours, channels fastest
                    v  v  v  v
      for each tap_row, tap_col
-       weight = w[tap_row, tap_col, channel]     read once, used STRIP times: faster than direct
+       weights = w[tap_row, tap_col, channels]   loaded once, used STRIP times: faster than direct
        for each of the STRIP outputs
-         sum[i] += x[in_row, in_col, in_channel] * weight
+         sums[i] += x[in_row, in_col, channels] * weights
+
+   CHANNELS is 4 if there is one output channel for each input channel and their number is a multiple of 4: one load brings 4
+   numbers, and positions are computed once for 4 sums. Otherwise it is 1.
 
    Input gradient: the same strips over cells of x, with the inverse index law, summed over the channel multiplier.
-   Filter gradient: a block of 256 = 32 channels x 8 rows of threads takes one tap and a share ("split") of the places.
-   The 8 sums of a channel are added in shared memory, in order, and the splits by add_splits of helpers.cu.
+   Filter gradient: a block of 256 = 32 lanes of CHANNELS channels x 8 rows of threads takes one tap and a share ("split") of the
+   places. The 8 sums of a channel are added in shared memory, in order, and the splits by add_splits.cu.
 
    Taps in the padding are skipped, so infinities and NaNs give the right results and nothing has to be recomputed. */
 
@@ -20,94 +23,115 @@
 #define LANES 32
 #define ROWS 8
 
-extern "C" __global__ void depthwise_forward(PROBLEM_PARAMETERS, const Number *x, const Number *w, const Number *bias,
-                                             int relu, Number *y) {
-    const Problem p = PROBLEM; /* mark: kernel of depthwise/y */
-    const int strips = (p.out_cols + STRIP - 1) / STRIP;
-    const Long cells = (Long)p.batch * p.out_rows * strips * p.out_channels;
-    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
-        const int out_channel = (int)(cell % p.out_channels), in_channel = out_channel / p.out_depth();
-        const Long place = cell / p.out_channels;
+struct __align__(CHANNELS * sizeof(Number)) Some { /* neighbouring channels, in one access of memory */
+    Number value[CHANNELS];
+    DEVICE static Some at(const Number *from) { return *(const Some *)from; }
+};
+
+extern "C" __global__ void depthwise_forward(Problem p, const Number *x, const Number *w, const Number *bias, int relu, Number *y) {
+    const int strips = (p.out_cols + STRIP - 1) / STRIP, channels = p.out_channels / CHANNELS; /* mark: kernel of depthwise/y */
+    const Index cells = (Index)p.batch * p.out_rows * strips * channels;
+    for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int out_channel = (int)(cell % channels) * CHANNELS, in_channel = out_channel / p.out_depth();
+        const Index place = cell / channels;
         const int first_col = (int)(place % strips) * STRIP;
         const int out_row = (int)(place / strips % p.out_rows);
         const int image = (int)(place / strips / p.out_rows);
-        Sum sum[STRIP] = {};
+        Sum sums[STRIP][CHANNELS] = {};
         for (int tap_row = 0; tap_row < p.filter_rows; tap_row++) {
             const int in_row = p.in_row(out_row, tap_row);
             if (in_row < 0 || in_row >= p.in_rows) continue;
             for (int tap_col = 0; tap_col < p.filter_cols; tap_col++) {
-                const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + out_channel]);
+                const Some weights = Some::at(w + p.w_at(tap_row, tap_col, 0) + out_channel);
+#pragma unroll
                 for (int i = 0; i < STRIP; i++) {
                     const int in_col = p.in_col(first_col + i, tap_col);
-                    if (in_col >= 0 && in_col < p.in_cols) /* mark: padding of depthwise/y */
-                        sum[i] += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * weight; /* mark: multiply-add of depthwise/y */
+                    if (in_col < 0 || in_col >= p.in_cols) continue; /* mark: padding of depthwise/y */
+                    const Some inputs = Some::at(x + p.x_at(image, in_row, in_col) + in_channel);
+#pragma unroll
+                    for (int c = 0; c < CHANNELS; c++)
+                        sums[i][c] += widen(inputs.value[c]) * widen(weights.value[c]); /* mark: multiply-add of depthwise/y */
                 }
             }
         }
-        for (int i = 0; i < STRIP; i++)
-            if (first_col + i < p.out_cols)
-                y[p.y_at(image, out_row, first_col + i) + out_channel] = finish(sum[i], bias, out_channel, relu);
+#pragma unroll
+        for (int i = 0; i < STRIP; i++) {
+            if (first_col + i >= p.out_cols) continue;
+            Some out;
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++) out.value[c] = finish(sums[i][c], bias, out_channel + c, relu);
+            *(Some *)(y + p.y_at(image, out_row, first_col + i) + out_channel) = out;
+        }
     }
 }
 
-extern "C" __global__ void depthwise_input_gradient(PROBLEM_PARAMETERS, const Number *dy, const Number *w, const Number *bias,
-                                                    int relu, Number *dx) {
-    const Problem p = PROBLEM; /* mark: kernel of depthwise/dx */
-    const int strips = (p.in_cols + STRIP - 1) / STRIP, multiplier = p.out_depth();
-    const Long cells = (Long)p.batch * p.in_rows * strips * p.in_channels;
-    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
-        const int in_channel = (int)(cell % p.in_channels);
-        const Long place = cell / p.in_channels;
+extern "C" __global__ void depthwise_input_gradient(Problem p, const Number *dy, const Number *w, const Number *bias, int relu,
+                                                    Number *dx) {
+    /* mark: kernel of depthwise/dx */
+    const int strips = (p.in_cols + STRIP - 1) / STRIP, multiplier = p.out_depth(), channels = p.in_channels / CHANNELS;
+    const Index cells = (Index)p.batch * p.in_rows * strips * channels;
+    for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
+        const int in_channel = (int)(cell % channels) * CHANNELS;
+        const Index place = cell / channels;
         const int first_col = (int)(place % strips) * STRIP;
         const int in_row = (int)(place / strips % p.in_rows);
         const int image = (int)(place / strips / p.in_rows);
-        Sum sum[STRIP] = {};
+        Sum sums[STRIP][CHANNELS] = {};
         for (int tap_row = 0; tap_row < p.filter_rows; tap_row++) {
             const int out_row = p.out_row(in_row, tap_row);
             if (out_row < 0) continue;
             for (int tap_col = 0; tap_col < p.filter_cols; tap_col++)
                 for (int channel = in_channel * multiplier; channel < (in_channel + 1) * multiplier; channel++) {
-                    const Sum weight = widen(w[p.w_at(tap_row, tap_col, 0) + channel]);
+                    const Some weights = Some::at(w + p.w_at(tap_row, tap_col, 0) + channel);
+#pragma unroll
                     for (int i = 0; i < STRIP; i++) {
                         const int out_col = p.out_col(first_col + i, tap_col);
-                        if (out_col >= 0)
-                            sum[i] += widen(dy[p.y_at(image, out_row, out_col) + channel]) * weight; /* mark: multiply-add of depthwise/dx */
+                        if (out_col < 0) continue;
+                        const Some upstream = Some::at(dy + p.y_at(image, out_row, out_col) + channel);
+#pragma unroll
+                        for (int c = 0; c < CHANNELS; c++)
+                            sums[i][c] += widen(upstream.value[c]) * widen(weights.value[c]); /* mark: multiply-add of depthwise/dx */
                     }
                 }
         }
-        for (int i = 0; i < STRIP; i++)
-            if (first_col + i < p.in_cols)
-                dx[p.x_at(image, in_row, first_col + i) + in_channel] = finish(sum[i], bias, in_channel, relu);
+#pragma unroll
+        for (int i = 0; i < STRIP; i++) {
+            if (first_col + i >= p.in_cols) continue;
+            Some out;
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++) out.value[c] = finish(sums[i][c], bias, in_channel + c, relu);
+            *(Some *)(dx + p.x_at(image, in_row, first_col + i) + in_channel) = out;
+        }
     }
 }
 
-/* partial is [splits, filter_rows * filter_cols, out_channels]. */
-extern "C" __global__ void depthwise_filter_gradient(PROBLEM_PARAMETERS, const Number *x, const Number *dy, int splits,
-                                                     Sum *partial) {
-    const Problem p = PROBLEM; /* mark: kernel of depthwise/dw */
-    __shared__ Sum sums[ROWS][LANES];
-    const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES;
-    const int channel_blocks = (p.out_channels + LANES - 1) / LANES;
-    const Long share = (p.places() + splits - 1) / splits, jobs = (Long)splits * p.taps() * channel_blocks;
-    for (Long job = blockIdx.x; job < jobs; job += gridDim.x) {
-        const int out_channel = (int)(job % channel_blocks) * LANES + lane, in_channel = out_channel / p.out_depth();
-        const int tap = (int)(job / channel_blocks % p.taps()), split = (int)(job / channel_blocks / p.taps());
-        const Long stop = (split + 1) * share < p.places() ? (split + 1) * share : p.places();
-        Sum sum = 0;
-        for (Long place = split * share + row; place < stop && out_channel < p.out_channels; place += ROWS) {
-            const int out_col = (int)(place % p.out_cols), out_row = (int)(place / p.out_cols % p.out_rows);
-            const int image = (int)(place / p.out_cols / p.out_rows);
-            const int in_row = p.in_row(out_row, tap / p.filter_cols), in_col = p.in_col(out_col, tap % p.filter_cols);
-            if (p.has_input(in_row, in_col))
-                /* mark: multiply-add of depthwise/dw */
-                sum += widen(x[p.x_at(image, in_row, in_col) + in_channel]) * widen(dy[place * p.out_channels + out_channel]);
-        }
-        sums[row][lane] = sum;
-        __syncthreads();
-        if (row == 0 && out_channel < p.out_channels) {
-            for (int other = 1; other < ROWS; other++) sum += sums[other][lane];
-            partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel] = sum;
-        }
-        __syncthreads(); /* before the next job overwrites the sums */
+/* One block for each of [splits, taps, blocks of channels]; partial is [splits, taps, out_channels]. */
+extern "C" __global__ void depthwise_filter_gradient(Problem p, const Number *x, const Number *dy, int splits, Sum *partial) {
+    __shared__ Sum sums[ROWS][LANES][CHANNELS];
+    const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES; /* mark: kernel of depthwise/dw */
+    const int channel_blocks = (p.out_channels + LANES * CHANNELS - 1) / (LANES * CHANNELS);
+    const int out_channel = ((int)(blockIdx.x % channel_blocks) * LANES + lane) * CHANNELS, in_channel = out_channel / p.out_depth();
+    const int tap = (int)(blockIdx.x / channel_blocks % p.taps()), split = (int)(blockIdx.x / channel_blocks / p.taps());
+    const int tap_row = tap / p.filter_cols, tap_col = tap % p.filter_cols;
+    const Index share = (p.places() + splits - 1) / splits;
+    const Index stop = p.places() - split * share < share ? p.places() : (split + 1) * share;
+    Sum sum[CHANNELS] = {};
+    for (Index place = split * share + row; place < stop && out_channel < p.out_channels; place += ROWS) {
+        const int out_col = (int)(place % p.out_cols), out_row = (int)(place / p.out_cols % p.out_rows);
+        const int image = (int)(place / p.out_cols / p.out_rows);
+        const int in_row = p.in_row(out_row, tap_row), in_col = p.in_col(out_col, tap_col);
+        if (!p.has_input(in_row, in_col)) continue;
+        const Some inputs = Some::at(x + p.x_at(image, in_row, in_col) + in_channel);
+        const Some upstream = Some::at(dy + place * p.out_channels + out_channel);
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            sum[c] += widen(inputs.value[c]) * widen(upstream.value[c]); /* mark: multiply-add of depthwise/dw */
+    }
+    for (int c = 0; c < CHANNELS; c++) sums[row][lane][c] = sum[c];
+    __syncthreads();
+    if (row > 0 || out_channel >= p.out_channels) return;
+    for (int c = 0; c < CHANNELS; c++) {
+        for (int other = 1; other < ROWS; other++) sum[c] += sums[other][lane][c];
+        partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel + c] = sum[c];
     }
 }

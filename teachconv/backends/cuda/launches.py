@@ -26,11 +26,13 @@ __all__ = [
     "Schedule",
     "execute",
     "launch",
+    "launch_blocks",
+    "prepare",
     "problem",
 ]
 
-# the name of an array, a number by value, or None for a null pointer
-Argument: TypeAlias = "str | np.generic | None"
+# the name of an array, a number or a `problem` by value, or None for a null pointer
+Argument: TypeAlias = "str | np.generic | np.ndarray | None"
 
 BLOCK = 256  # threads of a block, in every launch
 _TILE = 256  # output rows or columns of a tile, at most
@@ -63,12 +65,14 @@ class Launch:
         grid: the number of blocks.
         block: the number of threads in a block.
         arguments: the kernel's arguments, in order.
+        shared: bytes of shared memory for each block, besides what the kernel declares itself.
     """
 
     kernel: Kernel
     grid: int
     block: int
     arguments: tuple[Argument, ...]
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +133,16 @@ class Schedule:
         why: why it was chosen.
         buffers: scratch buffers, by name.
         steps: the launches and matrix products, in order.
-        redo: the name of the buffer that flags the images to recompute, or "".
+        kept: the buffers that depend on "second" alone: a plan fills them once and keeps them.
+        preparing: the number of steps, from the first on, that fill the kept buffers.
     """
 
     algorithm: str
     why: str
     buffers: Mapping[str, Buffer]
     steps: tuple[Launch | Matmul, ...]
-    redo: str = ""
+    kept: tuple[str, ...] = ()
+    preparing: int = 0
 
     @property
     def scratch_bytes(self) -> int:
@@ -150,27 +156,56 @@ class Machine(Protocol):
     def empty(self, size: int, dtype: str, zero: bool) -> Any:
         """Return a flat array, zeroed if ``zero`` is set."""
 
-    def launch(self, kernel: Kernel, grid: int, block: int, arguments: Sequence[Any]) -> None:
-        """Launch a kernel, compiling it first if necessary."""
+    def launch(self, step: Launch, arguments: Sequence[Any]) -> None:
+        """Launch a kernel, compiling it first if necessary; ``arguments`` are the step's own, as arrays."""
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices and write the products to ``out``, or add them to it."""
 
 
-def execute(schedule: Schedule, arrays: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+def prepare(schedule: Schedule, second: Any, machine: Machine) -> dict[str, Any]:
+    """Fill the buffers that depend on the second operand alone.
+
+    Args:
+        schedule: the schedule.
+        second: the second operand.
+        machine: what runs it.
+
+    Returns:
+        The kept buffers, by name, for `execute`.
+    """
+    kept = _allocate(schedule, schedule.kept, machine)
+    _run(schedule.steps[: schedule.preparing], {"second": second, **kept}, machine)
+    return kept
+
+
+def execute(
+    schedule: Schedule, arrays: Mapping[str, Any], machine: Machine, kept: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Run a schedule.
 
     Args:
         schedule: the schedule.
         arrays: the call's own arrays, by name.
         machine: what runs it.
+        kept: what `prepare` returned, or None to do that work, too.
 
     Returns:
         The scratch buffers, by name.
     """
-    scratch = {name: machine.empty(b.size, b.dtype, b.zero) for name, b in schedule.buffers.items()}
-    known = {**arrays, **scratch}
+    scratch = _allocate(schedule, [name for name in schedule.buffers if name not in (kept or {})], machine)
+    scratch |= kept or {}
+    steps = schedule.steps[schedule.preparing :] if kept else schedule.steps
+    _run(steps, {**arrays, **scratch}, machine)
+    return scratch
 
+
+def _allocate(schedule: Schedule, names: Sequence[str], machine: Machine) -> dict[str, Any]:
+    buffers = {name: schedule.buffers[name] for name in names}
+    return {name: machine.empty(b.size, b.dtype, b.zero) for name, b in buffers.items()}
+
+
+def _run(steps: Sequence[Launch | Matmul], known: Mapping[str, Any], machine: Machine) -> None:
     def view(matrix: Matrix) -> Any:
         count = 1
         for size in matrix.shape:
@@ -178,36 +213,57 @@ def execute(schedule: Schedule, arrays: Mapping[str, Any], machine: Machine) -> 
         stack = known[matrix.name].reshape(-1)[:count].reshape(matrix.shape)
         return stack.swapaxes(-1, -2) if matrix.transposed else stack
 
-    for step in schedule.steps:
+    for step in steps:
         if isinstance(step, Matmul):
             machine.matmul(view(step.left), view(step.right), view(step.out), step.accumulate)
         else:
-            values = [known[a] if isinstance(a, str) else a for a in step.arguments]
-            machine.launch(step.kernel, step.grid, step.block, values)
-    return scratch
+            machine.launch(step, [known[a] if isinstance(a, str) else a for a in step.arguments])
 
 
-def launch(kernel: Kernel, threads: int, *arguments: Argument | int, most: int | None = None) -> Launch:
-    """Return a launch.
+def launch(kernel: Kernel, threads: int, *arguments: Argument | int) -> Launch:
+    """Return a launch with a thread for each cell, or fewer, each of which computes several cells.
 
     Args:
         kernel: the kernel.
-        threads: the number of threads, one for each cell.
+        threads: the number of cells.
         *arguments: the kernel's arguments. Plain ints become 32-bit integers; pass ``np.int64`` for a
-            kernel's ``Long``.
-        most: the largest number of blocks; with fewer threads, each computes several cells.
+            kernel's ``Index``.
 
     Returns:
         A `Launch`.
     """
-    blocks = max(1, min(most or MOST_BLOCKS, -(-threads // BLOCK)))
-    return Launch(kernel, blocks, BLOCK, tuple(np.int32(a) if type(a) is int else a for a in arguments))  # type: ignore[misc]
+    return launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // BLOCK))), *arguments)
 
 
-def problem(g: Conv2DGeometry) -> tuple[np.int32, ...]:
-    """Return a geometry as the 16 arguments from which the kernels make a ``Problem`` (common.cuh).
+def launch_blocks(kernel: Kernel, blocks: int, *arguments: Argument | int, shared: int = 0) -> Launch:
+    """Return a launch of exactly so many blocks.
 
-    Raises ``ValueError`` if an index could exceed 32 bits, in which the kernels count.
+    Args:
+        kernel: the kernel.
+        blocks: the number of blocks.
+        *arguments: as for `launch`.
+        shared: bytes of shared memory for each block, besides what the kernel declares itself.
+
+    Returns:
+        A `Launch`.
+
+    Raises:
+        ArgumentError: if CUDA takes no grid of this size.
+    """
+    if blocks >= 1 << 31:
+        raise ArgumentError(f"the cupy backend needs fewer than 2**31 blocks for {kernel.name}; got {blocks}")
+    values = tuple(np.int32(a) if type(a) is int else a for a in arguments)
+    return Launch(kernel, blocks, BLOCK, values, shared)  # type: ignore[arg-type]
+
+
+# struct Problem of common.cuh. CuPy passes a NumPy array with one element, of any dtype, by value.
+PROBLEM = np.dtype([("integers", np.int32, 16)])
+
+
+def problem(g: Conv2DGeometry) -> np.ndarray:
+    """Return a geometry as the struct that kernels take by value.
+
+    Raises ``ValueError`` if an index could exceed 32 bits, in which the kernels count rows and columns.
     """
     for name, axis in (("rows", g.rows), ("columns", g.cols)):
         # the last tile of a kernel may begin inside the output and end beyond it
@@ -216,4 +272,4 @@ def problem(g: Conv2DGeometry) -> tuple[np.int32, ...]:
             raise ArgumentError(
                 f"the cupy backend counts in 32 bits, and the taps span {span} {name}; use backend='cython'"
             )
-    return tuple(map(np.int32, g.integers))
+    return np.array((g.integers,), PROBLEM)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ __all__ = [
     "HALF_TYPES",
     "defines",
     "header_folders",
+    "header_releases",
     "kernel_names",
     "needs_headers",
     "source_text",
@@ -56,9 +58,9 @@ def kernel_names(file: str) -> list[str]:
         The names, in the file's order.
 
     >>> kernel_names("direct.cu")
-    ['direct_forward', 'direct_input_gradient', 'direct_filter_gradient']
+    ['direct']
     """
-    found = re.findall(r"__global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\(", source_text(file))
+    found = re.findall(r"__global__ void (?:__launch_bounds__\([\w, ]+\) )?(\w+)\(", source_text(file))
     return list(found)
 
 
@@ -79,19 +81,20 @@ def defines(dtype: str, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def needs_headers(file: str, dtype: str) -> bool:
-    """Return whether a source needs CUDA's own headers: for the half types, and for tensor cores."""
-    return dtype in HALF_TYPES or "#include <mma.h>" in source_text(file)
+    """Return whether a source needs CUDA's headers: for half types, tensor cores, asynchronous copies."""
+    includes = ("#include <mma.h>", "#include <cuda_pipeline.h>")
+    return dtype in HALF_TYPES or any(name in source_text(file) for name in includes)
 
 
-_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h")
+_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h", "cuda_pipeline.h")
 
 
 @lru_cache(maxsize=1)
-def header_folders() -> tuple[str, ...]:
-    """Return the folders that together hold CUDA's own headers, or () if they are not found.
+def _header_places() -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return CUDA's release and the folders that together hold its headers, for each place that has them.
 
-    The places are searched in this order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI (one
-    folder for CUDA 13, two for CUDA 12); the CUDA toolkit of ``nvcc``; /usr/local/cuda.
+    The places are, in this order: ``CUDA_PATH`` and ``CUDA_HOME``; NVIDIA's packages from PyPI (one folder
+    for CUDA 13, two for CUDA 12); the CUDA toolkit of ``nvcc``; /usr/local/cuda.
     """
     places = [
         [Path(os.environ[name]) / "include"] for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ
@@ -103,7 +106,39 @@ def header_folders() -> tuple[str, ...]:
     if compiler:
         places.append([Path(compiler).resolve().parent.parent / "include"])
     places.append([Path("/usr/local/cuda/include")])
-    for folders in places:
-        if all(any((folder / name).is_file() for folder in folders) for name in _HEADERS):
-            return tuple(map(str, folders))
+    return tuple(
+        (_release(folders), tuple(map(str, folders)))
+        for folders in places
+        if all(any((folder / name).is_file() for folder in folders) for name in _HEADERS)
+    )
+
+
+def _release(folders: Sequence[Path]) -> int:
+    """Return the major version of CUDA that a folder of headers belongs to, or 0 if it does not say so."""
+    for path in (folder / "cuda_runtime_api.h" for folder in folders):
+        if path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            found = re.search(r"^#define\s+CUDART_VERSION\s+(\d+)", text, re.MULTILINE)
+            if found:
+                return int(found[1]) // 1000
+    return 0
+
+
+def header_releases() -> list[int]:
+    """Return the major versions of CUDA whose headers were found."""
+    return sorted({release for release, _ in _header_places()})
+
+
+def header_folders(release: int | None = None) -> tuple[str, ...]:
+    """Return the folders that together hold CUDA's own headers, or () if they are not found.
+
+    Args:
+        release: the major version of CUDA, NVRTC's; None takes the first that is found.
+
+    Returns:
+        The folders.
+    """
+    for found, folders in _header_places():
+        if release is None or found == release:
+            return folders
     return ()

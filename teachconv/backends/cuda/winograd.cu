@@ -14,14 +14,36 @@
    M. At stride 1 the input gradient is this same convolution, of dy with the flipped and transposed filter.
 
    The transforms mix neighbouring cells: an infinity or NaN would spread, and numbers that are too large or too small would
-   overflow or lose bits. Both are marked when they are read (marks.cuh), and direct.cu recomputes these images.
+   overflow or lose bits. Both are marked when they are read, and transform_output computes these images by the definition:
+
+       marks[0]  there is a number that is not finite, or whose magnitude is above `largest`
+       marks[1]  there is a number other than zero
+       marks[2]  there is a number whose magnitude is at least `smallest`
+
+   Each image has three marks, and so has the filter. Several threads may write the same 1 to the same place, so their order
+   does not matter. An image is computed by the definition if its mark 0 or the filter's is set, or if it or the filter has numbers
+   other than zero and all of them are tiny.
 
    A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016, sections 4.1 and 4.3. */
 
 #include "common.cuh"
-#include "marks.cuh"
+#include "definition.cuh"
 
 #define SIZE (TILE + 2)
+
+/* Read before writing: for almost every thread the mark is set already, and reads are cached. */
+DEVICE void set_mark(int *mark) {
+    if (!*mark) *mark = 1;
+}
+
+DEVICE void mark(Sum number, Sum largest, Sum smallest, int *marks) {
+    const Sum size = number < 0 ? -number : number;
+    if (!(size <= largest)) set_mark(marks); /* a NaN fails every comparison */
+    if (size > 0) set_mark(marks + 1);
+    if (size >= smallest) set_mark(marks + 2);
+}
+
+DEVICE bool is_unfit(const int *marks) { return marks[0] || (marks[1] && !marks[2]); }
 
 /* B', G and A' applied to one line of numbers with a distance of `step`. */
 #if TILE == 2
@@ -77,10 +99,10 @@ DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
    flipped and channels exchanged. u is [SIZE * SIZE, depth, width]: in- and out_channels, or with `flip` the reverse. */
 extern "C" __global__ void transform_filter(const Number *w, int in_channels, int out_channels, int flip, Sum largest,
                                             Sum smallest, Sum *u, int *marks) {
-    const Long pairs = (Long)in_channels * out_channels;
-    for (Long pair = first_cell(); pair < pairs; pair += cell_step()) {
+    const Index pairs = (Index)in_channels * out_channels;
+    for (Index pair = first_cell(); pair < pairs; pair += cell_step()) {
         Sum g[9], lines[3 * SIZE], all[SIZE * SIZE];
-        Long source = pair; /* u's pairs are [depth, width]; w's [in_channels, out_channels] */
+        Index source = pair; /* u's pairs are [depth, width]; w's [in_channels, out_channels] */
         if (flip) source = pair % in_channels * out_channels + pair / in_channels;
         for (int tap = 0; tap < 9; tap++) {
             g[tap] = widen(w[(flip ? 8 - tap : tap) * pairs + source]);
@@ -95,15 +117,15 @@ extern "C" __global__ void transform_filter(const Number *w, int in_channels, in
 /* source is [batch, rows, cols, channels]: x, or dy. v is [SIZE * SIZE, tiles, channels], for the tiles from first_tile on;
    tiles are numbered by image, row and column. */
 extern "C" __global__ void transform_input(const Number *source, int rows, int cols, int channels, int pad_top, int pad_left,
-                                           int tile_rows, int tile_cols, Long first_tile, Long tiles, Sum largest,
+                                           int tile_rows, int tile_cols, Index first_tile, Index tiles, Sum largest,
                                            Sum smallest, Sum *v, int *marks) {
-    const Long cells = tiles * channels;
-    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+    const Index cells = tiles * channels;
+    for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
         const int channel = (int)(cell % channels);
-        const Long tile = first_tile + cell / channels;
+        const Index tile = first_tile + cell / channels;
         const int left = (int)(tile % tile_cols) * TILE - pad_left;
         const int top = (int)(tile / tile_cols % tile_rows) * TILE - pad_top;
-        const Long image = tile / tile_cols / tile_rows;
+        const Index image = tile / tile_cols / tile_rows;
         Sum d[SIZE * SIZE];
         for (int i = 0; i < SIZE; i++)
             for (int j = 0; j < SIZE; j++) {
@@ -122,20 +144,33 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
 }
 
 /* m is [SIZE * SIZE, tiles, channels]; result [batch, rows, cols, channels]: y, or dx. */
-extern "C" __global__ void transform_output(const Sum *m, int rows, int cols, int channels, int tile_rows, int tile_cols,
-                                            Long first_tile, Long tiles, const Number *bias, int relu, Number *result) {
-    const Long cells = tiles * channels;
-    for (Long cell = first_cell(); cell < cells; cell += cell_step()) {
+extern "C" __global__ void transform_output(Problem p, const Number *first, const Number *second, const Sum *m, const int *filter_marks,
+                                            const int *data_marks, int rows, int cols, int channels, int tile_rows, int tile_cols, Index first_tile,
+                                            Index tiles, const Number *bias, int relu, Number *result) {
+    const Index cells = tiles * channels;
+    for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
         const int channel = (int)(cell % channels);
-        const Long tile = first_tile + cell / channels;
+        const Index tile = first_tile + cell / channels;
         const int left = (int)(tile % tile_cols) * TILE, top = (int)(tile / tile_cols % tile_rows) * TILE;
-        const Long image = tile / tile_cols / tile_rows;
+        const Index image = tile / tile_cols / tile_rows;
         Sum all[SIZE * SIZE], lines[TILE * SIZE], y[TILE * TILE];
         for (int e = 0; e < SIZE * SIZE; e++) all[e] = m[e * cells + cell];
         for (int col = 0; col < SIZE; col++) output_line(all + col, SIZE, lines + col, SIZE);         /* A' m */
         for (int row = 0; row < TILE; row++) output_line(lines + SIZE * row, 1, y + TILE * row, 1); /* (A' m) A */
-        for (int i = 0; i < TILE && top + i < rows; i++)
-            for (int j = 0; j < TILE && left + j < cols; j++)
-                result[((image * rows + top + i) * cols + left + j) * channels + channel] = finish(y[i * TILE + j], bias, channel, relu);
+        const bool unfit = is_unfit(filter_marks) || is_unfit(data_marks + image * 3);
+#pragma unroll
+        for (int i = 0; i < TILE; i++)
+#pragma unroll
+            for (int j = 0; j < TILE; j++) {
+                if (top + i >= rows || left + j >= cols) continue;
+                const Index to = ((image * rows + top + i) * cols + left + j) * channels + channel;
+                if (!unfit) result[to] = finish(y[i * TILE + j], bias, channel, relu);
+            }
+        for (int cell = 0; unfit && cell < TILE * TILE; cell++) {
+            const int row = top + cell / TILE, col = left + cell % TILE;
+            if (row >= rows || col >= cols) continue;
+            const Index to = ((image * rows + row) * cols + col) * channels + channel;
+            result[to] = finish(KIND::value(p, first, second, to), bias, channel, relu);
+        }
     }
 }

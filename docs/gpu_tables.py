@@ -1,0 +1,106 @@
+"""Writes docs/gpu_tables.inc: what the machine code of the GPU's rungs says without a GPU.
+
+    python docs/gpu_tables.py       (needs NVRTC and nvdisasm from PyPI: pip install ".[test,cuda-compiler]")
+
+tests/backends/test_cuda_machine_code.py fails if the file is out of date, and holds the kernels to budgets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE / "gpu_tables.inc"
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from cuda_compilers import Nvrtc, find_nvrtc  # noqa: E402
+from cuda_machine_code import (  # noqa: E402
+    Loop,
+    blocks_per_multiprocessor,
+    disassemble,
+    main_loop,
+    resources,
+)
+
+from teachconv.backends.cuda import ladder, sources  # noqa: E402
+from teachconv.geometry import conv2d_geometry  # noqa: E402
+from teachconv.kinds import FORWARD  # noqa: E402
+
+ARCHS = (80, 90)
+# What one multiprocessor can do: the cycles that one of its four schedulers, which issues one instruction a
+# cycle, needs for one multiply-add instruction. From NVIDIA's white papers on A100 and H100: 64 and 128
+# float32 multiply-adds a cycle, 1024 and 2048 of float16 on tensor cores, half as many of TF32; one HMMA is
+# 2048 of float16, 1024 of TF32.
+CYCLES = {("FFMA", 80): 2, ("FFMA", 90): 1, ("HMMA", 80): 8, ("HMMA", 90): 4}
+DENSE = conv2d_geometry((8, 28, 28, 256), (3, 3, 256, 256), 1, "SAME")
+DEPTHWISE = conv2d_geometry((8, 28, 28, 256), (3, 3, 1, 256), 1, "SAME")
+RUNGS = (
+    ("direct", "float32"),
+    ("tiled", "float32"),
+    ("registers", "float32"),
+    ("implicit_gemm", "float32"),
+    ("pipelined_gemm_float32", "float32"),
+    ("depthwise", "float32"),
+    ("tensor_gemm", "float16"),
+    ("pipelined_gemm", "float16"),
+    ("tensor_gemm_tf32", "float32"),
+    ("pipelined_gemm_tf32", "float32"),
+)
+
+
+def digest() -> str:
+    """Return a digest of all sources, which shows whether the tables belong to them."""
+    files = sorted(sources.FOLDER.glob("*.cu*"))
+    return hashlib.sha256("".join(path.read_text(encoding="utf-8") for path in files).encode()).hexdigest()[
+        :16
+    ]
+
+
+def measure(compiler: Any, algorithm: str, dtype: str, arch: int) -> tuple[Loop, int, int]:
+    """Return the main loop, registers and shared memory of a rung's forward kernel on a large layer."""
+    g = DEPTHWISE if algorithm == "depthwise" else DENSE
+    step: Any = ladder.schedule(FORWARD, g, dtype, algorithm, None, False, False).steps[0]
+    kernel = step.kernel
+    options = [*sources.defines(dtype, kernel.defines), f"-arch=sm_{arch}", "-std=c++17"]
+    cubin, log = compiler.binary(sources.source_text(kernel.file), kernel.file, options)
+    assert cubin, log
+    text = disassemble(cubin)
+    taken = resources(cubin)[kernel.name]
+    assert taken.stack == 0, f"{algorithm} spills"
+    return main_loop(text, kernel.name), taken.registers, step.shared + taken.shared
+
+
+def row(compiler: Any, algorithm: str, dtype: str, arch: int) -> str:
+    """Return a line of the table."""
+    loop, registers, shared = measure(compiler, algorithm, dtype, arch)
+    each = loop.instructions / loop.counts[loop.operation]
+    ceiling = min(1.0, CYCLES[loop.operation, arch] / each)
+    bytes_ = " or ".join(map(str, sorted(set(loop.loads)))) or "–"
+    blocks = blocks_per_multiprocessor(arch, registers, shared)
+    return (
+        f"| `{algorithm}` | {loop.counts[loop.operation]} {loop.operation} of {loop.instructions} | "
+        f"{each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | {ceiling:.0%} | "
+        "not measured |"
+    )
+
+
+def tables() -> str:
+    """Return the tables as Markdown."""
+    compiler = Nvrtc(find_nvrtc())
+    parts = [f"<!-- made by docs/gpu_tables.py from sources {digest()}; do not edit -->"]
+    for arch in ARCHS:
+        parts.append(
+            f"\nsm_{arch}:\n\n"
+            "| rung | inner loop | instructions per multiply-add | bytes per load | registers | shared KiB | "
+            "blocks | ceiling | measured share of it |\n|---|---|---|---|---|---|---|---|---|"
+        )
+        parts += [row(compiler, algorithm, dtype, arch) for algorithm, dtype in RUNGS]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(tables(), encoding="utf-8")
+    print(TARGET)

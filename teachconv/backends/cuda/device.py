@@ -1,0 +1,96 @@
+"""The GPU as a machine of `launches`: CuPy allocates and launches, and cuBLAS multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ... import record
+from .compiling import function
+from .launches import Launch
+
+__all__ = ["Device"]
+
+
+class Device:
+    """Allocates, launches and multiplies on the current device and stream, and times it during a trace."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+        self._timed: list[tuple[record.Stage, Any, Any]] = []
+
+    def empty(self, size: int, dtype: str, zero: bool) -> Any:
+        """Return a flat array on the device, zeroed if ``zero`` is set."""
+        return (self._cupy.zeros if zero else self._cupy.empty)(size, dtype)
+
+    def launch(self, step: Launch, arguments: Sequence[Any]) -> None:
+        """Launch a kernel."""
+        run = function(step.kernel, self._cupy.cuda.Device().id, step.shared)
+        values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
+        with record.stage(f"launch {step.kernel.name}") as stage:
+            stage.say("grid {}, block {}", step.grid, step.block)
+            start = self._start(stage)
+            run((step.grid,), (step.block,), values, shared_mem=step.shared)
+            self._stop(stage, start)
+
+    def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
+        """Multiply stacks of matrices by cuBLAS, which takes transposed ones as they are.
+
+        CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set.
+        """
+        cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
+        with record.stage("cublasGemmStridedBatched") as stage:
+            stage.arrays(left=left, right=right, product=out)
+            start = self._start(stage)
+            handle = self._cupy.cuda.device.get_cublas_handle()
+            gemm = cublas.sgemmStridedBatched if out.dtype == np.float32 else cublas.dgemmStridedBatched
+            one, keep = np.ones(1, out.dtype), np.full(1, accumulate, out.dtype)
+            # cuBLAS counts along columns first, so it is given out' = right' left'
+            (first, *a), (second, *b) = _factor(right), _factor(left)
+            sizes = out.shape[2], out.shape[1], left.shape[2]
+            c = out.data.ptr, out.shape[2], out.shape[1] * out.shape[2]
+            before = cublas.getPointerMode(handle)
+            cublas.setPointerMode(handle, cublas.CUBLAS_POINTER_MODE_HOST)
+            try:
+                scales = one.ctypes.data, keep.ctypes.data
+                # mark: multiply-add of im2col winograd2 winograd4 by cuBLAS
+                gemm(handle, first, second, *sizes, scales[0], *a, *b, scales[1], *c, out.shape[0])
+            finally:
+                cublas.setPointerMode(handle, before)
+            self._stop(stage, start)
+
+    def _start(self, stage: Any) -> Any:
+        """Record an event before a step, during a trace."""
+        if not isinstance(stage, record.Stage):
+            return None
+        event = self._cupy.cuda.Event()
+        event.record()
+        return event
+
+    def _stop(self, stage: Any, start: Any) -> None:
+        """Record an event after a step, during a trace."""
+        if start is not None:
+            event = self._cupy.cuda.Event()
+            event.record()
+            self._timed.append((stage, start, event))
+
+    def report(self, whole: Any) -> None:
+        """Wait for the device, and add its times, measured by CUDA events, to the notes."""
+        if not self._timed:
+            return
+        self._timed[-1][2].synchronize()
+        elapsed = self._cupy.cuda.get_elapsed_time  # in milliseconds
+        for stage, start, stop in self._timed:
+            stage.say("{:,.1f} µs on the device", 1e3 * elapsed(start, stop))
+        whole.say("{:,.1f} µs on the device", 1e3 * elapsed(self._timed[0][1], self._timed[-1][2]))
+
+
+def _factor(stack: Any) -> tuple[int, int, int, int]:
+    """Return whether a stack is transposed, its address, the length of a line in memory, and of a matrix."""
+    _, rows, cols = stack.shape
+    size = stack.dtype.itemsize
+    transposed = cols > 1 and rows > 1 and stack.strides[2] != size
+    return int(transposed), stack.data.ptr, rows if transposed else cols, rows * cols

@@ -1,0 +1,120 @@
+// A call as the JSON that the view draws, made on the page itself: the copy of document.py, beside law.js.
+
+import { axisTable, partOf, teaching } from "./axis_tables.js";
+import { callText, resolve } from "./dialects.js";
+import { facts, floorDiv, legalOutputShapes, range, shapesOf, termsOf } from "./law.js";
+
+// float32 as dtypes.py describes it
+const FLOAT32 = { precision: 24, smallest_exponent: -149, largest: (2 - 2 ** -23) * 2 ** 127 };
+
+/**
+ * The document of a call of a dialect's function. It has no result: the view sums the taps.
+ * @param {string} name the function, such as "torch.conv2d"
+ * @param {number[][]} shapes of the two arrays, in the dialect's layouts
+ * @param {object} words the other arguments
+ * @param {{source: (cell: number[]) => any, filter: (cell: number[]) => any}} values the number at a canonical cell
+ * @param {number[] | null} at the first cell
+ */
+export function callDocument(name, shapes, words, values, at = null) {
+  const call = resolve(name, shapes, words);
+  const { geometry: g, transposed } = call;
+  const sizes = shapesOf(g);
+  const [source, result] = transposed ? ["out", "in"] : ["in", "out"];
+  const empty = [...sizes.in, ...sizes.out, ...sizes.filter].includes(0);
+  const inside = (cell) => cell?.every((i, axis) => i >= 0 && i < sizes[result][axis]);
+  const usual = () => [0, teaching(g.rows, transposed), teaching(g.cols, transposed), 0];
+  const start = empty ? [0, 0, 0, 0] : inside(at) ? at : usual();
+  const part = partOf(g, transposed, start);
+  const activations = (side) =>
+    side === "in" ? [part.images, part.inRows, part.inCols, part.inChannels] : [part.images, part.outRows, part.outCols, part.outChannels];
+  const depths = depthsWithin(part.inChannels, sizes.filter[2]);
+  const arrays = [
+    held(activations(source), values.source),
+    held([[0, sizes.filter[0]], [0, sizes.filter[1]], depths, part.outChannels], values.filter),
+  ];
+  const axes = [axisTable(g.rows, transposed, part.inRows, part.outRows), axisTable(g.cols, transposed, part.inCols, part.outCols)];
+  if (JSON.stringify(axes[0]) === JSON.stringify(axes[1])) axes.pop(); // stored once
+  return {
+    op: transposed ? "conv2d_transpose" : "conv2d",
+    kind: transposed ? "conv2d_backprop_input" : "conv2d",
+    dtype: "float32",
+    bits: 32,
+    format: FLOAT32,
+    source,
+    operand: "filter",
+    result,
+    names: transposed ? { in: "output", filter: "filters", out: "input" } : { in: "input", filter: "filters", out: "output" },
+    code: callText(name, shapes, words),
+    backend: null,
+    algorithm: null,
+    bias: null,
+    groups: channelGroups(g),
+    cell_names: name.startsWith("tensorflow.") ? null : cellNames(call),
+    at: start,
+    empty,
+    shown: shownText(g, part, transposed),
+    overview: null,
+    trace: [],
+    axes,
+    arrays,
+    base: {
+      rows: 0,
+      cols: axes.length - 1,
+      arrays: { [source]: 0, filter: 1 },
+      terms: Math.max(1, termsOf(g, result)),
+      note: "",
+      facts: facts(g),
+      shapes: sizes,
+    },
+    steps: call.steps,
+    legal_output_shapes: name === "tensorflow.conv2d_transpose" ? legalOutputShapes(g) : [],
+  };
+}
+
+/** The ranges of an array, and its values in C order. */
+function held(axes, value) {
+  const values = [];
+  const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
+  for (const a of first) for (const b of second) for (const c of third) for (const d of fourth) values.push(value([a, b, c, d]));
+  return { axes, values };
+}
+
+/** The filter depths that a range of input channels uses. */
+function depthsWithin(channels, depth) {
+  const [start, stop] = channels;
+  if (!depth || start === stop || floorDiv(start, depth) !== floorDiv(stop - 1, depth)) return [0, depth];
+  const first = start - floorDiv(start, depth) * depth;
+  return [first, first + stop - start];
+}
+
+/** Each group's input channels, with the filter depths that they use, and its output channels. */
+function channelGroups(g) {
+  const [depth, outs] = [shapesOf(g).filter[2], floorDiv(g.out_channels, g.groups)];
+  return range(0, g.groups).map((group) => ({
+    in: range(0, depth).map((i) => [group * depth + i, i]),
+    out: range(group * outs, (group + 1) * outs),
+  }));
+}
+
+/** What the view needs to number each side's cells as the dialect does. */
+function cellNames({ transposed, input, filter, output, flip }) {
+  const own = { letters: input, stuffing: [1, 1], part_channels: 0 };
+  const filters = { letters: filter, canonical: transposed ? "HWOI" : "HWIO", flip, split: 0 };
+  return transposed ? { in: { letters: output }, filter: filters, out: own } : { in: own, filter: filters, out: { letters: output } };
+}
+
+/** Which part of a large call is shown, or "". */
+function shownText(g, part, transposed) {
+  const [ins, outs] = transposed ? ["output", "input"] : ["input", "output"];
+  const pieces = [
+    ["image", part.images, g.batch],
+    [`${ins} row`, part.inRows, g.rows.in_size],
+    [`${ins} column`, part.inCols, g.cols.in_size],
+    [`${ins} channel`, part.inChannels, g.in_channels],
+    [`${outs} row`, part.outRows, g.rows.out_size],
+    [`${outs} column`, part.outCols, g.cols.out_size],
+    [`${outs} channel`, part.outChannels, g.out_channels],
+  ].filter(([, [start, stop], size]) => stop - start < size).map(([name, [start, stop], size]) =>
+    `${name}${stop - start > 1 ? `s ${start} to ${stop - 1}` : ` ${start}`} of ${size}`);
+  return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays; at=(…) moves the part shown.` : "";
+}

@@ -1,0 +1,30 @@
+// Elements of the page: all text goes in as text, never as markup.
+
+let serial = 0;
+export const unique = (name) => `tcx-${name}-${(serial += 1)}`;
+
+/** An element with attributes, on… handlers and children; strings are inserted as text, never as markup. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** A table. `each(i)` gives the attributes of a row. Columns whose name begins with "<" hold text, the others hold numbers. */
+export function table(caption, columns, rows, each = (_) => ({})) {
+  const heads = columns.map((name) =>
+    h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, name.replace("<", "")),
+  );
+  const body = rows.map((row, i) =>
+    h("tr", each(i), row.map((cell, j) => h("td", { class: columns[j].startsWith("<") ? "words" : null }, cell))),
+  );
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
+}

@@ -1,0 +1,184 @@
+// A plane of cells with row and column numbers, for the pointer and the arrow keys.
+
+import { full, short } from "./numbers.js";
+import { h, unique } from "./elements.js";
+
+export const KINDS = {
+  padding: "padding",
+  crop: "cropped by negative padding",
+  unread: "read by no tap",
+  outside: "padding",
+  gap: "an inserted zero",
+  beyond: "padding of the other call only",
+};
+export const MARKS = {
+  window: "in the window",
+  current: "this cell",
+  fed: "uses it",
+  tap: "this product",
+  other: "in the other call's window",
+  differs: "differs",
+};
+
+/** The cell that an event of the pointer is in. */
+const cellOf = (event) => event.target.closest?.("[role=gridcell]");
+
+/** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
+export class Grid {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined }) {
+    this.rows = rows;
+    this.cols = cols;
+    this.content = content;
+    this.onPoint = onPoint;
+    this.onEdit = onEdit;
+    this.most = most;
+    this.scale = scale; // the number that has the strongest colour; that of the plane if not given
+    this.cells = new Map();
+    this.marked = [];
+    this.box = h("div", {
+      class: "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
+      "aria-readonly": "true",
+      onkeydown: (event) => this.key(event),
+    });
+    this.box.style.setProperty("--cols", cols.length);
+    const number = (i, role) => h("span", { class: i % 5 ? "number off" : "number", role }, String(i));
+    const head = cols.map(([col]) => number(col, "columnheader"));
+    this.box.append(h("div", { role: "row", class: "row" }, h("span", { class: "number", role: "columnheader" }), head));
+    for (const [row, rowKind] of rows) {
+      const line = h("div", { role: "row", class: "row" }, number(row, "rowheader"));
+      for (const [col, colKind] of cols) line.append(this.cell(row, rowKind, col, colKind));
+      this.box.append(line);
+    }
+    if (onPoint) this.listen();
+    if (onEdit) this.box.addEventListener("dblclick", (event) => this.edit(cellOf(event)));
+    if (!rows.length || !cols.length) this.box.append(h("p", { class: "empty" }, "no cells"));
+    this.element = h("figure", { class: "grid" },
+      h("figcaption", {}, h("b", {}, title), note ? h("small", {}, note) : null), this.box);
+    this.fill();
+  }
+
+  cell(row, rowKind, col, colKind) {
+    const kind = [rowKind, colKind].find((k) => k === "outside" || k === "padding" || k === "beyond") ?? (rowKind || colKind);
+    const element = h("span", { class: `cell ${kind}`, role: "gridcell", id: unique("cell"), "data-row": row, "data-col": col });
+    this.cells.set(`${row},${col}`, { element, row, col, kind });
+    return element;
+  }
+
+  listen() {
+    const point = (event, how) => {
+      const found = cellOf(event);
+      if (found) this.onPoint(Number(found.dataset.row), Number(found.dataset.col), how);
+    };
+    this.box.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event, "hover"));
+    this.box.addEventListener("click", (event) => point(event, "click"));
+  }
+
+  /** Let the reader type another number into a cell; Enter takes it, Escape does not. */
+  edit(element) {
+    const cell = element && this.cells.get(`${element.dataset.row},${element.dataset.col}`);
+    if (!cell || cell.shown.value === undefined || element.querySelector("input")) return;
+    const input = h("input", { class: "typed", value: full(cell.shown.value), "aria-label": `new number of row ${cell.row}, column ${cell.col}`, inputmode: "decimal" });
+    const done = (take) => {
+      if (!input.isConnected) return;
+      const number = Number(input.value);
+      element.textContent = cell.text;
+      this.box.focus();
+      if (take && input.value.trim() && Number.isFinite(number)) this.onEdit(cell.row, cell.col, number);
+    };
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter" || event.key === "Escape") done(event.key === "Enter");
+    });
+    input.addEventListener("blur", () => done(true));
+    element.replaceChildren(input);
+    input.select();
+  }
+
+  /** Write the numbers, and set the strength of each colour by the largest of them. */
+  fill() {
+    let largest = this.scale ?? 0;
+    let least = 0;
+    const values = new Set();
+    for (const cell of this.cells.values()) {
+      cell.shown = this.content(cell.row, cell.col, cell.kind);
+      if (cell.shown.value < least) least = cell.shown.value;
+      if (cell.shown.value !== undefined && values.size < 2) values.add(cell.shown.value);
+      const size = Math.abs(Number(cell.shown.value ?? 0));
+      if (Number.isFinite(size)) largest = Math.max(largest, size);
+    }
+    const varied = values.size > 1; // a map of equal counts is no photograph
+    this.box.classList.toggle("bright", least === 0 && varied && this.cells.size > 300); // a photograph: larger values are lighter
+    for (const cell of this.cells.values()) {
+      const { value, text } = cell.shown;
+      const number = Number(value ?? 0);
+      const size = Number.isFinite(number) ? Math.abs(number) / (largest || 1) : 0;
+      cell.text = text ?? (value === undefined ? "" : short(value));
+      cell.element.textContent = cell.text;
+      cell.element.style.setProperty("--strength", size.toFixed(3));
+      cell.element.style.background = cell.shown.colour ?? "";
+      cell.element.classList.toggle("below", number < 0);
+      cell.element.classList.toggle("special", value !== undefined && !Number.isFinite(number));
+      this.label(cell, []);
+    }
+  }
+
+  label(cell, marks) {
+    const { value, text } = cell.shown;
+    const words = [`row ${cell.row}, column ${cell.col}`];
+    if (value !== undefined) words.push(full(value));
+    else if (text) words.push(text);
+    if (cell.kind) words.push(cell.shown.kind ?? KINDS[cell.kind]);
+    words.push(...marks.map((mark) => MARKS[mark]));
+    cell.element.setAttribute("aria-label", words.join(", "));
+    cell.element.title = words.join(", ");
+  }
+
+  /** Mark cells, given as [[row, col, mark], …], and remove all earlier marks. */
+  mark(list) {
+    for (const cell of this.marked) {
+      cell.element.classList.remove(...Object.keys(MARKS));
+      this.label(cell, []);
+    }
+    const found = new Map();
+    for (const [row, col, mark] of list) {
+      const cell = this.cells.get(`${row},${col}`);
+      if (cell) found.set(cell, [...(found.get(cell) ?? []), mark]);
+    }
+    for (const [cell, marks] of found) {
+      cell.element.classList.add(...marks);
+      this.label(cell, [...new Set(marks)]);
+      if (marks.includes("current")) this.box.setAttribute("aria-activedescendant", cell.element.id);
+    }
+    this.marked = [...found.keys()];
+    this.active = list.find(([, , mark]) => mark === "current") ?? null;
+  }
+
+  key(event) {
+    if (this.onEdit && (event.key === "Enter" || event.key === "F2") && this.active) {
+      this.edit(this.cells.get(`${this.active[0]},${this.active[1]}`).element);
+      event.preventDefault();
+      return;
+    }
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step || !this.onPoint || !this.rows.length || !this.cols.length) return;
+    const place = (list, value) => list.findIndex(([i]) => i === value);
+    const clamp = (list, i) => list[Math.max(0, Math.min(list.length - 1, i))][0];
+    const [row, col] = this.active ?? [this.rows[0][0], this.cols[0][0]];
+    this.onPoint(clamp(this.rows, place(this.rows, row) + step[0]), clamp(this.cols, place(this.cols, col) + step[1]), "key");
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Set the size of a cell in pixels; small cells show only colours. */
+  fit(pixels) {
+    const size = Math.max(7, Math.min(this.most, Math.floor(pixels)));
+    this.box.style.setProperty("--cell", `${size}px`);
+    this.box.classList.toggle("tiny", size < 24);
+    const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
+    this.box.style.setProperty("--text", `${Math.max(7, Math.min(size * 0.42, (size - 3) / (0.58 * longest)))}px`);
+  }
+
+  get columns() {
+    return this.cols.length;
+  }
+}

@@ -1,0 +1,28 @@
+// The two ways in: a page of its own, and a notebook's widget.
+
+import { App } from "./app.js";
+
+/** Draw the explorer in an element; `host.request(key)`, if present, computes a variant. */
+export function mount(root, data, host = null) {
+  return new App(root, data, host);
+}
+
+/** anywidget's entry point: the same picture, connected to a running Python process. */
+export function render({ model, el }) {
+  const data = model.get("data");
+  const waiting = new Map();
+  model.on("msg:custom", ({ key, variant, axes, arrays }) => {
+    data.call.axes.push(...axes.slice(data.call.axes.length));
+    data.call.arrays.push(...arrays.slice(data.call.arrays.length));
+    waiting.get(key.join())?.(variant);
+    waiting.delete(key.join());
+  });
+  const request = (key) => new Promise((resolve) => {
+    waiting.set(key.join(), resolve);
+    model.send({ variant: key });
+  });
+  const root = document.createElement("div");
+  el.append(root);
+  const app = mount(root, data, { request });
+  return () => app.play(false);
+}

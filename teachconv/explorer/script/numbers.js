@@ -1,0 +1,103 @@
+// Numbers: exact sums of exact products, rounded once, and numbers as text.
+
+/**
+ * A number of the JSON in the call's type: integers as BigInt, floats as doubles.
+ * @returns {any}
+ */
+export function parse(raw, doc) {
+  if (!doc.format) return BigInt(raw);
+  const value = Number(raw); // "NaN" and "Infinity" are strings in JSON
+  return doc.dtype === "float32" ? Math.fround(value) : value;
+}
+
+/**
+ * A finite double as [integer, exponent]: integer * 2 ** exponent.
+ * @param {number} value
+ * @returns {[bigint, number]}
+ */
+function split(value) {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  const high = bits.getUint32(0);
+  const field = (high >>> 20) & 0x7ff;
+  let integer = (BigInt(high & 0xfffff) << 32n) | BigInt(bits.getUint32(4));
+  if (field) integer |= 1n << 52n;
+  return [high >>> 31 ? -integer : integer, Math.max(field, 1) - 1075];
+}
+
+/** The exact sum of exact products, rounded once to the call's type: reference.round_sum. */
+export class ExactSum {
+  constructor(doc) {
+    this.doc = doc;
+    /** @type {any} */
+    this.integer = 0n;
+    this.exponent = 0;
+    this.special = null; // the first NaN or infinity; from there on, IEEE arithmetic is used
+  }
+
+  /** Add the product of two numbers of the call's type. */
+  add(a, b) {
+    if (!this.doc.format) {
+      this.integer += a * b;
+    } else if (!Number.isFinite(a) || !Number.isFinite(b)) {
+      this.special = (this.special ?? 0) + a * b;
+    } else {
+      const [m, e] = split(a);
+      const [n, f] = split(b);
+      if (m && n) this.addExact(m * n, e + f);
+    }
+  }
+
+  addExact(integer, exponent) {
+    if (exponent < this.exponent || !this.integer) {
+      if (this.integer) this.integer <<= BigInt(this.exponent - exponent);
+      this.exponent = exponent;
+    }
+    this.integer += integer << BigInt(exponent - this.exponent);
+  }
+
+  get value() {
+    const { format, bits } = this.doc;
+    if (!format) return BigInt.asIntN(bits, this.integer);
+    if (this.special !== null) return this.special;
+    const magnitude = this.integer < 0n ? -this.integer : this.integer;
+    if (!magnitude) return 0;
+    const length = magnitude.toString(2).length;
+    const last = Math.max(this.exponent + length - format.precision, format.smallest_exponent);
+    const shift = BigInt(last - this.exponent);
+    let units = magnitude;
+    if (shift > 0n) {
+      units >>= shift;
+      const rest = magnitude - (units << shift);
+      const half = 1n << (shift - 1n);
+      if (rest > half || (rest === half && units & 1n)) units += 1n; // half to even
+    } else {
+      units <<= -shift;
+    }
+    const value = Number(units) * 2 ** last;
+    return Math.sign(Number(this.integer)) * (value > format.largest ? Infinity : value);
+  }
+}
+
+/** A number with up to seven digits. */
+export function full(value) {
+  if (typeof value === "bigint") return String(value);
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
+  return String(Number(value.toPrecision(7))).replace("e+", "e");
+}
+
+/** A number in about five characters, for a cell; the cell's label has all its digits. */
+export function short(value) {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return full(number);
+  if (Number.isInteger(number) && Math.abs(number) < 1e5) return String(number);
+  if (Math.abs(number) >= 100 && Math.abs(number) < 1e5) return number.toFixed(0);
+  if (Math.abs(number) >= 1e-3 && Math.abs(number) < 100) return String(Number(number.toPrecision(2)));
+  return number.toExponential(0).replace("e+", "e");
+}
+
+/** A number with up to four digits. */
+export const brief = (value) => (typeof value === "bigint" || !Number.isFinite(value) ? full(value) : full(Number(value.toPrecision(4))));
+
+export const same = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));

@@ -1,0 +1,107 @@
+// Parts of the page that depend on the data alone.
+
+import { h, plural } from "./elements.js";
+import { KINDS, MARKS } from "./grids.js";
+
+/** A small image of the whole source, with a frame around the part that is shown. */
+export function overview(doc) {
+  if (!doc.overview) return null;
+  const { image, part } = doc.overview;
+  const frame = h("span", { class: "part" });
+  for (const [i, name] of ["top", "left", "height", "width"].entries()) frame.style[name] = `${100 * part[i]}%`;
+  return h("div", { class: "overview" }, h("img", { src: image, alt: `the whole ${doc.names[doc.source]}; the part shown is framed` }), frame);
+}
+
+/** What the page says about choices that it does not hold. */
+export function leftOut(data, variants) {
+  const { left_out: count } = data.variants;
+  if (data.playground) return "";
+  if (data.live) return "Every choice is computed by the running Python process.";
+  const held = Object.keys(variants).length;
+  return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments, or use .live()` : ""}.`;
+}
+
+/** The button that goes through automatic, light and dark; `whole` says that the document is the explorer's own. */
+export function themeButton(root, whole) {
+  const order = ["light dark", "light", "dark"];
+  const words = { "light dark": "theme: automatic", light: "theme: light", dark: "theme: dark" };
+  let now = 0;
+  const button = h("button", { type: "button", class: "theme", title: words[order[0]], "aria-label": words[order[0]], onclick: () => {
+    now = (now + 1) % order.length;
+    for (const element of whole ? [root, document.documentElement] : [root]) element.style.colorScheme = order[now];
+    button.title = words[order[now]];
+    button.setAttribute("aria-label", words[order[now]]);
+  } }, "◐");
+  return button;
+}
+
+/** What stands beside the title of a plane: its size, and which channels it shows. */
+export function planeNote(view, side, { c, o }, photo) {
+  const { doc } = view;
+  const shape = view.variant.shapes[side];
+  const size = (side === "filter" ? shape.slice(0, 2) : shape.slice(1, 3)).join(" × ");
+  if (side === "filter") {
+    const several = doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1;
+    return several ? `${size}, channels ${c} → ${o}` : size;
+  }
+  if (photo && side === doc.source) return `${size}, in its colours`;
+  return shape[3] > 1 ? `${size}, channel ${side === "in" ? c : o}` : size;
+}
+
+/** What the marks of the stage mean: only those that are there. */
+export function legendEntries(grids, doc, beside) {
+  const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
+  const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
+  const words = { ...KINDS };
+  if (doc.result === "in") {
+    words.padding = "outside the result: cropped";
+    words.crop = "outside the full result: zero";
+  }
+  const scale = h("li", {}, "below zero", h("span", { class: "scale", role: "img", "aria-label": "colours from below zero to above zero" }), "above zero");
+  return [entry("window", MARKS.window), entry("current", "the cell"),
+    ...["padding", "outside", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
+    ...(beside ? [entry("other", MARKS.other)] : []), scale];
+}
+
+/**
+ * The label of a choice. An output size that is refused is the default size, and as many cells more or fewer as
+ * for the call's own arguments.
+ */
+export function choiceLabel(control, i, usual) {
+  if (control.name !== "output size") return control.labels[i];
+  const [first, now] = [control.labels[0], control.labels[i]].map((label) => label.split(" × ").map(Number));
+  const [rows, cols] = usual?.slice(1, 3) ?? first;
+  return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
+}
+
+/** Which grid of the stage has the keyboard's focus, which it keeps when it is drawn again. */
+export const focusedGrid = ({ grids = {}, root }) =>
+  Object.keys(grids).find((name) => grids[name].box.contains(root.ownerDocument.activeElement));
+
+/** A call that runs: the arrays by their names alone, without their shapes. */
+export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
+
+/** A button that copies a text. */
+export function copyButton(text, label) {
+  const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
+    button.textContent = (await copied(text())) ? "copied" : "not copied";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
+  } }, "copy");
+  return button;
+}
+
+/** Copy a text to the clipboard, and say whether that was allowed. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch { // an old browser, or a frame that may not
+    const area = h("textarea", {});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

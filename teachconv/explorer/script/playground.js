@@ -1,0 +1,322 @@
+// The playground: a convolution that the reader sets, drawn by the same app as a call of Python.
+
+import { mount } from "./main.js";
+import { h, plural } from "./elements.js";
+import { copyButton } from "./parts.js";
+import { callDocument } from "./call_document.js";
+import { resolve } from "./dialects.js";
+import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
+import { TARGETS } from "./target_calls.js";
+import { translate } from "./translate.js";
+import { FIELDS, FRAMEWORKS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
+import { PRESETS, fromCsv, fromImage, fromNpy, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
+
+const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
+const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
+const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
+
+class Playground {
+  constructor(root) {
+    this.form = h("section", { class: "controls call", "aria-label": "The call" });
+    this.problem = h("p", { class: "message", role: "alert", hidden: true });
+    this.facts = h("ul", { class: "numbers" });
+    this.stage = h("div", {});
+    root.classList.add("playground");
+    root.replaceChildren(h("div", { class: "tcx head" }, this.form, this.problem, this.facts), this.stage);
+    root.addEventListener("dragover", (event) => event.preventDefault());
+    root.addEventListener("drop", (event) => this.dropped(event));
+    addEventListener("popstate", () => this.read());
+    this.read();
+  }
+
+  /** Read the state from the address, and draw it. */
+  read() {
+    const { state, problems } = fromAddress(location.hash);
+    this.state = state;
+    this.arrays();
+    this.buildForm();
+    this.draw();
+    if (problems.length) this.say(problems.join("; "));
+  }
+
+  /** The numbers of both arrays, made anew from the state. */
+  arrays() {
+    const shapes = canonicalShapes(this.state);
+    this.x = { shape: shapes.source, numbers: numbersFor("x", this.state.x, shapes.source) };
+    this.w = { shape: shapes.filter, numbers: numbersFor("w", this.state.w, shapes.filter) };
+  }
+
+  /** Change the state by the reader's words; a step back in the browser undoes it. */
+  change(name, value) {
+    try {
+      setField(this.state, name, value);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say(error.message);
+      return;
+    }
+    if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers of another shape
+    if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
+    if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
+    if (["n", "k", "s", "p", "op", "d"].includes(name)) this.state.size = null;
+    this.arrays();
+    this.push();
+    this.buildForm();
+    this.draw();
+  }
+
+  push() {
+    if (ADDRESS) history.pushState(null, "", toAddress(this.state));
+  }
+
+  /** Remember the selected cell without a step for the back button. */
+  selected([row, col]) {
+    if (this.state.at?.join() === `${row},${col}`) return;
+    this.state.at = [row, col];
+    if (ADDRESS) history.replaceState(null, "", toAddress(this.state));
+  }
+
+  say(problem) {
+    this.problem.textContent = problem;
+    this.problem.hidden = !problem;
+  }
+
+  // ---- the call as a form ----
+
+  buildForm() {
+    const { state } = this;
+    const focused = document.activeElement?.getAttribute("name");
+    const choice = (name, label, options, value) => {
+      const select = h("select", { name, onchange: () => this.change(name, select.value) },
+        Object.entries(options).map(([key, words]) => h("option", { value: key, selected: key === value }, words)));
+      return h("label", {}, h("span", {}, label), select);
+    };
+    const number = (name, label, value, hint = "") => {
+      const input = h("input", { name, value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
+        onchange: () => this.change(name, input.value), onkeydown: (event) => this.spin(event, name, input) });
+      return h("label", {}, h("span", {}, label), input);
+    };
+    const words = Object.fromEntries(paddingWords(state).map((word) => [word, word.toUpperCase()]));
+    const spelled = typeof state.p === "string";
+    if (spelled && !(state.p in words)) words[state.p] = state.p.toUpperCase();
+    const pads = [
+      choice("p", "padding", { ...words, [spelled ? "1" : state.p.join(",")]: "numbers" }, spelled ? state.p : state.p.join(",")),
+      spelled ? null : number("p", "top, bottom, left, right", state.p.join(", ")),
+    ];
+    const transposed = state.op === "transpose";
+    this.form.replaceChildren(...[
+      choice("op", "operation", { conv2d: "convolution", transpose: "transposed convolution" }, state.op),
+      choice("as", "in the words of", FRAMEWORKS, state.as),
+      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+      ...pads,
+      transposed ? this.sizes(choice, number) : null,
+      transposed ? number("op_pad", "output_padding", state.op_pad ? sizeText(state.op_pad) : "", "none") : null,
+      ...Object.keys(FIELDS).slice(4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+    ].filter(Boolean));
+    if (focused) this.form.querySelector(`[name="${focused}"]`)?.focus();
+  }
+
+  /** The output sizes of a transposed call that are legal. */
+  sizes(choice, number) {
+    const { state } = this;
+    const value = state.size ? state.size.join(",") : "";
+    if (state.as !== "tensorflow") return state.as === "onnx" ? number("size", "output_shape", value, "not set") : null;
+    try {
+      const { name, shapes, words } = callOf({ ...state, size: null, op_pad: null });
+      const { rows, cols } = resolve(name, shapes, words).geometry;
+      const options = rows.legal_sizes.flatMap((r) => cols.legal_sizes.map((q) => [`${r},${q}`, `${r} × ${q}`])).slice(0, 100);
+      return choice("size", "output_shape", { "": "not set", ...Object.fromEntries(options) }, value);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return number("size", "output_shape", value, "not set");
+    }
+  }
+
+  /** Arrow keys change every number of a field by one. */
+  spin(event, name, input) {
+    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.change(name, input.value.replace(/-?\d+/g, (digits) => String(Number(digits) + by)) || "0");
+  }
+
+  // ---- the picture ----
+
+  draw() {
+    const { state } = this;
+    this.say("");
+    this.stage.classList.remove("stale");
+    let made;
+    try {
+      made = this.document(state);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say(error.message);
+      this.stage.classList.add("stale");
+      this.facts.replaceChildren();
+      return;
+    }
+    const data = { call: made, variants: NO_VARIANTS, beside: null, live: false, playground: true };
+    if (this.app) this.app.draw(data);
+    else this.app = mount(this.stage, data, { sections: this.sections(), selected: (cell) => this.selected(cell), edit: (...edit) => this.edit(...edit) });
+    this.drawFacts(resolve(this.call.name, this.call.shapes, this.call.words));
+  }
+
+  /** The document of a state, in TensorFlow's words where its framework has none. */
+  document(state) {
+    const value = (array) => (cell) => array.numbers[positionOf(cell, array.shape)];
+    const values = { source: value(this.x), filter: value(this.w) };
+    const made = (as) => {
+      this.call = callOf({ ...state, as });
+      return callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
+    };
+    try {
+      return made(state.as);
+    } catch (error) {
+      if (!(error instanceof Refusal) || state.as === "tensorflow") throw error;
+      let other;
+      try {
+        other = made("tensorflow");
+      } catch {
+        throw error; // TensorFlow refuses it too
+      }
+      const framework = FRAMEWORKS[state.as];
+      const why = error instanceof Wordless ? error.message : `${framework} refuses this: ${error.message}.`;
+      this.say(`${why} This is TensorFlow's call; below it is translated to ${framework}.`);
+      return other;
+    }
+  }
+
+  /** Output size, padding, receptive field, weights and multiply-adds. */
+  drawFacts({ geometry: g, transposed }) {
+    const { in: ins, out: outs, filter } = shapesOf(g);
+    const [rows, cols] = [g.rows, g.cols];
+    const fact = (name, value, more = "") => h("li", {}, h("b", {}, value), ` ${name}`, more ? h("small", {}, ` ${more}`) : null);
+    const field = `${effectiveFilter(rows)} × ${effectiveFilter(cols)}`;
+    const result = transposed ? ins : outs;
+    this.facts.replaceChildren(
+      fact("output", `${result[1]} × ${result[2]}`, result[3] > 1 ? `× ${plural(result[3], "channel")}` : ""),
+      transposed
+        ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${fullSize(rows)} × ${fullSize(cols)}`)
+        : fact("padding: top, bottom; left, right", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`),
+      transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
+      fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
+      fact("multiply-adds", multiplyAdds(g).toLocaleString("en")),
+    );
+  }
+
+  // ---- sections of the page ----
+
+  sections() {
+    return [
+      { name: "calls", title: "The same convolution in every framework", open: true, content: () => this.callsPanel() },
+      { name: "numbers", title: "Your numbers: type, paste, drop a file", open: false, content: () => this.numbersPanel() },
+    ];
+  }
+
+  callsPanel() {
+    const { name, shapes, words } = this.call;
+    return h("div", { class: "calls" }, TARGETS.map((to) => {
+      const { code, why, notes } = translate(name, shapes, words, to);
+      const copy = copyButton(() => code, `copy the call of ${FRAMEWORKS[to]}`);
+      return h("article", { "data-framework": to },
+        h("h3", {}, FRAMEWORKS[to], code ? copy : null),
+        notes.map((note) => h("p", { class: "note" }, note)),
+        code ? h("pre", { tabindex: "0" }, code.trimEnd()) : h("p", {}, `not possible: ${why}`));
+    }));
+  }
+
+  numbersPanel() {
+    return h("div", { class: "arrays" }, ["x", "w"].map((side) => this.arrayPanel(side)));
+  }
+
+  arrayPanel(side) {
+    const { shape, numbers } = this[side];
+    const title = side === "x" ? "input" : "filters";
+    const custom = Array.isArray(this.state[side]);
+    const preset = h("select", { "aria-label": `numbers of the ${title}`, onchange: () => this.change(side, preset.value) },
+      custom ? h("option", { selected: true }, "your own") : null,
+      Object.keys(PRESETS[side]).map((name) => h("option", { selected: name === this.state[side] }, name)));
+    const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": `${title} as comma-separated values` });
+    area.value = toCsv(numbers, shape, side === "w");
+    const use = h("button", { type: "button", onclick: () => this.take(side, () => fromCsv(area.value)) }, "use these numbers");
+    const copy = copyButton(() => area.value, `copy the numbers of the ${title}`);
+    const file = h("input", { type: "file", accept: ".npy,.csv,.txt,image/*", "aria-label": `a file for the ${title}`, onchange: () => this.file(side, file.files[0]) });
+    const save = h("button", { type: "button", onclick: () => download(`${title}.npy`, toNpy(numbers, shape)) }, "save .npy");
+    return h("section", {}, h("h3", {}, `${title} [${shape.join(", ")}]`), h("p", {}, preset, copy, save),
+      area, h("p", {}, use, file),
+      h("p", {}, "One line for each row, and an empty line between two channels. You can also double-click a cell, or drop a file on this page."));
+  }
+
+  /** Take over an array that was typed, pasted or dropped: its size becomes the size of the input or of the filter. */
+  take(side, read) {
+    try {
+      const { sizes: [rows, cols, planes], at, depth } = read();
+      const { state } = this;
+      if (side === "x") {
+        state.n = [rows, cols];
+        if (planes !== state.c[0]) state.w = Array.isArray(state.w) ? defaultState().w : state.w;
+        state.c = [planes];
+        if (planes % state.g[0]) state.g = [1];
+        state.x = Array.from({ length: rows * cols * planes }, (_, i) => at(Math.floor(i / planes / cols), Math.floor(i / planes) % cols, i % planes));
+      } else {
+        const [, , wanted, outs] = canonicalShapes(state).filter;
+        const one = depth ?? (planes % wanted === 0 ? wanted : planes);
+        state.k = [rows, cols];
+        if (one !== wanted || planes !== wanted * outs) {
+          const transposed = state.op === "transpose";
+          const before = state.c[0];
+          Object.assign(state, { g: [1] }, transposed ? { o: [one], c: [planes / one] } : { c: [one], o: [planes / one] });
+          if (state.c[0] !== before && Array.isArray(state.x)) state.x = defaultState().x; // of another number of channels
+        }
+        state.w = Array.from({ length: rows * cols * planes }, (_, i) => at(Math.floor(i / planes / cols), Math.floor(i / planes) % cols, i % planes));
+      }
+      Object.assign(state, { at: null, size: null });
+      this.arrays();
+      this.push();
+      this.buildForm();
+      this.draw();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say(error.message);
+    }
+  }
+
+  async file(side, file) {
+    if (!file) return;
+    try {
+      const array = file.name.endsWith(".npy") ? fromNpy(await file.arrayBuffer())
+        : file.type.startsWith("image/") ? await fromImage(file)
+        : fromCsv(await file.text());
+      this.take(side, () => array);
+    } catch (error) {
+      this.say(`${file.name}: ${error.message}`);
+    }
+  }
+
+  dropped(event) {
+    event.preventDefault();
+    this.file("x", event.dataTransfer.files[0]);
+  }
+
+  /** One number that the reader typed into a cell. */
+  edit(side, cell, number) {
+    const name = side === "filter" ? "w" : "x";
+    const array = this[name];
+    array.numbers[positionOf(cell, array.shape)] = number;
+    this.state[name] = [...array.numbers];
+    this.push();
+    this.draw();
+  }
+}
+
+function download(name, bytes) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([bytes])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Draw the playground in an element. */
+export function playground(root) {
+  return new Playground(root);
+}

@@ -1,0 +1,243 @@
+// The state of the playground: one convolution, as the address of the page holds it and as each framework says it.
+
+import { FUNCTIONS } from "./dialects.js";
+import { Refusal, floorDiv, normalizePadding, transposedGeometry } from "./law.js";
+import { tuple } from "./python_text.js";
+
+/** What can be set: the name in the address, the words on the page, and the legal range of each number. */
+export const FIELDS = {
+  n: { label: "input", least: 1, most: 64, numbers: [7, 7] },
+  k: { label: "filter", least: 1, most: 15, numbers: [3, 3] },
+  s: { label: "stride", least: 1, most: 10, numbers: [2, 2] },
+  d: { label: "dilation", least: 1, most: 8, numbers: [1, 1] },
+  c: { label: "channels in", least: 1, most: 16, numbers: [1] },
+  o: { label: "channels out", least: 1, most: 16, numbers: [1] },
+  g: { label: "groups", least: 1, most: 16, numbers: [1] },
+};
+const FARTHEST_PAD = 20;
+export const WORDS = ["same", "valid", "same_lower"];
+
+export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
+
+/**
+ * The state of an address without any parameter.
+ * @returns {any}
+ */
+export function defaultState() {
+  const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small" };
+}
+
+/** The numbers of a text such as "7", "7,5", "7x5" or "7 × 5"; refused if one is not in the range. */
+function numbersOf(text, name, counts, least, most) {
+  const parts = String(text).trim().split(/\s*[x×,\s]\s*/);
+  const numbers = parts.map((part) => (/^[+-]?\d+$/.test(part) ? Number(part) : NaN));
+  if (!counts.includes(numbers.length) || numbers.some((number) => !(number >= least && number <= most))) {
+    const how = counts.map((number) => (number === 1 ? "one number" : `${number} numbers`)).join(" or ");
+    throw new Refusal(`${name} must be ${how} from ${least} to ${most}; got "${text}"`);
+  }
+  return numbers.map((number) => number + 0); // -0 is 0
+}
+
+/** Change one field of a state by the text of a control or of the address. */
+export function setField(state, name, text) {
+  if (name in FIELDS) {
+    const { label, least, most, numbers } = FIELDS[name];
+    const found = numbersOf(text, label, numbers.length === 2 ? [1, 2] : [1], least, most);
+    state[name] = numbers.length === 2 && found.length === 1 ? [found[0], found[0]] : found;
+  } else if (name === "p") {
+    state.p = WORDS.includes(text.toLowerCase()) ? text.toLowerCase() : numbersOf(text, "padding", [1, 2, 4], -FARTHEST_PAD, FARTHEST_PAD);
+  } else if (name === "op_pad" || name === "size") {
+    const most = name === "size" ? 999 : FIELDS.s.most;
+    const found = text === "" ? null : numbersOf(text, name === "size" ? "output size" : "output_padding", [1, 2], name === "size" ? 1 : -1, most);
+    state[name] = found?.length === 1 ? [found[0], found[0]] : found;
+  } else if (name === "at") {
+    state.at = text === "" ? null : numbersOf(text, "at", [2], 0, 999);
+  } else if (name === "op" && ["conv2d", "transpose"].includes(text)) {
+    state.op = text;
+  } else if (name === "as" && text in FRAMEWORKS) {
+    state.as = text;
+  } else if (name === "x" || name === "w") {
+    state[name] = /^[\d.,e+-]+$/i.test(text) && /\d/.test(text) ? text.split(",").map(Number) : text;
+  } else {
+    throw new Refusal(`the address has no parameter ${name}=${text}`);
+  }
+}
+
+/** The state that an address such as "#conv2d&n=7&k=3&s=2&p=same&at=1,2" holds, and what in it is not legal. */
+export function fromAddress(hash) {
+  const state = defaultState();
+  const problems = [];
+  for (const [number, part] of hash.replace(/^#/, "").split("&").entries()) {
+    if (!part) continue;
+    const [name, ...rest] = part.split("=");
+    try {
+      if (number === 0 && !rest.length) setField(state, "op", name);
+      else setField(state, name, decodeURIComponent(rest.join("=")));
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof URIError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  return { state, problems };
+}
+
+const pairText = (numbers) => (numbers.every((number) => number === numbers[0]) ? String(numbers[0]) : numbers.join(","));
+
+/** The address of a state: only what differs from the default, but always the sizes. */
+export function toAddress(state) {
+  const usual = defaultState();
+  const parts = [state.op];
+  for (const name of Object.keys(FIELDS)) {
+    const text = pairText(state[name]);
+    if (["n", "k", "s"].includes(name) || text !== pairText(usual[name])) parts.push(`${name}=${text}`);
+  }
+  parts.push(`p=${typeof state.p === "string" ? state.p : state.p.join(",")}`);
+  for (const name of ["op_pad", "size"]) if (state[name]) parts.push(`${name}=${pairText(state[name])}`);
+  if (state.as !== usual.as) parts.push(`as=${state.as}`);
+  for (const name of ["x", "w"]) {
+    const text = Array.isArray(state[name]) ? state[name].join(",") : state[name];
+    if (text !== usual[name] && text.length <= 1500) parts.push(`${name}=${text}`); // longer addresses are cut off on their way
+  }
+  if (state.at) parts.push(`at=${state.at.join(",")}`);
+  return `#${parts.join("&")}`;
+}
+
+/** The shapes of source and filter as the law has them: NHWC, and HWIO or transposed [rows, cols, out, in]. */
+export function canonicalShapes(state) {
+  const [[c], [o], [g]] = [state.c, state.o, state.g];
+  const depth = Math.max(1, floorDiv(state.op === "transpose" ? o : c, g));
+  return { source: [1, ...state.n, c], filter: [...state.k, depth, state.op === "transpose" ? c : o] };
+}
+
+/** One number for two that are equal, as people write it. */
+const plain = (pair) => (pair[0] === pair[1] ? pair[0] : tuple(...pair));
+
+/** The pads of a state that has numbers, [[top, bottom], [left, right]]. */
+function padsOfState(p) {
+  if (p.length === 4) return [[p[0], p[1]], [p[2], p[3]]];
+  return [[p[0], p[0]], [p.at(-1), p.at(-1)]];
+}
+
+const SPELLINGS = {
+  tensorflow: { same: "SAME", valid: "VALID", same_lower: "SAME_LOWER" },
+  torch: { same: "same", valid: "valid" },
+  jax: { same: "SAME", valid: "VALID", same_lower: "SAME_LOWER" },
+  onnx: { same: "SAME_UPPER", valid: "VALID", same_lower: "SAME_LOWER" },
+  keras: { same: "same", valid: "valid" },
+};
+
+/** The padding words that a framework's function takes. */
+export function paddingWords(state) {
+  if (state.op === "transpose" && state.as === "torch") return [];
+  if (state.op === "transpose" && state.as === "jax") return ["same", "valid"];
+  return WORDS.filter((word) => word in SPELLINGS[state.as]);
+}
+
+/** A framework has no word for what a state asks for; TensorFlow may have one. */
+export class Wordless extends Refusal {}
+
+function wordless(state, what, instead = "") {
+  const name = FUNCTION_NAMES[state.as][state.op === "transpose" ? 1 : 0];
+  return new Wordless(`${FRAMEWORKS[state.as]}'s ${name} has no ${what}${instead ? `: ${instead}` : ""}.`);
+}
+
+const FUNCTION_NAMES = {
+  tensorflow: ["conv2d", "conv2d_transpose"],
+  torch: ["conv2d", "conv_transpose2d"],
+  jax: ["conv_general_dilated", "conv_transpose"],
+  onnx: ["conv", "conv_transpose"],
+  keras: ["conv", "conv_transpose"],
+};
+
+/**
+ * The call of a state in its framework's words.
+ * @returns {{name: string, shapes: number[][], words: Record<string, any>}}
+ */
+export function callOf(state) {
+  const name = `${state.as}.${FUNCTION_NAMES[state.as][state.op === "transpose" ? 1 : 0]}`;
+  const words = PHRASES[state.as](state, state.op === "transpose");
+  const { source: x, filter: w } = canonicalShapes(state);
+  const first = ["torch", "onnx"].includes(state.as);
+  const isJaxTranspose = name === "jax.conv_transpose";
+  const shapes = [
+    first ? [x[0], x[3], x[1], x[2]] : x,
+    first ? [w[3], w[2], w[0], w[1]] : isJaxTranspose ? [w[0], w[1], w[3], w[2]] : w,
+  ];
+  const [, , defaults] = FUNCTIONS[name];
+  const given = Object.entries(words).filter(([word, value]) => value !== defaults[word]);
+  return { name, shapes, words: Object.fromEntries(given) };
+}
+
+const dilated = (state) => state.d.some((d) => d !== 1);
+
+/** The padding in a framework's words; `numbers` writes the pads that are numbers. */
+function padding(state, numbers) {
+  if (typeof state.p !== "string") return numbers(padsOfState(state.p));
+  if (!paddingWords(state).includes(state.p)) throw wordless(state, `padding "${state.p.toUpperCase()}"`, "give the padding as numbers");
+  return SPELLINGS[state.as][state.p];
+}
+
+/** The same number on both sides, which is all that PyTorch has. */
+function symmetric(state, [rows, cols]) {
+  if (rows[0] !== rows[1] || cols[0] !== cols[1]) throw wordless(state, "padding that differs from side to side", "pad the input first");
+  return plain([rows[0], cols[0]]);
+}
+
+const PHRASES = {
+  tensorflow(state, transposed) {
+    const words = {
+      strides: plain(state.s),
+      padding: padding(state, (pads) => (pads.flat().every((pad) => pad === pads[0][0]) ? pads[0][0] : tuple(...pads.map((sides) => tuple(...sides))))),
+      dilations: dilated(state) ? plain(state.d) : null,
+    };
+    if (!transposed) return words;
+    const size = state.size ?? (state.g[0] > 1 ? usualSize(state) : null);
+    return { ...words, output_shape: size ? tuple(1, ...size, state.o[0]) : null, output_padding: state.op_pad ? plain(state.op_pad) : null };
+  },
+  torch(state, transposed) {
+    if (transposed && state.size) throw wordless(state, "output size", "give output_padding");
+    return {
+      stride: plain(state.s),
+      padding: padding(state, (pads) => symmetric(state, pads)),
+      dilation: plain(state.d),
+      groups: state.g[0],
+      ...(transposed && state.op_pad ? { output_padding: plain(state.op_pad) } : {}),
+    };
+  },
+  jax(state, transposed) {
+    const pads = padding(state, (sides) => tuple(...sides.map((side) => tuple(...side))));
+    const spread = dilated(state) ? tuple(...state.d) : null;
+    if (!transposed) {
+      const layouts = tuple("NHWC", "HWIO", "NHWC");
+      return { window_strides: tuple(...state.s), padding: pads, rhs_dilation: spread, dimension_numbers: layouts, feature_group_count: state.g[0] };
+    }
+    if (state.g[0] > 1) throw wordless(state, "groups", "use conv_general_dilated with lhs_dilation");
+    if (state.size || state.op_pad) throw wordless(state, "output size or output_padding", "give the padding as numbers");
+    return { strides: tuple(...state.s), padding: pads, rhs_dilation: spread };
+  },
+  onnx(state, transposed) {
+    const pads = padding(state, (sides) => [sides[0][0], sides[1][0], sides[0][1], sides[1][1]]);
+    const words = { strides: [...state.s], dilations: dilated(state) ? [...state.d] : null, group: state.g[0] };
+    Object.assign(words, typeof pads === "string" ? { auto_pad: pads } : { pads });
+    if (!transposed) return words;
+    return { ...words, output_shape: state.size ? [...state.size] : null, output_padding: state.op_pad ? [...state.op_pad] : null };
+  },
+  keras(state, transposed) {
+    const words = {
+      strides: plain(state.s),
+      padding: padding(state, () => { throw wordless(state, "padding as numbers", "pad the input first, and give VALID"); }),
+      dilation_rate: plain(state.d),
+    };
+    if (!transposed) return words;
+    if (state.g[0] > 1) throw wordless(state, "groups");
+    if (state.size) throw wordless(state, "output size", "give output_padding");
+    return { ...words, output_padding: state.op_pad ? plain(state.op_pad) : null };
+  },
+};
+
+/** TensorFlow's size without output_shape, which it needs where there are groups. */
+function usualSize({ n, k, s, d, p, c }) {
+  const usual = transposedGeometry([1, ...n, c[0]], [...k, 1, c[0]], null, s, normalizePadding(typeof p === "string" ? p.toUpperCase() : padsOfState(p)), d, null);
+  return [usual.rows.in_size, usual.cols.in_size];
+}

@@ -1,0 +1,47 @@
+// The transposed convolution as stamping: each cell of the input stamps the filter, times its value, on the output.
+
+import { h } from "./elements.js";
+import { Sums, WORK, work } from "./transposed_panels.js";
+
+/** The result after the cells of the source that were stamped: all channels of each of them. */
+function stamped(view, state, cells) {
+  const sums = new Sums(view, state.c);
+  for (const [row, col] of cells) {
+    for (const o of view.groupOfIn.get(state.c).out) {
+      for (const { result, value, weight } of view.feeds([state.n, row, col, o])) {
+        if (result[3] === state.c) sums.add(result[1], result[2], value, weight);
+      }
+    }
+  }
+  return sums;
+}
+
+/** Write the result as far as it is stamped, or whole again. */
+export function drawStamps(app) {
+  const { result } = app.grids;
+  const partly = app.stamp && app.state.focus;
+  if (!partly && !result.whole) return;
+  result.whole ??= result.content;
+  const { whole } = result;
+  if (partly) {
+    const sums = stamped(app.view, app.state, app.cells.slice(0, app.atCell() + 1));
+    result.content = (row, col, kind) => (kind === "padding" || kind === "outside" ? whole(row, col, kind) : { value: sums.get(row, col) });
+  } else {
+    result.content = whole;
+    result.whole = null;
+  }
+  result.fill();
+}
+
+/** The button between gathering, cell by cell of the output, and stamping, cell by cell of the input. */
+export function stampButton(app) {
+  if (app.doc.kind !== "conv2d_backprop_input" || app.doc.empty || work(app.view, app.state) > WORK) return null;
+  const button = h("button", { type: "button", class: "stamp", "aria-pressed": String(app.stamp), title: "each input cell stamps the filter on the output", onclick: () => {
+    app.stamp = !app.stamp;
+    button.setAttribute("aria-pressed", String(app.stamp));
+    app.state.focus = app.pinned = null;
+    app.drawStage();
+    if (app.stamp) app.goTo(0);
+  } }, "stamp");
+  return button;
+}

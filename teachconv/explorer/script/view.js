@@ -1,0 +1,267 @@
+// One call as data: which values it has, which taps each cell, and what each cell is called.
+
+import { ExactSum, parse } from "./numbers.js";
+
+export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
+
+/** Part of an array: its axes are ranges of indices in the whole array. */
+class Held {
+  constructor({ axes, values }, doc) {
+    this.axes = axes;
+    this.known = undefined;
+    this.values = values.map((raw) => parse(raw, doc));
+  }
+
+  get(cell) {
+    let position = 0;
+    for (let axis = 0; axis < 4; axis++) {
+      const [start, stop] = this.axes[axis];
+      if (!(cell[axis] >= start && cell[axis] < stop)) return undefined;
+      position = position * (stop - start) + cell[axis] - start; // the number's index in storage
+    }
+    return this.values[position];
+  }
+
+  /** The largest size of a finite number: one scale of colours for all channels. */
+  get largest() {
+    this.known ??= this.values.reduce((most, value) => {
+      const size = Math.abs(Number(value));
+      return Number.isFinite(size) && size > most ? size : most;
+    }, 0);
+    return this.known;
+  }
+
+  indices(axis) {
+    const [start, stop] = this.axes[axis];
+    return Array.from({ length: stop - start }, (_, i) => start + i);
+  }
+}
+
+/** One variant of one call. Cells are canonical: [n, row, col, channel], or a filter's four indices. */
+export class View {
+  constructor(doc, variant) {
+    const pick = (store, item) => (typeof item === "number" ? store[item] : item);
+    this.doc = doc;
+    this.variant = variant;
+    this.kind = doc.kind;
+    this.rows = pick(doc.axes, variant.rows);
+    this.cols = pick(doc.axes, variant.cols);
+    this.arrays = {};
+    for (const [side, number] of Object.entries(variant.arrays)) {
+      this.arrays[side] = heldArray(doc, number);
+    }
+    this.groupOfIn = new Map();
+    this.groupOfOut = new Map();
+    for (const group of doc.groups) {
+      for (const [c] of group.in) this.groupOfIn.set(c, group);
+      for (const o of group.out) this.groupOfOut.set(o, group);
+    }
+    this.known = new Map();
+  }
+
+  /** What is drawn of one side: for rows and for columns, a list of [index, kind of cell]. */
+  drawn(side) {
+    if (side !== "filter") return [this.rows[side], this.cols[side]];
+    const held = this.arrays.filter;
+    const sizes = held
+      ? [held.indices(0), held.indices(1)]
+      : [this.rows, this.cols].map((axis) => Array.from({ length: axis.filter_size }, (_, i) => i));
+    return sizes.map((list) => list.map((i) => [i, ""]));
+  }
+
+  /** The filter depth that an input channel uses. */
+  depth(c) {
+    return this.groupOfIn.get(c)?.in.find(([channel]) => channel === c)?.[1] ?? 0;
+  }
+
+  /** The cell at (row, col) of a side's plane, for the chosen image and channels. */
+  cell(side, row, col, { n, c, o }) {
+    if (side === "filter") return [row, col, this.depth(c), o];
+    return [n, row, col, side === "in" ? c : o];
+  }
+
+  number(side, cell) {
+    return this.arrays[side]?.get(cell);
+  }
+
+  /** A cell as the caller numbers it, as CellNames.name; null for a zero between the caller's cells. */
+  name(side, cell) {
+    const names = this.doc.cell_names?.[side];
+    if (!names) return cell;
+    const at = side === "filter" ? this.filterName(names, cell) : this.activationName(names, cell, this.variant.shapes[side]);
+    return at && [...names.letters].map((letter) => at[letter]);
+  }
+
+  filterName(names, [row, col, third, fourth]) {
+    const [rows, cols, depth] = this.variant.shapes.filter;
+    if (names.split) {
+      third += Math.floor(fourth / names.split) * depth;
+      fourth %= names.split;
+    }
+    const [i, o] = names.canonical.slice(2);
+    return { H: names.flip ? rows - 1 - row : row, W: names.flip ? cols - 1 - col : col, [i]: third, [o]: fourth };
+  }
+
+  activationName(names, [n, row, col, channel], [images, ...sizes]) {
+    const steps = names.stuffing ?? [1, 1];
+    const places = [row, col].map((i, axis) => {
+      if (i >= sizes[axis]) return Math.ceil(i / steps[axis]); // beyond the last cell the padding begins at once
+      return i >= 0 && i % steps[axis] ? null : Math.floor(i / steps[axis]);
+    });
+    if (places.includes(null)) return null;
+    const part = names.part_channels ? Math.floor(channel / names.part_channels) : 0;
+    return { N: n + part * images, H: places[0], W: places[1], C: names.part_channels ? channel % names.part_channels : channel };
+  }
+
+  /** The shape of a side as the caller has it. */
+  shape(side) {
+    const shape = this.variant.shapes[side];
+    if (shape.includes(0)) return shape;
+    const corners = [shape.map(() => 0), shape.map((size) => size - 1)].map((cell) => this.name(side, cell) ?? shape);
+    return corners[0].map((i, axis) => Math.max(i, corners[1][axis]) + 1);
+  }
+
+  /** Every tap of one cell of the result, in the order of tc.explain, with its running sum. */
+  taps(cell) {
+    const found = [];
+    if (this.kind === "conv2d") {
+      const [n, row, col, o] = cell;
+      for (const r of this.rows.gather[row] ?? []) {
+        for (const q of this.cols.gather[col] ?? []) {
+          for (const [c, i] of this.groupOfOut.get(o).in) {
+            found.push(this.tap(r[2] || q[2], [n, r[1], q[1], c], [r[0], q[0], i, o]));
+          }
+        }
+      }
+    } else if (this.kind === "conv2d_backprop_input") {
+      const [n, row, col, c] = cell;
+      for (const r of this.rows.scatter[row] ?? []) {
+        for (const q of this.cols.scatter[col] ?? []) {
+          for (const o of this.groupOfIn.get(c).out) {
+            found.push(this.tap(r[2] || q[2], [n, r[1], q[1], o], [r[0], q[0], this.depth(c), o]));
+          }
+        }
+      }
+    } else {
+      const [tapRow, tapCol, i, o] = cell;
+      const c = this.groupOfOut.get(o).in.find(([, depth]) => depth === i)[0];
+      for (const n of this.arrays[this.doc.source].indices(0)) {
+        for (const [outRow, rows] of Object.entries(this.rows.gather)) {
+          const r = rows.find(([tap]) => tap === tapRow);
+          for (const [outCol, cols] of Object.entries(this.cols.gather)) {
+            const q = cols.find(([tap]) => tap === tapCol);
+            found.push(this.tap(r[2] || q[2], [n, r[1], q[1], c], [n, Number(outRow), Number(outCol), o]));
+          }
+        }
+      }
+    }
+    const sum = new ExactSum(this.doc);
+    const list = found.filter((tap) => this.name(this.doc.source, tap.source)); // a zero between two cells is no tap
+    let missing = 0;
+    for (const [order, tap] of list.entries()) {
+      tap.order = order;
+      if (!tap.outside && (tap.value === undefined || tap.weight === undefined)) missing += 1;
+      else if (!tap.outside) sum.add(tap.value, tap.weight);
+      tap.running = missing ? undefined : sum.value;
+    }
+    const bias = this.doc.bias ? parse(this.doc.bias[cell[3]], this.doc) : null;
+    if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
+    if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - list.length;
+    return { list, missing, bias, total: missing ? undefined : sum.value };
+  }
+
+  tap(outside, source, operand) {
+    const value = outside ? undefined : this.number(this.doc.source, source);
+    const weight = this.number(this.doc.operand, operand);
+    const product = value === undefined || weight === undefined ? undefined : value * weight;
+    return { outside: Boolean(outside), source, operand, value, weight, product };
+  }
+
+  /** The products that one cell of the source is part of: the inverse of the taps. */
+  feeds(cell) {
+    const [n, row, col, channel] = cell;
+    const found = [];
+    for (const r of this.meets(this.rows, row)) {
+      for (const q of this.meets(this.cols, col)) {
+        if (r[2] || q[2]) continue;
+        if (this.doc.source === "out") {
+          for (const [c, i] of this.groupOfOut.get(channel).in) {
+            found.push(this.fed(cell, [r[0], q[0], i, channel], [n, r[1], q[1], c]));
+          }
+        } else {
+          for (const o of this.groupOfIn.get(channel).out) {
+            const tap = [r[0], q[0], this.depth(channel), o];
+            const out = [n, r[1], q[1], o];
+            if (this.kind === "conv2d") found.push(this.fed(cell, tap, out));
+            else found.push(this.fed(cell, out, tap));
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  /** The taps through which the result reads one index of the source, as [tap, index of the result, outside]. */
+  meets(axis, index) {
+    const [table, looks] = this.doc.source === "in" ? [axis.scatter, axis.gather] : [axis.gather, axis.scatter];
+    if (table[index]) return table[index];
+    const found = Object.entries(looks).flatMap(([result, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(result), 0]));
+    return found.sort(([a], [b]) => a - b); // of an index in the padding
+  }
+
+  /** Whether a cell of the source lies in its padding. */
+  isPadding([, row, col]) {
+    const size = this.doc.source === "in" ? "in_size" : "out_size";
+    return row < 0 || col < 0 || row >= this.rows[size] || col >= this.cols[size];
+  }
+
+  fed(source, operand, result) {
+    return { ...this.tap(this.isPadding(source), source, operand), result };
+  }
+
+  /** Whether the source is an image in colours: many cells, three channels, numbers from 0 to 255. */
+  isPhoto() {
+    const held = this.arrays[this.doc.source];
+    if (this.kind !== "conv2d" || !held || this.variant.shapes.in[3] !== 3 || held.indices(1).length * held.indices(2).length < 300) return false;
+    return held.indices(3).length === 3 && held.values.every((value) => value >= 0 && value <= 255);
+  }
+
+  /**
+   * The colour of a cell of a photo.
+   * @param {number[]} cell
+   */
+  colour(cell) {
+    const [n, row, col] = cell;
+    const scale = this.arrays[this.doc.source].largest <= 1 ? 255 : 1;
+    return `rgb(${[0, 1, 2].map((c) => Math.round(Number(this.number(this.doc.source, [n, row, col, c])) * scale)).join(" ")})`;
+  }
+
+  /** The value of one cell of the result: the backend's, or else the sum of its taps. */
+  value(cell) {
+    const result = this.arrays[this.doc.result];
+    if (result) return result.get(cell);
+    const key = cell.join();
+    if (!this.known.has(key)) this.known.set(key, this.taps(cell).total);
+    return this.known.get(key);
+  }
+
+  get computedBy() {
+    const { backend, algorithm } = this.doc;
+    if (!backend) return "summed on this page";
+    if (!this.arrays[this.doc.result]) return "summed on this page from Python's tap tables";
+    return `computed by ${backend}${algorithm ? `, ${algorithm}` : ""}`;
+  }
+}
+
+const parsedArrays = new WeakMap(); // an array is parsed once, however many variants share it
+export function heldArray(doc, number) {
+  const raw = typeof number === "number" ? doc.arrays[number] : number;
+  if (!parsedArrays.has(raw)) parsedArrays.set(raw, new Held(raw, doc));
+  return parsedArrays.get(raw);
+}
+
+/** "[0, 1, 2, 0]" with the name of its side. */
+export const named = (view, side, cell) => `${view.doc.names[side]}[${index(view.name(side, cell))}]`;
+
+/** The indices of one axis that are not padding. */
+export const inside = (list) => list.filter(([, kind]) => kind !== "padding" && kind !== "outside").map(([i]) => i);

@@ -1,0 +1,86 @@
+"""The Sphinx directive ``teachconv``: the interactive picture of a call in a documentation page.
+
+Add ``teachconv.explorer.sphinx_directive`` to ``extensions`` in conf.py, then::
+
+    .. teachconv:: conv2d
+       :input: 1, 7, 7, 1
+       :filters: 3, 3, 1, 1
+       :strides: 2
+       :padding: SAME
+
+Input and filters are shapes; the numbers are small seeded integers. Only builders of HTML show the picture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import nn_ops
+from ..data.seeded import make_array
+from ..errors import ArgumentError, suggestion
+from .explorer import explore
+
+__all__ = ["setup"]
+
+_OPS: dict[str, Any] = {
+    "conv2d": nn_ops.conv2d,
+    "conv2d_transpose": nn_ops.conv2d_transpose,
+    "depthwise_conv2d": nn_ops.depthwise_conv2d,
+}
+
+
+def _numbers(text: str) -> Any:
+    """Return an option as an int, or as a tuple of ints."""
+    numbers = tuple(int(part) for part in text.split(","))
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _padding(text: str) -> Any:
+    """Return the padding as a word, or as numbers: one, two, or top, bottom, left, right."""
+    if text.strip().upper() in ("SAME", "VALID", "SAME_LOWER"):
+        return text.strip().upper()
+    found = _numbers(text)
+    return (found[:2], found[2:]) if isinstance(found, tuple) and len(found) == 4 else found
+
+
+def _directive() -> Any:
+    """Return the directive's class; Sphinx has loaded docutils, which nothing else here needs."""
+    from docutils import nodes
+    from docutils.parsers.rst import Directive
+
+    class TeachconvDirective(Directive):  # type: ignore[misc,unused-ignore]
+        """Embeds `explore` of one call; what the op refuses is an error of the page, with its line."""
+
+        required_arguments = 1
+        option_spec = {
+            **dict.fromkeys(("input", "filters", "strides", "dilations", "output_shape", "at"), _numbers),
+            "padding": _padding,
+        }
+
+        def run(self) -> list[Any]:
+            """Return the picture as raw HTML."""
+            try:
+                picture = _picture(self.arguments[0], self.options)
+            except (ValueError, TypeError, IndexError) as error:
+                raise self.error(f"teachconv: {error}") from error
+            return [nodes.raw("", picture._repr_html_(), format="html")]
+
+    return TeachconvDirective
+
+
+def _picture(name: str, options: dict[str, Any]) -> Any:
+    """Return the explorer of one directive."""
+    if name not in _OPS:
+        raise ArgumentError(f"the op must be one of {', '.join(_OPS)}; got {name!r}{suggestion(name, _OPS)}")
+    words = dict(options)
+    for array in ("input", "filters"):
+        if array not in words:
+            raise ArgumentError(f"the option :{array}: must give its shape, 4 ints")
+        words[array] = make_array(words[array], "float32", "integers", f"{name} {array}")
+    return explore(_OPS[name], words.pop("input"), words.pop("filters"), **words)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the directive with Sphinx."""
+    app.add_directive("teachconv", _directive())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,85 @@
+"""No two threads of a block race, and every barrier and every wait is needed: without it, a test here fails."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from cuda_host import COMPILER, Host, host_backend
+from cuda_races import RaceError, Racer, has_thread_sanitizer
+
+from teachconv.backends import get
+from teachconv.backends.cuda import ladder, sources
+from teachconv.data.seeded import make_array
+from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FILTER_GRADIENT, FORWARD
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("races"),
+    pytest.mark.skipif(
+        COMPILER is None or sys.platform != "linux" or not has_thread_sanitizer(),
+        reason="needs a C++ compiler with ThreadSanitizer",
+    ),
+]
+SYNCHRONISES = re.compile(r"__syncthreads\(\);|__syncwarp\(\);|__pipeline_wait_prior\(STAGES - 2\);")
+# 144 numbers deep: 5 chunks of pipelined_gemm's halves and 9 of its floats, so that the last one lies in the stage that
+# the corners of the sums go through
+DENSE = conv2d_geometry((2, 9, 8, 16), (3, 3, 16, 24), 1, "SAME")
+DEPTHWISE = conv2d_geometry((2, 9, 8, 24), (3, 3, 1, 24), 1, "SAME")
+RUNS = {  # source: algorithm, dtype, geometry
+    "tiled.cu": ("tiled", "float32", DENSE),
+    "registers.cu": ("registers", "float32", DENSE),
+    "implicit_gemm.cu": ("implicit_gemm", "float32", DENSE),
+    "tensor_gemm.cu": ("tensor_gemm", "float16", DENSE),
+    "pipelined_gemm.cu": ("pipelined_gemm", "float16", DENSE),
+    "depthwise.cu": ("depthwise", "float32", DEPTHWISE),
+}
+MORE = [("pipelined_gemm_float32", "float32", DENSE), ("pipelined_gemm_tf32", "float32", DENSE)]
+
+
+def run(machine, kind, algorithm, dtype, g):
+    """Run a kind of call on small integers, which every algorithm adds exactly; return whether all is right."""
+    x, w, dy = (
+        make_array(shape, dtype, "integers", role)
+        for role, shape in (("x", g.input_shape), ("w", g.filters_shape), ("dy", g.output_shape))
+    )
+    operands = (x, dy) if kind.sums_images else (x, w) if kind.gathers else (dy, w)
+    got = getattr(host_backend(machine), kind.name)(*operands, g, algorithm=algorithm, precision=None)
+    want = getattr(get("numpy"), kind.name)(*operands, g, algorithm=None, precision=None)
+    return np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["first to last", "last to first"])
+@pytest.mark.parametrize("name", [*(run[0] for run in RUNS.values()), *(run[0] for run in MORE)])
+def test_no_two_threads_race(name, reverse, kernel_folder):
+    algorithm, dtype, g = next(run for run in (*RUNS.values(), *MORE) if run[0] == name)
+    for kind in next(one.kinds for one in ladder.ALGORITHMS if one.name == name):
+        assert run(Racer(kernel_folder, reverse), kind, algorithm, dtype, g)
+
+
+def places():
+    """Every barrier and every wait of the sources, as each kernel has it."""
+    for file in sorted(path.name for path in sources.FOLDER.glob("*.cu")):
+        for number, found in enumerate(SYNCHRONISES.finditer(sources.source_text(file))):
+            yield pytest.param(file, number, id=f"{file}-{number}-{found[0].split('(')[0].strip('_')}")
+
+
+@pytest.mark.parametrize(("file", "number"), list(places()))
+def test_each_barrier_and_wait_is_needed(file, number, kernel_folder):
+    text = sources.source_text(file)
+    found = list(SYNCHRONISES.finditer(text))[number]
+    mistake = {file: text[: found.start()] + ";" + text[found.end() :]}
+    kind = FILTER_GRADIENT if file == "depthwise.cu" else FORWARD
+    for machine in (Host(kernel_folder, False, mistake), Racer(kernel_folder, False, mistake)):
+        try:
+            if not run(machine, kind, *RUNS[file]):
+                return
+        except RaceError:
+            return
+    pytest.fail(f"{found[0]} could be removed from {file} unnoticed")
+
+
+def test_every_kernel_with_a_barrier_is_looked_at():
+    assert set(RUNS) == {param.values[0] for param in places()}
+    assert {run[0] for run in (*RUNS.values(), *MORE)} <= {one.name for one in ladder.ALGORITHMS}

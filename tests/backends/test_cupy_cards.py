@@ -1,0 +1,298 @@
+"""The cupy backend on other cards, on several of them, and next to other libraries: on the stand-in for CuPy."""
+
+import gc
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import devices, planning
+from teachconv.backends import cupy_backend
+from teachconv.backends.cuda import compiling, ladder, sources
+from teachconv.data.seeded import make_array
+from teachconv.geometry import conv2d_geometry
+from teachconv.kinds import FORWARD, KINDS
+
+
+def arrays(*shapes, dtype="float32", data="integers"):
+    return [make_array(shape, dtype, data, f"cupy {i}") for i, shape in enumerate(shapes)]
+
+
+@pytest.fixture
+def xw():
+    return arrays((2, 7, 6, 8), (3, 3, 8, 8))
+
+
+@pytest.fixture
+def card(stand_in, monkeypatch):
+    """Make the stand-in a card of another compute capability."""
+
+    def set_capability(capability):
+        monkeypatch.setattr(stand_in.cuda.Device, "compute_capability", capability)
+        compiling.forget()
+        return stand_in
+
+    return set_capability
+
+
+# ---------------------------------------------------------------------------------------------
+# Generations of cards
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arch", "dtype", "precision", "want"),
+    [
+        (75, "float16", None, "tensor_gemm"),
+        (75, "bfloat16", None, "implicit_gemm"),
+        (75, "float32", "tf32", "implicit_gemm"),
+        (75, "float32", "strict", "implicit_gemm"),
+        (60, "float16", None, "implicit_gemm"),
+        (80, "bfloat16", None, "pipelined_gemm"),
+        (100, "float32", "tf32", "pipelined_gemm_tf32"),
+    ],
+)
+def test_the_default_runs_on_the_card(arch, dtype, precision, want):
+    g = conv2d_geometry((1, 9, 9, 16), (5, 5, 16, 16), 1, "SAME")
+    for kind in KINDS:
+        name, _ = ladder.choose(kind, g, dtype, precision, arch)
+        assert name == want
+        assert not ladder.lacks(name, dtype, arch)
+
+
+def test_what_a_card_lacks_is_said_and_not_tried(card, xw):
+    """On a T4, as in Colab: diff and autotune leave out what cannot run, and a request by name is an error."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    cupy = card("75")
+    x, w = (a.astype(ml_dtypes.bfloat16) for a in xw)
+    assert tc.trace(tc.conv2d, x, w, backend="cupy").algorithm == "implicit_gemm"
+    with pytest.raises(ValueError, match=r"'tensor_gemm' needs a GPU of compute capability 8\.0 .* has 7\.5"):
+        tc.conv2d(x, w, backend="cupy", algorithm="tensor_gemm")
+    x, w = x[:, :, :, :3], w[:, :, :3]  # only a few algorithms take 3 channels
+    report = tc.diff(tc.conv2d, x, w, backends=["cupy"])
+    assert report.passed
+    assert {"direct", "implicit_gemm"} <= {row.algorithm for row in report.rows}
+    assert not {"tensor_gemm", "pipelined_gemm"} & {row.algorithm for row in report.rows}
+    found = tc.autotune(tc.conv2d, *map(cupy.asarray, xw), padding="SAME", rounds=1, seconds=2)
+    assert not [item for item in found if item.algorithm.startswith("pipelined")]
+
+
+def test_an_old_card_is_refused_by_name(card, xw):
+    card("61")
+    with pytest.raises(tc.BackendUnavailable, match=r"capability 6\.1, and NVRTC 13\.0 supports 7\.5 or"):
+        tc.conv2d(*xw, backend="cupy", algorithm="direct")
+
+
+def test_a_card_that_nvrtc_does_not_know_gets_ptx(card, xw, monkeypatch):
+    cupy = card("130")
+    taken = []
+    monkeypatch.setattr(cupy.cuda.nvrtc, "getPTX", lambda program: taken.append(1) or program.binary)
+    tc.conv2d(*xw, backend="cupy", algorithm="direct")
+    assert cupy.cuda.nvrtc.options[-1][-1] == "-arch=compute_90"
+    assert taken
+
+
+def test_headers_of_another_release_are_not_used(stand_in, xw, monkeypatch, tmp_path):
+    """NVRTC 13 with the headers of CUDA 12: an error that names both."""
+    (tmp_path / "include" / "crt").mkdir(parents=True)
+    for name in sources._HEADERS:
+        (tmp_path / "include" / name).touch()
+    (tmp_path / "include" / "cuda_runtime_api.h").write_text("#define CUDART_VERSION  12080\n")
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    places = sources._header_places.__wrapped__()[:1]  # a toolkit of this machine aside
+    monkeypatch.setattr(sources, "_header_places", lambda: places)
+    assert sources.header_folders(12) == (str(tmp_path / "include"),)
+    assert sources.header_folders(13) == ()
+    with pytest.raises(tc.BackendUnavailable, match=r"NVRTC's release, CUDA 13, .* \(found: 12\)"):
+        tc.conv2d(*(a.astype("float16") for a in xw), backend="cupy")
+
+
+def test_two_threads_write_the_same_kernel(tmp_path, monkeypatch):
+    """Both have written before either renames its file, which must not be the other's."""
+    both, replace, errors = threading.Barrier(2), Path.replace, []
+    monkeypatch.setattr(Path, "replace", lambda self, target: (both.wait(10), replace(self, target)))
+
+    def keep():
+        try:
+            compiling._keep(tmp_path / "kernel.cubin", b"binary")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=keep) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert [path.name for path in tmp_path.iterdir()] == ["kernel.cubin"]
+
+
+def test_a_missing_nvrtc_is_seen(stand_in, monkeypatch, xw):
+    def missing():
+        raise RuntimeError("libnvrtc.so.13: cannot open shared object file")
+
+    monkeypatch.setattr(stand_in.cuda.nvrtc, "getVersion", missing)
+    with pytest.raises(tc.BackendUnavailable, match=r"not NVRTC, which compiles the kernels: libnvrtc\.so"):
+        tc.conv2d(*xw, backend="cupy")
+
+
+# ---------------------------------------------------------------------------------------------
+# Several cards, and memory
+# ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_made_is_made_beside_the_input(stand_in):
+    """An empty result, and the blank input of a plan, on a device that is not the current one."""
+    with stand_in.cuda.Device(1):
+        x = stand_in.asarray(np.ones((0, 4, 4, 2), "float32"))
+        w = stand_in.asarray(np.ones((3, 3, 2, 5), "float32"))
+    assert tc.conv2d(x, w).device.id == 1
+    assert planning._blank((1, 4, 4, 2), w).device.id == 1
+    plan = tc.plan(tc.conv2d, w, input_shape=(1, 4, 4, 2))
+    with stand_in.cuda.Device(1):
+        image = stand_in.asarray(np.ones((1, 4, 4, 2), "float32"))
+    assert plan(image).device.id == 1
+
+
+def test_a_plan_keeps_the_transformed_filter_on_the_gpu(stand_in, xw):
+    x, w = arrays((2, 7, 6, 32), (3, 3, 32, 32), data="normal")
+    for filters, image in ((w, x), (stand_in.asarray(w), stand_in.asarray(x))):
+        plan = tc.plan(tc.conv2d, filters, input_shape=(1, 7, 6, 32), padding="SAME", backend="cupy")
+        assert plan.algorithm == "winograd2"
+        assert plan.nbytes == 16 * 32 * 32 * 4
+        with tc.record.recording() as stages:
+            got = plan(image)
+        names = [stage.name for stage in stages]
+        assert "launch transform_input" in names
+        assert "launch transform_filter" not in names
+        assert names.count("copy to the device") == (1 if filters is w else 0)
+        again = tc.conv2d(image, filters, padding="SAME", backend="cupy")
+        assert np.array_equal(devices.to_host(got), devices.to_host(again))
+    x[0, 3, 3, 0] = np.inf
+    got = tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME", backend="cupy")(x)
+    assert np.array_equal(got == np.inf, tc.conv2d(x, w, padding="SAME", backend="reference") == np.inf)
+
+
+def test_arrays_at_odd_addresses(stand_in):
+    """Kernels load 16 bytes at once; a view that begins between two of them is copied, and the trace says so."""
+    x, w = arrays((1, 6, 6, 16), (5, 5, 16, 16), dtype="float16")
+    flat = stand_in.asarray(np.concatenate([[0], x.ravel()]).astype("float16"))
+    odd = flat[1:].reshape(x.shape)
+    traced = tc.trace(tc.conv2d, odd, stand_in.asarray(w))
+    assert traced.algorithm == "pipelined_gemm"
+    assert "it does not begin at a multiple of 16 bytes" in "".join(stage.note for stage in traced.stages)
+    want = tc.conv2d(x, w)
+    assert np.array_equal(traced.result.get(), want)
+    out = stand_in.asarray(np.zeros(want.size + 1, "float16"))
+    tc.conv2d(stand_in.asarray(x), stand_in.asarray(w), out=out[1:].reshape(want.shape))
+    assert np.array_equal(out.get()[1:].reshape(want.shape), want)
+
+
+# ---------------------------------------------------------------------------------------------
+# Other libraries' arrays
+# ---------------------------------------------------------------------------------------------
+
+
+class Parameter:
+    """PyTorch's CUDA tensor that requires a gradient: it exports nothing before it is detached."""
+
+    requires_grad = True
+
+    def __init__(self, on_host, on_device):
+        self.on_host, self._on_device = on_host, on_device
+
+    @property
+    def __cuda_array_interface__(self):
+        if self.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+        return {"shape": self.on_host.shape, "version": 3}
+
+    def detach(self):
+        plain = Parameter(self.on_host, self._on_device)
+        plain.requires_grad = False
+        return plain
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **how):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._on_device
+
+
+@pytest.fixture
+def from_parameter(stand_in, monkeypatch):
+    """DLPack as CuPy has it: it asks the tensor, which refuses while it requires a gradient."""
+    plain = stand_in.from_dlpack
+    monkeypatch.setattr(stand_in, "from_dlpack", lambda value: (value.__dlpack__(), plain(value))[1])
+    return lambda array: Parameter(array, stand_in.asarray(array))
+
+
+def test_a_parameter_of_pytorch(from_parameter, xw):
+    got = tc.conv2d(*map(from_parameter, xw), 2)
+    assert np.array_equal(got.get(), tc.conv2d(*xw, 2))
+
+
+def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, from_parameter, xw, monkeypatch):
+    """Their owner may use the memory again once nothing refers to it, while our kernels still run."""
+    monkeypatch.setattr(devices, "_borrowed", [])
+    monkeypatch.setattr(stand_in.cuda.Event, "done", False)
+    borrowed, plain = [], stand_in.from_dlpack
+
+    def from_dlpack(value):
+        array = plain(value)
+        borrowed.append(weakref.ref(array))
+        return array
+
+    monkeypatch.setattr(stand_in, "from_dlpack", from_dlpack)
+    tc.conv2d(*map(from_parameter, xw))
+    gc.collect()
+    assert len(borrowed) == 2
+    assert all(reference() is not None for reference in borrowed)
+    monkeypatch.setattr(stand_in.cuda.Event, "done", True)
+    devices.hold_borrowed()
+    gc.collect()
+    assert all(reference() is None for reference in borrowed)
+
+
+# ---------------------------------------------------------------------------------------------
+# autotune
+# ---------------------------------------------------------------------------------------------
+
+
+def test_autotune_offers_what_the_op_may_choose(stand_in, xw):
+    for precision, offered in (
+        (None, {"winograd2"}),
+        ("strict", set()),
+        ("fast", {"winograd2", "winograd4"}),
+    ):
+        x, w = map(stand_in.asarray, xw)
+        found = tc.autotune(tc.conv2d, x, w, padding="SAME", precision=precision, rounds=1, seconds=2)
+        names = {item.algorithm for item in found}
+        assert "implicit_gemm" in names
+        assert {name for name in names if "winograd" in name} == offered
+        assert not [name for name in names if "tf32" in name]
+
+
+def test_autotune_times_by_events(stand_in, xw, monkeypatch):
+    """A GPU's time is that between two events, whatever the clock of the host says."""
+    monkeypatch.setattr(stand_in.cuda, "get_elapsed_time", lambda start, stop: 250.0)
+    x, w = map(stand_in.asarray, xw)
+    found = tc.autotune(tc.conv2d, x, w, algorithm="direct", rounds=2, seconds=5)
+    assert found.best.median == 0.25
+
+
+def test_lacks_is_asked_of_the_arrays_card(stand_in):
+    assert cupy_backend.lacks("pipelined_gemm", "float16", np.ones(1)) == ""
+    assert (
+        ladder.schedule(
+            FORWARD, conv2d_geometry((1, 4, 4, 1), (3, 3, 1, 1)), "float16", None, None, False, False, 60
+        ).algorithm
+        == "implicit_gemm"
+    )

@@ -1,0 +1,48 @@
+"""How each CUDA source may be compiled: its dtypes, its other macros, and the cards that it runs on."""
+
+from pathlib import Path
+
+from teachconv.backends.cuda import ladder
+from teachconv.dtypes import FLOATS, INTEGERS
+
+KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
+TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128, 64), (128, 128))]
+WINOGRAD = [f"{kind} TILE={tile}" for kind in KINDS_OF[:2] for tile in (2, 4)]
+
+
+def each(kinds, variants, end=""):
+    return [f"{kind} {variant}{end}" for variant in variants for kind in kinds]
+
+
+HALVES = FLOATS[:2]
+VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
+    "direct.cu": [(FLOATS + INTEGERS, KINDS_OF)],
+    "add_splits.cu": [(FLOATS, KINDS_OF)],
+    "im2col.cu": [(FLOATS, KINDS_OF)],
+    "tiled.cu": [(FLOATS, KINDS_OF[:1])],
+    "registers.cu": [(FLOATS, KINDS_OF[:1])],
+    "depthwise.cu": [(FLOATS, ["CHANNELS=1", "CHANNELS=4"])],
+    "implicit_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES)), (("float64",), each(KINDS_OF, TILES[:1]))],
+    "tensor_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES))],
+    "pipelined_gemm.cu": [
+        (FLOATS[:3], each(KINDS_OF, TILES[1:])),
+        (("float32",), each(KINDS_OF, TILES[1:], " TF32")),
+    ],
+    "winograd.cu": [(FLOATS, WINOGRAD)],
+}
+# the oldest cards that NVRTC knows, and those that a large machine has; TF32 and bfloat16 on tensor cores, and
+# asynchronous copies, need sm_80
+ARCHS = (75, 80, 90, 100)
+ALL = [
+    (file, dtype, tuple(defines.split()))
+    for file, groups in VARIANTS.items()
+    for dtypes, variants in groups
+    for dtype in dtypes
+    for defines in variants
+]
+
+
+def runs_on(file, dtype, arch):
+    """Whether the ladder uses a source on a card."""
+    algorithm = Path(file).stem + ("_tf32" if (file, dtype) == ("tensor_gemm.cu", "float32") else "")
+    return not ladder.lacks(algorithm, dtype, arch)

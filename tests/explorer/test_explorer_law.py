@@ -1,0 +1,302 @@
+"""The law of the pages that run without Python, in a real browser: whole documents against Python's.
+
+Calls are drawn at random from a seed, refused ones included. What is compared is all that a page shows:
+geometry and derivation, every tap, the values of all cells, the errors, the legal output shapes and the call
+translated to every framework.
+"""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from browser import chromium, needs_browser
+
+import teachconv as tc
+from teachconv.explorer.document import Document, dumps
+from teachconv.explorer.page import LAW_MODULES, MODULES, script
+
+pytestmark = needs_browser
+
+FUNCTIONS = {
+    "tensorflow.conv2d": tc.conv2d,
+    "tensorflow.conv2d_transpose": tc.conv2d_transpose,
+    "torch.conv2d": tc.dialects.torch.conv2d,
+    "torch.conv_transpose2d": tc.dialects.torch.conv_transpose2d,
+    "jax.conv_general_dilated": tc.dialects.jax.conv_general_dilated,
+    "jax.conv_transpose": tc.dialects.jax.conv_transpose,
+    "onnx.conv": tc.dialects.onnx.conv,
+    "onnx.conv_transpose": tc.dialects.onnx.conv_transpose,
+    "keras.conv": tc.dialects.keras.conv,
+    "keras.conv_transpose": tc.dialects.keras.conv_transpose,
+}
+DIALECTS = ("tensorflow", "torch", "jax", "onnx", "keras")
+TARGETS = ("tensorflow", "torch", "jax", "onnx", "keras")
+
+# the page's document of each call, with its result summed from the taps, or the error
+_DOCUMENTS = """
+const value = (salt) => ([a, b, c, d]) => ((7 * a + 13 * b + 5 * c + 11 * d + salt) % 17 - 8) / 4;
+const result = (made, call) => {
+  const view = new View(made, made.base);
+  const part = partOf(call.geometry, call.transposed, made.at);
+  const { images, inRows, inCols, inChannels, outRows, outCols, outChannels } = part;
+  const axes = call.transposed ? [images, inRows, inCols, inChannels] : [images, outRows, outCols, outChannels];
+  const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
+  const cells = first.flatMap((n) => second.flatMap((r) => third.flatMap((q) => fourth.map((o) => [n, r, q, o]))));
+  return { axes, values: cells.map((cell) => view.value(cell) ?? "not on the page") };
+};
+const answer = ({ name, shapes, words, at, targets }) => {
+  const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+  try {
+    const made = callDocument(name, shapes, given, { source: value(3), filter: value(6) }, at);
+    const translated = targets.map((to) => translate(name, shapes, given, to));
+    return { document: { ...made, result_values: result(made, resolve(name, shapes, given)) }, calls: translated.map(({ code, why }) => code || why) };
+  } catch (error) {
+    if (error instanceof Refusal) return { error: error.message };
+    throw error;
+  }
+};
+window.documents = (calls) => JSON.stringify(calls.map(answer));
+"""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    """A function from calls to the page's documents."""
+    path = tmp_path_factory.mktemp("law") / "law.html"
+    modules = script((*MODULES, *LAW_MODULES))
+    path.write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><script type="module">{modules}\n{_DOCUMENTS}</script>'
+    )
+    with chromium() as driver:
+        driver.get(path.as_uri())
+        yield lambda calls: json.loads(driver.execute_script("return documents(arguments[0])", calls))
+
+
+# ---------------------------------------------------------------------------------------------
+# Seeded calls
+# ---------------------------------------------------------------------------------------------
+
+
+def drawn_call(dialect, number):
+    """A call of a dialect: {"name", "shapes", "words", "at"}; arrays in the words stand for tuples."""
+    rng = random.Random(f"{dialect} {number}")
+    transposed = rng.random() < 0.5
+    n, rows, cols = rng.choice([1, 1, 2]), rng.randint(1, 8), rng.randint(1, 8)
+    if rng.random() < 0.02:
+        rows = rng.randint(42, 60)  # larger than what a page shows
+    k = [rng.randint(1, 4), rng.randint(1, 5)]
+    s = [rng.randint(1, 4)] * 2 if rng.random() < 0.6 else [rng.randint(1, 4), rng.randint(1, 3)]
+    d = [1, 1] if rng.random() < 0.6 else [rng.randint(1, 3), rng.randint(1, 3)]
+    if rng.random() < 0.02:
+        s = [0, 1]
+    groups = rng.choice([1, 1, 1, 2, 3])
+    depth, outs = rng.randint(1, 2), groups * rng.randint(1, 2)
+    if rng.random() < 0.03:
+        outs += 1
+    draw = {
+        "tensorflow": _tensorflow,
+        "torch": _torch,
+        "jax": _jax,
+        "onnx": _onnx,
+        "keras": _keras,
+    }[dialect]
+    name, shapes, words = draw(rng, transposed, (n, rows, cols), k, s, d, groups, depth, outs)
+    at = None
+    return {"name": name, "shapes": shapes, "words": words, "at": at, "targets": TARGETS}
+
+
+def _pair(rng, pair):
+    """A pair of equal numbers, sometimes as one."""
+    return pair[0] if pair[0] == pair[1] and rng.random() < 0.5 else pair
+
+
+def _channels(rng, groups, depth, outs):
+    """The input's channels: those of the filter, sometimes of none that fits."""
+    return groups * depth + (rng.random() < 0.03)
+
+
+def _tensorflow(rng, transposed, x, k, s, d, groups, depth, outs):
+    n, rows, cols = x
+    words = {"strides": _pair(rng, s), "padding": rng.choice(["SAME", "VALID", "SAME_LOWER", None])}
+    if words["padding"] is None:
+        sides = [rng.randint(-2, 3) for _ in range(4)]
+        words["padding"] = rng.choice([sides[0], sides[:2], [sides[:2], sides[2:]]])
+    if d != [1, 1] or rng.random() < 0.3:
+        words["dilations"] = _pair(rng, d)
+    channels = _channels(rng, groups, depth, outs)
+    if not transposed:
+        return "tensorflow.conv2d", [[n, rows, cols, channels], [*k, depth, outs]], words
+    name, shapes = "tensorflow.conv2d_transpose", [[n, rows, cols, outs], [*k, depth, outs]]
+    if rng.random() < 0.5:
+        try:
+            g = tc.conv2d_transpose_geometry(*shapes, **{**words, "strides": tuple(s)})
+            _, rows, cols, _ = rng.choice(g.legal_output_shapes)
+        except (ValueError, TypeError):
+            pass
+        words["output_shape"] = [n, rows + (rng.random() < 0.1), cols, channels]
+    if rng.random() < 0.2:
+        words["output_padding"] = _pair(rng, [rng.randint(0, 2), rng.randint(0, 2)])
+    return name, shapes, words
+
+
+def _torch(rng, transposed, x, k, s, d, groups, depth, outs):
+    n, rows, cols = x
+    words = {"stride": _pair(rng, s)}
+    if rng.random() < 0.8:
+        words["padding"] = _pair(rng, [rng.randint(0, 3), rng.randint(0, 3)])
+    if rng.random() < 0.1:
+        words["padding"] = rng.choice(["same", "valid", -1])
+    if d != [1, 1]:
+        words["dilation"] = _pair(rng, d)
+    if groups > 1:
+        words["groups"] = groups
+    channels = _channels(rng, groups, depth, outs)
+    if not transposed:
+        return "torch.conv2d", [[n, channels, rows, cols], [outs, depth, *k]], words
+    if rng.random() < 0.6:
+        words["output_padding"] = _pair(rng, [rng.randint(0, 2), rng.randint(0, 2)])
+    inputs = outs + (rng.random() < 0.03)
+    return "torch.conv_transpose2d", [[n, inputs, rows, cols], [outs, depth, *k]], words
+
+
+def _jax(rng, transposed, x, k, s, d, groups, depth, outs):
+    n, rows, cols = x
+    words = {"window_strides" if not transposed else "strides": s}
+    words["padding"] = rng.choice(["SAME", "VALID", "SAME_LOWER", None])
+    if words["padding"] is None:
+        words["padding"] = [[rng.randint(-2, 4), rng.randint(-2, 4)] for _ in range(2)]
+    if d != [1, 1]:
+        words["rhs_dilation"] = d
+    channels = _channels(rng, groups, depth, outs)
+    if not transposed:
+        if groups > 1:
+            words["feature_group_count"] = groups
+        if rng.random() < 0.5:
+            words["dimension_numbers"] = ["NHWC", "HWIO", "NHWC"]
+            return "jax.conv_general_dilated", [[n, rows, cols, channels], [*k, depth, outs]], words
+        return "jax.conv_general_dilated", [[n, channels, rows, cols], [outs, depth, *k]], words
+    if rng.random() < 0.5:
+        words["transpose_kernel"] = True
+        return "jax.conv_transpose", [[n, rows, cols, outs], [*k, depth, outs]], words
+    return "jax.conv_transpose", [[n, rows, cols, depth], [*k, depth, outs]], words
+
+
+def _onnx(rng, transposed, x, k, s, d, groups, depth, outs):
+    n, rows, cols = x
+    words = {"strides": s, "auto_pad": rng.choice(["NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"])}
+    if words["auto_pad"] == "NOTSET" or rng.random() < 0.05:
+        words["pads"] = [rng.randint(0, 3) for _ in range(4)]
+    if rng.random() < 0.03:
+        words["pads"] = [-1, 0, 0, 0]
+    if d != [1, 1]:
+        words["dilations"] = d
+    if groups > 1:
+        words["group"] = groups
+    if not transposed:
+        channels = _channels(rng, groups, depth, outs)
+        return "onnx.conv", [[n, channels, rows, cols], [outs, depth, *k]], words
+    if rng.random() < 0.5:
+        words["output_padding"] = [rng.randint(0, 2), rng.randint(0, 2)]
+    if rng.random() < 0.3:
+        words["output_shape"] = [rows * s[0] + rng.randint(-1, 2) or 1, cols * s[1] + rng.randint(-1, 2) or 1]
+    return "onnx.conv_transpose", [[n, outs, rows, cols], [outs, depth, *k]], words
+
+
+def _keras(rng, transposed, x, k, s, d, groups, depth, outs):
+    n, rows, cols = x
+    words = {"strides": _pair(rng, s), "padding": rng.choice(["same", "valid"])}
+    if d != [1, 1]:
+        words["dilation_rate"] = _pair(rng, d)
+    if not transposed:
+        channels = _channels(rng, groups, depth, outs)
+        return "keras.conv", [[n, rows, cols, channels], [*k, depth, outs]], words
+    if rng.random() < 0.5:
+        words["output_padding"] = _pair(rng, [rng.randint(-1, 3), rng.randint(0, 3)])
+    return "keras.conv_transpose", [[n, rows, cols, outs], [*k, depth, outs]], words
+
+
+# ---------------------------------------------------------------------------------------------
+# The comparison
+# ---------------------------------------------------------------------------------------------
+
+
+def tuples(value):
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def by_index(shape, salt):
+    """The values that the page gives to a canonical array."""
+    n, rows, cols, channels = np.indices(shape)
+    return (((7 * n + 13 * rows + 5 * cols + 11 * channels + salt) % 17 - 8) / 4).astype("float32")
+
+
+def python_document(call):
+    """What Python shows of a call: its document and its translations, or its error."""
+    function = FUNCTIONS[call["name"]]
+    words = (
+        call["words"]
+        if call["name"].startswith("onnx.")
+        else {k: tuples(v) for k, v in call["words"].items()}
+    )
+    shapes = [tuple(shape) for shape in call["shapes"]]
+    try:
+        conv = tc.resolve(function, *shapes, **words)
+    except (ValueError, TypeError) as error:
+        return {"error": str(error)}
+    g = conv.geometry
+    x = by_index(g.output_shape if conv.op.transposed else g.input_shape, 3)
+    w = by_index(g.filters_shape, 6)
+    w = w[::-1, ::-1] if conv.flip else w
+    x = x.transpose(["NHWC".index(letter) for letter in conv.input_layout])
+    w = w.transpose(np.argsort(conv.filter_permutation))
+    assert [x.shape, w.shape] == shapes
+    document = Document(function, (x, w), words, call["at"])
+    made = json.loads(dumps(document.base()))
+    legal = ()
+    if call["name"] == "tensorflow.conv2d_transpose":
+        legal = tc.conv2d_transpose_geometry(*shapes, **words).legal_output_shapes
+    made |= {"steps": list(conv.steps), "legal_output_shapes": [list(shape) for shape in legal]}
+    made["result_values"] = made["arrays"].pop(made["base"]["arrays"].pop(made["result"]))
+    # of the Python process, and a PNG of the whole input where only a part is shown
+    made |= {"trace": [], "backend": None, "algorithm": None, "overview": None}
+    calls = [tc.translate(function, *shapes, to=to, **words) for to in call["targets"]]
+    return {"document": made, "calls": [t.code if t.possible else t.why for t in calls]}
+
+
+def differing(got, want, path=""):
+    """The first place at which two documents differ."""
+    if isinstance(got, dict) and isinstance(want, dict):
+        if set(got) != set(want):
+            return f"{path}: keys {sorted(set(got) ^ set(want))}"
+        return next((d for k in want if (d := differing(got[k], want[k], f"{path}.{k}"))), "")
+    if isinstance(got, list) and isinstance(want, list) and len(got) == len(want):
+        return next((d for i, w in enumerate(want) if (d := differing(got[i], w, f"{path}[{i}]"))), "")
+    return "" if got == want else f"{path}: page {got!r}, Python {want!r}"
+
+
+def compare(documents, dialect, numbers):
+    calls = [drawn_call(dialect, number) for number in numbers]
+    refused = 0
+    for call, got in zip(calls, documents(calls), strict=True):
+        want = python_document(call)
+        if want.get("document", {}).get("shown"):  # a sum with terms outside the part that is shown
+            known = got["document"]["result_values"]["values"]
+            values = want["document"]["result_values"]["values"]
+            assert not known or not all(isinstance(value, str) for value in known)
+            values[:] = [k if isinstance(k, str) else value for k, value in zip(known, values, strict=True)]
+        assert not (where := differing(got, want)), (call, where)
+        refused += "error" in want
+    assert 0 < refused < 0.7 * len(calls)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_documents_are_pythons(documents, dialect):
+    compare(documents, dialect, range(100))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(1, 20))
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_two_thousand_documents_are_pythons(documents, dialect, block):
+    compare(documents, dialect, range(100 * block, 100 * block + 100))

@@ -1,0 +1,55 @@
+"""The front-end's modules: joined without a bundler, checked by TypeScript where it is installed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import teachconv.explorer
+from teachconv.explorer.page import LAW_MODULES, MODULES, PLAYGROUND_MODULES, script
+
+SOURCES = Path(teachconv.explorer.__file__).parent / "script"
+MOST_LINES = 450
+ALL = (*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES)
+
+
+def names(text):
+    return re.findall(r"^(?:export )?(?:async )?(?:class|function|const|let) (\w+)", text, flags=re.M)
+
+
+def test_every_module_is_joined_and_short():
+    assert {path.stem for path in SOURCES.glob("*.js")} == set(ALL)
+    lengths = {name: len((SOURCES / f"{name}.js").read_text().splitlines()) for name in ALL}
+    assert max(lengths.values()) <= MOST_LINES, lengths
+
+
+def test_no_two_modules_share_a_name():
+    """Joined, the modules are one scope."""
+    found = [name for module in ALL for name in names((SOURCES / f"{module}.js").read_text())]
+    assert len(found) == len(set(found)), sorted(name for name in found if found.count(name) > 1)
+
+
+def test_imports_run_one_way():
+    """A module imports only from modules that are joined before it, and all that it imports is exported."""
+    exported = {}
+    for module in ALL:
+        text = (SOURCES / f"{module}.js").read_text()
+        for imported, origin in re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";', text, flags=re.M):
+            assert origin in exported, f"{module} imports from {origin}, which comes later"
+            assert set(re.findall(r"\w+", imported)) <= exported[origin], (module, origin)
+        exported[module] = set(
+            re.findall(r"^export (?:async )?(?:class|function|const|let) (\w+)", text, flags=re.M)
+        )
+
+
+def test_no_statement_of_a_module_is_left():
+    assert not re.search(r"^(import|export)\b", script(ALL), flags=re.M)
+
+
+@pytest.mark.skipif(not shutil.which("tsc"), reason="TypeScript is not installed: npm install -g typescript")
+def test_typescript_finds_no_error():
+    """Undefined names, unused ones, wrong numbers of arguments, and the types of the JSDoc comments."""
+    done = subprocess.run(["tsc", "-p", str(SOURCES / "jsconfig.json")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,325 @@
+"""The playground in a real browser, network off: what the reader sets, against what Python computes."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Page, chromium, needs_browser
+
+import teachconv as tc
+from teachconv.cli.main import main
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tc.playground().save(tmp_path_factory.mktemp("playground") / "playground.html")
+
+
+class Address:
+    """A page at an address."""
+
+    def __init__(self, path, hash_):
+        self.uri = path.as_uri() + hash_
+
+    def as_uri(self):
+        return self.uri
+
+
+@pytest.fixture
+def at(driver, path):
+    """Open the playground at an address; afterwards the console has to be empty."""
+    pages = []
+
+    def opened(hash_="", **options):
+        driver.get("about:blank")  # else only the address would change
+        pages.append(Page(driver, Address(path, hash_), **options))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        assert page.complaints() == []
+
+
+def set_field(page, name, value):
+    page.run(
+        """const field = document.querySelector(`.call [name="${arguments[0]}"]`);
+        field.value = arguments[1]; field.dispatchEvent(new Event("change"));""",
+        name,
+        value,
+    )
+
+
+def heading(page):
+    return page.run("return document.querySelector('h1 code').textContent")
+
+
+def problem(page):
+    return page.run(
+        "const e = document.querySelector('.head .message'); return e.hidden ? '' : e.textContent"
+    )
+
+
+def address(page):
+    return page.run("return location.hash")
+
+
+def plane(seen, number):
+    """The numbers of a grid as an array; cells outside the arrays are left out."""
+    cells = [c for c in seen["grids"][number]["cells"] if not {"padding", "outside"} & set(c["classes"])]
+    rows, cols = (sorted({c[axis] for c in cells}) for axis in ("row", "col"))
+    values = [float(c["label"].split(", ")[2]) for c in cells]  # the whole number
+    return np.array(values, "float32").reshape(len(rows), len(cols))
+
+
+def as_nhwc(page):
+    x, w, y = (plane(page.look(), number) for number in range(3))
+    return x[None, :, :, None], w[:, :, None, None], y
+
+
+def test_an_address_is_one_case(at):
+    page = at("#conv2d&n=7&k=3&s=2&p=same&at=1,2")
+    assert heading(page) == "tc.conv2d(input [1, 7, 7, 1], filters [3, 3, 1, 1], strides=2, padding='SAME')"
+    x, w, y = as_nhwc(page)
+    want = tc.conv2d(x, w, 2, "SAME")
+    assert (y == want[0, :, :, 0]).all()
+    seen = page.look()
+    assert "[0, 1, 2, 0]" in seen["headline"]
+    assert float(seen["value"]) == want[0, 1, 2, 0]
+
+
+def test_the_back_button_undoes_a_step(at):
+    page = at("#conv2d&n=5&k=3&s=1&p=valid")
+    before, head = address(page), heading(page)
+    set_field(page, "s", "2")
+    set_field(page, "p", "same")
+    assert "s=2&p=same" in address(page)
+    assert "strides=2, padding='SAME'" in heading(page)
+    page.run("history.back()")
+    page.run("return new Promise((done) => setTimeout(done, 100))")
+    assert "padding" not in heading(page)
+    page.run("history.back()")
+    page.run("return new Promise((done) => setTimeout(done, 100))")
+    assert (heading(page), address(page).partition("&at")[0]) == (head, before.partition("&at")[0])
+
+
+@pytest.mark.parametrize(
+    ("framework", "forward", "transposed"),
+    [
+        ("tensorflow", "tc.conv2d(", "tc.conv2d_transpose("),
+        ("torch", "tc.dialects.torch.conv2d(", "tc.dialects.torch.conv_transpose2d("),
+        ("jax", "tc.dialects.jax.conv_general_dilated(", "tc.dialects.jax.conv_transpose("),
+        ("onnx", "tc.dialects.onnx.conv(", "tc.dialects.onnx.conv_transpose("),
+        ("keras", "tc.dialects.keras.conv(", "tc.dialects.keras.conv_transpose("),
+    ],
+)
+def test_the_frameworks_words(at, framework, forward, transposed):
+    page = at(f"#conv2d&n=5&k=3&s=2&p=valid&as={framework}")
+    assert heading(page).startswith(forward)
+    page = at(f"#transpose&n=3&k=3&s=2&p={'0' if framework == 'torch' else 'valid'}&as={framework}")
+    assert heading(page).startswith(transposed)
+
+
+def test_the_calls_of_all_frameworks_are_translates(at):
+    page = at("#conv2d&n=8&k=3&s=2&p=same&c=2&o=4&g=2")
+    for to in ("tensorflow", "torch", "jax", "onnx", "keras"):
+        text = page.run(
+            "return document.querySelector(`[data-framework='${arguments[0]}'] pre`).textContent", to
+        )
+        want = tc.translate(tc.conv2d, (1, 8, 8, 2), (3, 3, 1, 4), strides=2, padding="SAME", to=to)
+        assert text == want.code.rstrip("\n")
+
+
+def test_what_a_framework_lacks_is_said_and_shown_in_tensorflows_words(at):
+    page = at("#transpose&n=3&k=3&s=2&p=same&as=torch")
+    assert "PyTorch's conv_transpose2d has no padding" in problem(page)
+    assert heading(page).startswith("tc.conv2d_transpose(")
+
+
+def test_a_refused_call_shows_the_error(at):
+    page = at("#conv2d&n=2&k=5&s=1&p=valid")
+    with pytest.raises(ValueError, match="VALID needs in_rows") as refused:
+        tc.conv2d_geometry((1, 2, 2, 1), (5, 5, 1, 1))
+    assert problem(page) == str(refused.value)
+    set_field(page, "n", "6")
+    assert problem(page) == ""
+    assert page.look()["grids"]
+
+
+@pytest.mark.parametrize(
+    "hash_", ["#conv2d&n=0", "#conv2d&k=x", "#nonsense", "#conv2d&q=3", "#conv2d&p=%E0%A4%A"]
+)
+def test_an_address_that_is_not_legal_is_said(at, hash_):
+    page = at(hash_)
+    assert problem(page)
+    assert page.look()["grids"]
+
+
+def test_a_number_typed_into_a_cell(at):
+    page = at("#conv2d&n=3&k=2&s=1&p=valid")
+    page.run(
+        """const cell = document.querySelector(".stage .grid [data-row='1'][data-col='1']");
+        cell.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+        const input = cell.querySelector("input"); input.value = "-7.5";
+        input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));"""
+    )
+    x, w, y = as_nhwc(page)
+    assert x[0, 1, 1, 0] == -7.5
+    assert (y == tc.conv2d(x, w)[0, :, :, 0]).all()
+    assert "-7.5" in address(page)
+    again = at(address(page))
+    assert as_nhwc(again)[0][0, 1, 1, 0] == -7.5
+
+
+def test_a_space_in_a_text_is_a_space(at):
+    page = at()
+    page.open("numbers")
+    page.all(".arrays textarea")[0].send_keys("1 2")
+    assert "1 2" in page.run("return document.querySelector('.arrays textarea').value")
+    assert page.all(".play")[0].text.endswith("play")
+
+
+def test_the_focus_stays_in_the_grid_whose_number_was_typed(at):
+    page = at("#conv2d&n=3&k=2&s=1&p=valid")
+    page.run("document.querySelector('.stage .grid [role=grid]').focus()")
+    page.press("\ue015", "\ue007")  # down, Enter
+    page.press("9", "\ue007")
+    assert as_nhwc(page)[0][0, 1, 0, 0] == 9
+    assert page.run("return document.activeElement.getAttribute('aria-label')") == "input"
+
+
+def give(page, side, path):
+    page.open("numbers")
+    page.all(".arrays input[type=file]")[side].send_keys(str(path))
+    page.run("return new Promise((done) => setTimeout(done, 300))")
+
+
+def test_arrays_come_in_as_npy_and_go_out_as_values(at, tmp_path):
+    x = np.random.default_rng(1).integers(-9, 9, (4, 6)).astype("float64")
+    w = np.random.default_rng(2).integers(-9, 9, (2, 3, 1, 2)).astype("int32")
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "w.npy", w)
+    page = at("#conv2d&n=3&k=3&s=1&p=same")
+    give(page, 0, tmp_path / "x.npy")
+    give(page, 1, tmp_path / "w.npy")
+    assert "input [1, 4, 6, 1], filters [2, 3, 1, 2]" in heading(page)
+    want = tc.conv2d(x.astype("float32")[None, :, :, None], w.astype("float32"), 1, "SAME")
+    assert (plane(page.look(), 2) == want[0, :, :, 0]).all()
+    page.open("numbers")
+    written = page.run("return document.querySelector('.arrays textarea').value")
+    assert (np.array([line.split(",") for line in written.split("\n")], "float64") == x).all()
+
+
+def test_an_image_becomes_three_channels(at, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    colours = np.random.default_rng(3).integers(0, 256, (5, 6, 3)).astype("uint8")
+    image.fromarray(colours).save(tmp_path / "picture.png")
+    page = at("#conv2d&n=3&k=1&s=1&p=valid")
+    give(page, 0, tmp_path / "picture.png")
+    assert "input [1, 5, 6, 3]" in heading(page)
+    assert (plane(page.look(), 0) == colours[:, :, 0]).all()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.csv"])
+def test_a_file_that_is_no_array_is_said(at, tmp_path, name):
+    (tmp_path / name).write_text("not,numbers\n1")
+    page = at()
+    give(page, 0, tmp_path / name)
+    assert name in problem(page)
+
+
+def test_random_choices_show_what_python_computes(at):
+    """After any sequence of choices: no error, and the picture is of the call in the heading."""
+    rng = random.Random(5)
+    page = at("#conv2d&n=6&k=3&s=1&p=same")
+    choices = {
+        "op": ["conv2d", "transpose"],
+        "as": ["tensorflow", "torch", "jax", "onnx", "keras"],
+        "n": ["1", "4", "7x5"],
+        "k": ["1", "2", "3", "4x2"],
+        "s": ["1", "2", "3,1"],
+        "d": ["1", "2"],
+        "p": ["same", "valid", "same_lower", "1", "0,2", "-1,0,2,1"],
+    }
+    shown = 0
+    for _ in range(24):
+        name = rng.choice(list(choices))
+        page.run("location.hash = arguments[0]", changed(address(page), name, rng.choice(choices[name])))
+        page.run("return new Promise((done) => setTimeout(done, 20))")
+        if problem(page):
+            continue
+        state = dict(part.split("=") for part in address(page)[1:].split("&")[1:])
+        op = tc.conv2d_transpose if address(page).startswith("#transpose") else tc.conv2d
+        if state.get("as", "tensorflow") != "tensorflow":
+            continue
+        x, w, y = as_nhwc(page)
+        words = {
+            "strides": numbers(state["s"]),
+            "padding": padding(state["p"]),
+            "dilations": numbers(state.get("d", "1")),
+        }
+        assert (y == op(x, w, **words)[0, :, :, 0]).all(), address(page)
+        shown += 1
+    assert shown > 3
+
+
+def changed(hash_, name, value):
+    op, *parts = hash_[1:].split("&")
+    if name == "op":
+        return "#" + "&".join([value, *parts])
+    return "#" + "&".join(
+        [op, *(p for p in parts if not p.startswith((f"{name}=", "at="))), f"{name}={value}"]
+    )
+
+
+def numbers(text):
+    return tuple(map(int, text.split(",")))
+
+
+def padding(text):
+    if not text.lstrip("-")[0].isdigit():
+        return text.upper()
+    found = numbers(text)
+    return (found[:2], found[2:]) if len(found) == 4 else found * 2 if len(found) == 1 else found
+
+
+def test_a_notebook_shows_it_in_a_frame(driver, tmp_path):
+    """A frame has no address of its own; the choices work all the same."""
+    (tmp_path / "host.html").write_text(f"<!DOCTYPE html><meta charset=utf-8>{tc.playground()._repr_html_()}")
+    page = Page(driver, tmp_path / "host.html")
+    driver.switch_to.frame(0)
+    try:
+        set_field(page, "s", "1")
+        assert "strides" not in heading(page)
+    finally:
+        driver.switch_to.default_content()
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wider_than_the_screen(at, width):
+    page = at("#conv2d&n=7&k=3&s=2&p=same&c=2&o=2", width=width)
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_products_stand_beside_the_windows(at):
+    page = at(width=1280, height=800)
+    box = "const {top, bottom, left, right} = document.querySelector(arguments[0]).getBoundingClientRect(); return {top, bottom, left, right}"
+    stage, products = (page.run(box, selector) for selector in (".stage", ".products"))
+    assert products["left"] > stage["right"]
+    assert products["bottom"] <= 800
+
+
+def test_the_command_writes_it(tmp_path, capsys):
+    assert main(["explore", "--playground", "-o", str(tmp_path / "page.html")]) == 0
+    assert Path(tmp_path / "page.html").read_text(encoding="utf-8") == tc.playground().html()
+    assert main(["explore", "conv2d", "--playground"]) == 2
+    assert "takes no call" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""Damaged and hostile ONNX files: each gives a report or an error that says what is wrong, in bounded memory."""
+
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.cli.main import main
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+
+LEGAL = (ValueError, TypeError, MemoryError, OSError, tc.BackendUnavailable)
+
+
+def make_model(**changes):
+    """Two convolutions with their filters; ``changes`` replace parts."""
+    helper, rng = onnx.helper, np.random.default_rng(20261122)
+    tensors = {"w1": rng.normal(size=(4, 3, 3, 3)), "w2": rng.normal(size=(4, 2, 2, 2))}
+    nodes = changes.get("nodes") or [
+        helper.make_node("Conv", ["x", "w1"], ["h"], name="first", strides=[2, 2], auto_pad="SAME_UPPER"),
+        helper.make_node("ConvTranspose", ["h", "w2"], ["y"], name="second", strides=[2, 2]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, changes.get("input", [1, 3, 8, 8]))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(array.astype("float32"), name) for name, array in tensors.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def outcome(path, **options):
+    """The report, or the error; anything else than a legal error is the test's failure."""
+    try:
+        return tc.onnx_model(path, **options)
+    except LEGAL as error:
+        return error
+
+
+def damaged(data, rng):
+    """The bytes with one to four random changes: cut, flipped, repeated, spliced, or a number made enormous."""
+    data = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        place, way = rng.randrange(len(data) + 1), rng.randrange(6)
+        if way == 0:
+            del data[place:]
+        elif way == 1 and place < len(data):
+            data[place] ^= 1 << rng.randrange(8)
+        elif way == 2:
+            data[place:place] = data[place : place + rng.randrange(64)]
+        elif way == 3:
+            data[place : place + rng.randrange(16)] = rng.randbytes(rng.randrange(16))
+        elif way == 4:
+            data[place : place + 1] = b"\xff" * rng.randint(1, 9) + b"\x01"  # a varint of up to 64 bits
+        else:
+            del data[place : place + rng.randrange(32)]
+    return bytes(data)
+
+
+def try_damaged(folder, trials, seed):
+    rng, whole = random.Random(seed), make_model().SerializeToString()
+    reports = 0
+    for number in range(trials):
+        path = folder / "model.onnx"
+        path.write_bytes(damaged(whole, rng))
+        result = outcome(path, inputs={"x": (1, 3, 8, 8)} if number % 3 == 0 else None)
+        reports += isinstance(result, tc.OnnxModel)
+        if isinstance(result, tc.OnnxModel):
+            assert str(result)
+    return reports
+
+
+def test_damaged_files(tmp_path):
+    reports = try_damaged(tmp_path, 150, 1)
+    assert 0 < reports < 150  # some stay readable, some do not
+
+
+@pytest.mark.slow
+def test_many_damaged_files(tmp_path):
+    assert 0 < try_damaged(tmp_path, 2000, 2) < 2000
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00", b"not a model", b"\x80\x04K*.", b"\x93NUMPY", b"\x08" * 1000], ids=repr
+)
+def test_what_is_no_model(data, tmp_path, capsys):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(data)
+    assert isinstance(outcome(path), (ValueError, tc.OnnxModel))
+    assert main(["onnx", str(path)]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_folder_and_a_missing_file(tmp_path):
+    for path in (tmp_path, tmp_path / "none.onnx"):
+        assert isinstance(outcome(path), OSError)
+
+
+def test_nodes_without_their_inputs(tmp_path):
+    helper = onnx.helper
+    nodes = [
+        [helper.make_node("Conv", [], ["y"])],
+        [helper.make_node("Conv", ["x"], ["y"])],
+        [helper.make_node("Conv", ["x", ""], ["y"])],
+        [helper.make_node("Conv", ["x", "w1"], [])],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], strides=[0])],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], strides="SAME")],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], group=0)],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], kernel_shape=[2**62, 2**62])],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], pads=[2**62, 0, 2**62, 0])],
+        [helper.make_node("Conv", ["x", "w1"], ["y"], auto_pad=b"\xff\xfe")],
+    ]
+    for number, one in enumerate(nodes):
+        path = tmp_path / f"{number}.onnx"
+        path.write_bytes(make_model(nodes=one).SerializeToString())
+        outcome(path)
+
+
+def test_a_cycle(tmp_path):
+    helper = onnx.helper
+    nodes = [
+        helper.make_node("Conv", ["y", "w1"], ["h"], name="first"),
+        helper.make_node("ConvTranspose", ["h", "w2"], ["y"], name="second"),
+    ]
+    path = tmp_path / "cycle.onnx"
+    path.write_bytes(make_model(nodes=nodes).SerializeToString())
+    result = outcome(path)
+    assert not isinstance(result, tc.OnnxModel) or all(node.call is None for node in result.nodes)
+
+
+def test_an_enormous_tensor_takes_no_memory(tmp_path):
+    """A filter that claims 4 TB and has none, and an input of that size."""
+    model = make_model()
+    tensor = model.graph.initializer[0]
+    del tensor.dims[:]
+    tensor.dims.extend([1 << 20, 1 << 20, 1, 1])
+    path = tmp_path / "large.onnx"
+    path.write_bytes(model.SerializeToString())
+    assert isinstance(outcome(path), ValueError)
+    path.write_bytes(make_model(input=[1, 3, 1 << 31, 1 << 31]).SerializeToString())
+    outcome(path)
+
+
+@pytest.mark.parametrize("location", ["../secret.bin", "/etc/hostname", "a/../../secret.bin"])
+def test_external_data_outside_the_folder_is_refused(location, tmp_path):
+    (tmp_path / "secret.bin").write_bytes(bytes(4 * 108))
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "a").mkdir()
+    model = make_model()
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", location
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    assert isinstance(outcome(path), ValueError)
+    shutil.rmtree(folder)
+
+
+def test_script_in_names_is_escaped(tmp_path):
+    name = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    model = make_model()
+    model.graph.node[0].name = name
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    html = tc.onnx_model(path)._repr_html_()
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "&lt;script&gt;" in html
