@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -222,3 +222,12 @@ def _order(logs: Logs) -> Sequence[str]:
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if np.isnan(value) or abs(value) > 1e-3 else f"{value:.4e}"
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(
+            f"teachconv.keras.callbacks has no {name!r}: a subclass of Callback can do it"
+            f"{suggestion(name, __all__)}"
+        )

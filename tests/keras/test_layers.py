@@ -347,6 +347,8 @@ def test_what_is_not_here_is_refused_by_name():
             AttributeError, match=f"keras.Model.{name} is not in teachconv.keras: save_weights"
         ):
             getattr(model, name)
+    with pytest.raises(AttributeError, match="callbacks has no 'LambdaCallback': a subclass of Callback"):
+        keras.callbacks.LambdaCallback  # noqa: B018
 
 
 def test_an_optimizer_refuses_weights_that_it_was_not_built_for():
