@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -329,13 +330,16 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
     if array.ndim != ndim and ndim is not None and (type(ndim) is int or array.ndim not in ndim):  # type: ignore[operator]
+        if array.dtype.kind in _NO_NUMBERS:
+            raise ArgumentTypeError(_no_numbers(array, name))
         axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
         expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
         raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")
     if array.dtype not in KNOWN_DTYPES and array.dtype.name != "bfloat16":
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
-        raise ArgumentTypeError(_unsupported(array.dtype, name))
+        no_numbers = array.dtype.kind in _NO_NUMBERS
+        raise ArgumentTypeError(_no_numbers(array, name) if no_numbers else _unsupported(array.dtype, name))
     if is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
@@ -410,18 +414,41 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
     return array.astype(np.int32)
 
 
+_NO_NUMBERS = "OSU"  # the kinds of arrays of objects and texts
+
+
+def _no_numbers(array: np.ndarray, name: str) -> str:
+    """Return the error message for an array of objects or texts; it names the first that is no number."""
+    wrong = [item for item in array.ravel().tolist() if not isinstance(item, Number)]
+    if not wrong:
+        got = f"{array.dtype}: {converted(name, 'float64')}, if its elements are numbers"
+    else:
+        got = f"{array.dtype}, which holds {wrong[0]!r:.80}" if array.ndim else f"{wrong[0]!r:.80}"
+    return f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {got}"
+
+
 def _unsupported(dtype: np.dtype[Any], name: str) -> str:
     """Return the error message for a dtype that is not supported; it names the ``.astype`` that helps."""
     known = ", ".join(FLOATS + INTEGERS)
     if dtype.kind == "c":
         help_ = f"convolve {name}.real and {name}.imag"
     elif dtype.kind in "biu":
-        help_ = f'{name}.astype("{"int64" if dtype.itemsize >= 4 else "int32"}") or {name}.astype("float32")'
-    elif dtype.kind == "f":
-        help_ = f'{name}.astype("float64")'
+        help_ = (
+            f"{converted(name, 'int64' if dtype.itemsize >= 4 else 'int32')} or {converted(name, 'float32')}"
+        )
     else:
-        help_ = f'{name}.astype("float64"), if its elements are numbers'
+        help_ = converted(name, "float64")
     return f"{name} must have dtype {known}; got {dtype}: {help_}"
+
+
+def converted(name: str, dtype: str) -> str:
+    """Return what a program can write to convert an argument, with its name if that is one in Python.
+
+    >>> converted("input", "float32"), converted("y of Add", "float32")
+    ('input.astype("float32")', 'convert it with .astype("float32")')
+    """
+    call = f'.astype("{dtype}")'
+    return name + call if name.isidentifier() else f"convert it with {call}"
 
 
 def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:

@@ -611,6 +611,11 @@ def call_of(
         TypeError: if ``op`` is not an op of teachconv or the arguments do not fit its signature.
         ValueError: if the arguments are invalid.
     """
+    if not callable(op):
+        raise ArgumentTypeError(
+            "give the op first, then its arguments, such as (teachconv.conv2d, x, w); "
+            f"got a {type(op).__name__} as the op"
+        )
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")

@@ -63,6 +63,14 @@ class GradientTape:
 
     # --- recording -------------------------------------------------------------------------------
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("jacobian", "batch_jacobian"):
+            raise AttributeError(
+                f"GradientTape.{name} is not here: with persistent=True, gradient() of each element of the "
+                "target gives the rows of the Jacobian"
+            )
+        raise AttributeError(f"GradientTape has no attribute {name!r}")
+
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ArgumentError(
@@ -270,5 +278,9 @@ class GradientTape:
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
-    known = graph.variables if graph.is_function else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    known = (
+        [key.deref() for key in graph.variables]
+        if graph.is_function
+        else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    )
     return {id(variable._graph_tensor(graph, True)): variable for variable in known if variable.trainable}

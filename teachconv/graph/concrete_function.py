@@ -58,7 +58,7 @@ class ConcreteFunction:
         self._targets += [op for op in writes if op not in self._targets]
         self.is_stateful = bool(writes)
         self.captured_inputs = [value for value, _ in graph.captures.values()]
-        self.variables = list(graph.variables)
+        self.variables = [key.deref() for key in graph.variables]
         self._feeds = (*self.inputs, *(placeholder for _, placeholder in graph.captures.values()))
         self._ref_names = [ref.op.name for ref in graph.variables.values()]
         self.original = self  # differs for the forward function of a gradient

@@ -27,6 +27,7 @@ from .context import current_graph, set_default_graph
 from .eager_tensor import EagerTensor
 from .func_graph import FuncGraph
 from .locks import TRACING
+from .object_identity import Reference
 from .run_metadata import RunMetadata
 from .tensor import Tensor, TensorSpec
 from .tensor_util import to_array
@@ -304,7 +305,7 @@ def _path_text(path: tuple[Any, ...]) -> str:
 def _leaf(path: str, value: Any) -> tuple[Any, bool]:
     """Return the entry of the signature for a leaf, and whether the leaf becomes a placeholder."""
     if isinstance(value, Variable):
-        return value, False  # compared by identity
+        return value.ref(), False  # compared by identity
     spec = _spec(value)
     if spec is not None:
         return spec, True
@@ -333,6 +334,8 @@ def _spec(value: Any) -> TensorSpec | None:
 
 
 def _leaf_text(leaf: Any) -> str:
+    if isinstance(leaf, Reference):
+        return str(leaf.deref())
     return repr(leaf[1]) if isinstance(leaf, tuple) else str(leaf)
 
 

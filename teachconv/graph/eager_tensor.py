@@ -78,6 +78,10 @@ class EagerTensor(Operators):
     def __getattr__(self, name: str) -> Any:
         if name in ("op", "name", "graph", "value_index", "consumers", "eval"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+        if name in ("assign", "assign_add", "assign_sub"):
+            raise AttributeError(
+                f"a tensor has no {name}: only a variable as a whole has one, and v[...] is a tensor"
+            )
         raise AttributeError(
             f"EagerTensor has no attribute {name!r}"
             + (": .numpy() gives an array, which has it" if hasattr(np.ndarray, name) else "")
@@ -117,14 +121,6 @@ class EagerTensor(Operators):
         if not self._array.ndim:
             raise ArgumentTypeError("Cannot iterate over a scalar tensor.")
         return (self[index] for index in range(len(self._array)))
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared("Equal", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared("NotEqual", other)
-
-    __hash__ = object.__hash__
 
     def __copy__(self) -> EagerTensor:
         return self

@@ -12,6 +12,7 @@ from . import gen_nn_ops
 from .context import current_graph
 from .eager_tensor import EagerTensor
 from .errors import InvalidArgumentError
+from .object_identity import Reference
 from .ops import Graph
 from .tensor import Tensor
 
@@ -39,7 +40,7 @@ class FuncGraph(Graph):
         self.may_create_variables = may_create_variables
         self.created: list[Any] = []
         self.captures: dict[int, tuple[Any, Tensor]] = {}
-        self.variables: dict[Any, Tensor] = {}
+        self.variables: dict[Reference, Tensor] = {}
 
     def capture(self, value: Any) -> Tensor:
         """Return the placeholder for a tensor from outside.
@@ -78,7 +79,7 @@ class FuncGraph(Graph):
         Raises:
             ValueError: if the variable is of a graph that does not enclose this one.
         """
-        if variable not in self.variables:
+        if variable.ref() not in self.variables:
             if variable.graph is not None and not self._encloses(variable.graph):
                 raise InvalidArgumentError(
                     f"variable {variable.name!r} belongs to a graph that does not enclose {self.name!r}"
@@ -87,8 +88,8 @@ class FuncGraph(Graph):
             # an eager variable lies in the memory of the CPU
             with self.control_dependencies(None), self.name_scope(None), self.device("/cpu:0"):
                 ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=name)
-            self.variables[variable] = ref
-        return self.variables[variable]
+            self.variables[variable.ref()] = ref
+        return self.variables[variable.ref()]
 
     def _encloses(self, graph: Graph) -> bool:
         around = self.outer

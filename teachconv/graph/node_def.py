@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .errors import InvalidArgumentError
+from .op_def import get_op_def
 
 if TYPE_CHECKING:
     from .ops import Operation
@@ -68,7 +69,7 @@ class NodeDef:
         if self.device:
             lines.append(f'device: "{self.device}"')
         for name in sorted(self.attrs):
-            value = _attr_text(self.attrs[name])
+            value = self._attr_text(name)
             lines += [
                 "attr {",
                 f'  key: "{name}"',
@@ -79,8 +80,23 @@ class NodeDef:
             ]
         return "\n".join(lines)
 
+    def _attr_text(self, name: str) -> list[str]:
+        attr = get_op_def(self.op).attr_by_name.get(name)
+        is_shape = attr is not None and attr.type == "shape"
+        return _shape_text("shape", self.attrs[name]) if is_shape else _attr_text(self.attrs[name])
+
 
 _DATA_TYPES = {"float16": "HALF", "float32": "FLOAT", "float64": "DOUBLE"}  # the others keep their names
+
+
+def _shape_text(field: str, shape: Any) -> list[str]:
+    """Return the lines of a shape in the text form of TensorFlow's TensorShapeProto."""
+    if shape is None:
+        return [f"{field} {{", "  unknown_rank: true", "}"]
+    dims = [
+        line for size in shape for line in ("  dim {", f"    size: {-1 if size is None else size}", "  }")
+    ]
+    return [f"{field} {{", *dims, "}"]
 
 
 def _attr_text(value: Any) -> list[str]:
@@ -93,12 +109,10 @@ def _attr_text(value: Any) -> list[str]:
         return [f"i: {value}"]
     if isinstance(value, str):
         return [f's: "{value}"']
-    if value is None:
-        return ["shape {", "  unknown_rank: true", "}"]
     if isinstance(value, np.ndarray):
-        sizes = [f"    dim {{ size: {size} }}" for size in value.shape]
+        sizes = [f"  {line}" for line in _shape_text("tensor_shape", value.shape)]
         dtype = _attr_text(value.dtype)[0].replace("type", "dtype")
-        return ["tensor {", f"  {dtype}", "  tensor_shape {", *sizes, "  }", f"  # {value.ravel()[:8]}", "}"]
+        return ["tensor {", f"  {dtype}", *sizes, f"  # {value.ravel()[:8]}", "}"]
     if isinstance(value, tuple):
         return ["list {", *(f"  {line}" for item in value for line in _attr_text(item)), "}"]
     return [f'func {{ name: "{getattr(value, "name", value)}" }}']

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .context import executing_eagerly, set_default_graph
+from .object_identity import Reference
 
 __all__ = ["OVERRIDES", "Operators"]
 
@@ -116,8 +117,25 @@ class Operators:
     def __getitem__(self, key: Any) -> Any:
         return _call("strided_slice", self, key)
 
-    def _compared(self, name: str, other: Any) -> Any:
-        return _binary(name, self, other)
+    def __eq__(self, other: object) -> Any:
+        if other is None or not self._compares_values():
+            return self is other
+        return _binary("Equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if other is None or not self._compares_values():
+            return self is not other
+        return _binary("NotEqual", self, other)
+
+    __hash__ = object.__hash__
+
+    def _compares_values(self) -> bool:
+        """Return whether ``==`` compares elements, as in TensorFlow 2, and not identities, as in 1."""
+        return True
+
+    def ref(self) -> Reference:
+        """Return a key that stands for it in dicts and sets: `Reference`."""
+        return Reference(self)
 
 
 def _binary(name: str, x: Any, y: Any) -> Any:

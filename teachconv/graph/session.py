@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import converted
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from . import nest
@@ -136,6 +137,10 @@ class Session:
     def as_default(self) -> Any:
         """Return a context manager that makes this the default session; it does not close the session."""
         return set_default_session(self)
+
+    def list_devices(self) -> list[Any]:
+        """Return the devices of this machine, each a `DeviceSpec` with a ``name`` and a ``device_type``."""
+        return list(self.config.devices(with_gpus=True))
 
     def close(self) -> None:
         """Release all values; the session can no longer run."""
@@ -266,7 +271,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
                 raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} cannot represent")
         else:
             raise ArgumentTypeError(
-                f'{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: .astype("{tensor.dtype}")'
+                f"{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: "
+                f"{converted(what, tensor.dtype.name)}"
             )
     else:
         array = to_array(value, tensor.dtype, what)

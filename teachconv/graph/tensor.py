@@ -96,6 +96,9 @@ class Tensor(Operators):
         """The index of this output, as TensorFlow names it."""
         return self.index
 
+    def _compares_values(self) -> bool:
+        return self.graph.is_function
+
     def _no_value(self, wanted: str) -> ArgumentTypeError:
         return ArgumentTypeError(
             f"{self.name!r} is a tensor of a graph and has no {wanted} before the graph is run: "

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array
+from ..arguments import as_array, converted
 from ..dtypes import is_integer
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 from .eager_tensor import EagerTensor
 from .tensor_shape import as_shape
 
@@ -43,6 +43,8 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
         value = value._numpy()
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
+    if value is None:
+        raise ArgumentError(f"{name} must be numbers; got None: None values not supported.")
     first = value
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
@@ -62,7 +64,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     if python and (not is_integer(dtype) or is_integer(array.dtype) or not array.size):
         return array.astype(dtype)
     raise ArgumentTypeError(
-        f'{name} must have dtype {dtype.name}; got {array.dtype.name}: .astype("{dtype}")'
+        f"{name} must have dtype {dtype.name}; got {array.dtype.name}: {converted(name, dtype.name)}"
     )
 
 

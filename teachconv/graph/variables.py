@@ -40,6 +40,8 @@ __all__ = [
 class Variable(Operators):
     """A value that can be replaced with `assign`; the operators ``+ - * @`` apply to the value.
 
+    Outside a graph ``==`` compares values too; ``v.ref()`` is the key for a dict.
+
     Args:
         initial_value: an array, nested lists or a number; in a graph also a tensor or a callable that
             returns one. It fixes the variable's dtype and shape.
@@ -149,6 +151,16 @@ class Variable(Operators):
         value = repr(array) if array.ndim else str(array)
         return f"<tf.Variable '{self.name}:0' shape={self._shape} dtype={self.dtype.name}, numpy={value}>"
 
+    def _compares_values(self) -> bool:
+        return self._graph is None
+
+    def __hash__(self) -> int:
+        if self._compares_values():
+            raise ArgumentTypeError(
+                f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})"
+            )
+        return id(self)
+
     # --- reading ---------------------------------------------------------------------------------
 
     def value(self) -> Any:
@@ -242,6 +254,19 @@ class Variable(Operators):
             As `assign`.
         """
         return self._update(gen_nn_ops.assign_sub, delta, name)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Replace the value at once, as TensorFlow 1's programs do.
+
+        Args:
+            value: the new value.
+            session: the session that stores the value of a variable of a graph; None uses the default one.
+        """
+        if self._graph is None:
+            self.assign(value)
+        else:
+            session = session_for(session, "load a value with `load()`")
+            session.run(self.initializer, {self.initializer.inputs[1]: value})
 
     def __iadd__(self, other: Any) -> Any:
         raise RuntimeError(

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -179,7 +179,8 @@ class ProgbarLogger(Callback):
         """Print the number of the epoch."""
         self._start = self._last = time.perf_counter()
         self._live = self.params["verbose"] == 1 and sys.stdout.isatty()
-        print(f"Epoch {epoch + 1}/{self.params['epochs']}")
+        if self.params["epochs"] > 1:
+            print(f"Epoch {epoch + 1}/{self.params['epochs']}")
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Draw the bar anew, at most ten times a second."""
@@ -202,8 +203,9 @@ class ProgbarLogger(Callback):
         timing = (
             f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
         )
+        between = " - " if self.params["verbose"] == 2 else " "
         parts += [
-            f"{seconds:.0f}s {timing}/step",
+            f"{seconds:.0f}s{between}{timing}/step",
             *(f"{name}: {_number(logs[name])}" for name in _order(logs)),
         ]
         return (
@@ -220,3 +222,12 @@ def _order(logs: Logs) -> Sequence[str]:
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if np.isnan(value) or abs(value) > 1e-3 else f"{value:.4e}"
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(
+            f"teachconv.keras.callbacks has no {name!r}: a subclass of Callback can do it"
+            f"{suggestion(name, __all__)}"
+        )

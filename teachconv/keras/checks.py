@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["check_list", "check_number", "check_sizes", "positive"]
+__all__ = ["check_list", "check_number", "check_sizes", "positive", "refuse"]
 
 
 def positive(value: Any, name: str) -> int:
@@ -66,3 +66,38 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError(f"{name} must be a list of {of}; got {value!r}")
     return list(value)
+
+
+_OWN_LOSS = "compile takes a loss of your own, a function of (y_true, y_pred), which can weigh"
+_CLIP = "a train_step of your own can clip the gradients"
+_INSTEAD = {
+    "callbacks": "only fit has callbacks",
+    "class_weight": _OWN_LOSS,
+    "clipnorm": _CLIP,
+    "clipvalue": _CLIP,
+    "global_clipnorm": _CLIP,
+    "label_smoothing": "smooth the labels: y * (1 - a) + a / classes",
+    "loss_weights": _OWN_LOSS,
+    "sample_weight": _OWN_LOSS,
+    "steps": "pass those samples",
+    "steps_per_epoch": "pass those samples",
+    "validation_freq": "a callback can call evaluate in on_epoch_end",
+    "validation_steps": "pass those samples",
+    "weight_decay": "a loss of your own can add the squares of the weights",
+}
+
+
+def refuse(function: str, unknown: Mapping[str, Any]) -> None:
+    """Raise for arguments that a function does not have; None, False and 0 mean nothing and pass.
+
+    >>> refuse("predict", {"steps": 3})
+    Traceback (most recent call last):
+        ...
+    teachconv.errors.ArgumentTypeError: predict has no argument 'steps' in teachconv.keras: pass those samples
+    """
+    for name, value in unknown.items():
+        if value is not None and not (isinstance(value, (bool, int, float)) and not value):
+            instead = _INSTEAD.get(name)
+            raise ArgumentTypeError(
+                f"{function} has no argument {name!r} in teachconv.keras{': ' * bool(instead)}{instead or ''}"
+            )

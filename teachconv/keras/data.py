@@ -58,8 +58,11 @@ def check_y(model: Any, y: Any, samples: int, name: str = "y") -> np.ndarray:
 
 
 def _finite(values: Any, name: str) -> np.ndarray:
-    if values is None:
-        raise ArgumentTypeError(f"{name} must be an array; got None")
+    if values is None or hasattr(values, "__next__"):
+        raise ArgumentTypeError(
+            f"{name} must be an array: generators and datasets are not in teachconv.keras, "
+            f"train_on_batch takes a batch at a time; got {values!r}"
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:

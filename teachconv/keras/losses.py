@@ -15,8 +15,21 @@ import numpy as np
 
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import cast, log, maximum, minimum, name_scope, nn, reduce_mean, reduce_sum, reshape, square
+from ..graph import (
+    cast,
+    expand_dims,
+    log,
+    maximum,
+    minimum,
+    name_scope,
+    nn,
+    reduce_mean,
+    reduce_sum,
+    reshape,
+    square,
+)
 from .activations import logits_of
+from .checks import refuse
 from .layers.layer import Shape, as_tensor, shape_text
 from .naming import look_up, snake_case
 
@@ -85,8 +98,7 @@ def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False
     >>> categorical_crossentropy([[0.0, 1.0]], [[0.2, 0.8]]).numpy().round(3).tolist()
     [0.223]
     """
-    y_pred = as_tensor(y_pred)
-    y_true = cast(y_true, y_pred.dtype)
+    y_true, y_pred = _pair(y_true, y_pred)
     logits = find_logits(y_pred, from_logits)
     if logits is not None:
         return nn.softmax_cross_entropy_with_logits(y_true, logits)
@@ -110,8 +122,22 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     >>> mean_squared_error([[0.0, 0.0]], [[1.0, 3.0]]).numpy().tolist()
     [5.0]
     """
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(square(y_pred - y_true), -1)
+
+
+def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Return both as tensors of one dtype and one rank, as Keras does; raise unless their shapes agree."""
     y_pred = as_tensor(y_pred)
-    return reduce_mean(square(y_pred - cast(y_true, y_pred.dtype)), -1)
+    y_true = cast(y_true, y_pred.dtype)
+    if y_pred.shape[-1:] == (1,) and len(y_true.shape) == len(y_pred.shape) - 1:
+        y_true = expand_dims(y_true, -1)
+    if not y_true.shape.is_compatible_with(y_pred.shape):
+        raise ArgumentError(
+            "y_true and y_pred must have the same shape; got "
+            f"{shape_text(y_true.shape)} and {shape_text(y_pred.shape)}"
+        )
+    return y_true, y_pred
 
 
 def find_logits(y_pred: Any, from_logits: bool) -> Any:
@@ -180,13 +206,17 @@ class SparseCategoricalCrossentropy(Loss):
     Args:
         from_logits: whether the model returns logits and not probabilities.
         name: the name in logs.
+        **unknown: Keras' other arguments, which are refused by name.
 
     >>> loss = SparseCategoricalCrossentropy(from_logits=True)
     >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]])).__round__(3)
     0.693
     """
 
-    def __init__(self, from_logits: bool = False, *, name: str = "sparse_categorical_crossentropy"):
+    def __init__(
+        self, from_logits: bool = False, *, name: str = "sparse_categorical_crossentropy", **unknown: Any
+    ):
+        refuse(type(self).__name__, unknown)
         super().__init__(name=name)
         self.from_logits = from_logits
 
@@ -226,9 +256,11 @@ class CategoricalCrossentropy(Loss):
     Args:
         from_logits: whether the model returns logits and not probabilities.
         name: the name in logs.
+        **unknown: Keras' other arguments, which are refused by name.
     """
 
-    def __init__(self, from_logits: bool = False, *, name: str = "categorical_crossentropy"):
+    def __init__(self, from_logits: bool = False, *, name: str = "categorical_crossentropy", **unknown: Any):
+        refuse(type(self).__name__, unknown)
         super().__init__(name=name)
         self.from_logits = from_logits
 
@@ -247,9 +279,11 @@ class MeanSquaredError(Loss):
 
     Args:
         name: the name in logs.
+        **unknown: Keras' other arguments, which are refused by name.
     """
 
-    def __init__(self, *, name: str = "mean_squared_error"):
+    def __init__(self, *, name: str = "mean_squared_error", **unknown: Any):
+        refuse(type(self).__name__, unknown)
         super().__init__(name=name)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
@@ -257,7 +291,9 @@ class MeanSquaredError(Loss):
         return mean_squared_error(y_true, y_pred)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the values in the output's dtype; raise unless they have its shape."""
+        """Return the values in the output's dtype; raise unless they have its shape, a last 1 apart."""
+        if output_shape[-1] == 1 and y.ndim == len(output_shape) - 1:
+            y = y[..., np.newaxis]
         return _of_shape(y, output_shape, dtype)
 
 
@@ -309,4 +345,6 @@ def get(identifier: Any) -> Loss:
     }
     if found in own:  # the function: its class also checks labels
         return own[found]()
-    return found if isinstance(found, Loss) else Loss(found, getattr(found, "__name__", None))
+    if isinstance(found, Loss):
+        return found
+    return Loss(found, getattr(found, "__name__", "loss").strip("<>"))  # a lambda has the name "<lambda>"

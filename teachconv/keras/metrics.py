@@ -131,6 +131,8 @@ class MeanSquaredError(Metric):
 
     def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
         """Return the squared differences."""
+        if y_pred.shape[-1:] == (1,) and y_true.ndim == y_pred.ndim - 1:
+            y_true = y_true[..., np.newaxis]
         return np.square(y_pred - y_true.astype(y_pred.dtype))
 
 

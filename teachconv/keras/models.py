@@ -19,6 +19,13 @@ from .training import Trainer
 
 __all__ = ["Model", "Sequential"]
 
+_WEIGHTS = "save_weights and load_weights keep the weights, and the program that builds the model its layers"
+_NOT_HERE = {
+    **dict.fromkeys(("save", "export", "to_json", "get_config", "from_config"), _WEIGHTS),
+    "test_on_batch": "evaluate gives the loss and the metrics of a batch",
+    "predict_on_batch": "predict gives the outputs of a batch",
+}
+
 
 class Model(Trainer):
     """The layers from one `Input` to one output.
@@ -60,10 +67,24 @@ class Model(Trainer):
             raise ArgumentError(f"inputs must come from Input; got the result of layer {inputs.name!r}")
         self.build_for(inputs.shape)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "call" in vars(cls):
+            raise ArgumentTypeError(
+                f"class {cls.__name__}: a model with a call of its own is not in teachconv.keras, where a "
+                "model is one path of layers: use keras.Sequential([...]) or keras.Model(inputs, outputs), "
+                "and put the code into a class of keras.layers.Layer"
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NOT_HERE:
+            raise AttributeError(f"keras.Model.{name} is not in teachconv.keras: {_NOT_HERE[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def layers(self) -> list[Layer]:
-        """The layers, first layer first; as in Keras with the InputLayer, which a `Sequential` leaves out."""
-        return list(self._path)
+        """The layers, each once, first layer first; with the InputLayer, which a `Sequential` leaves out."""
+        return list(dict.fromkeys(self._path))
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return a layer.
@@ -245,7 +266,7 @@ class Sequential(Model):
             raise ArgumentTypeError(f"layers must be layers, such as keras.layers.Dense(10); got {layer!r}")
         if isinstance(layer, InputLayer) and self._path:
             raise ArgumentError("an Input must be the first of the layers")
-        if layer.name in {other.name for other in self._path}:
+        if layer.name in {other.name for other in self._path if other is not layer}:
             raise ArgumentError(f"the names of layers must differ; there is a layer {layer.name!r} already")
         if self.output_shape is not None:
             self.output_shape = layer.build_for(self.output_shape)

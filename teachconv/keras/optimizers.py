@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import Variable, cast, gen_nn_ops, init_scope, name_scope, zeros
-from .checks import check_number
+from .checks import check_number, refuse
 from .naming import look_up, snake_case
 
 __all__ = ["SGD", "Adam", "Optimizer", "get"]
@@ -22,6 +22,7 @@ class Optimizer:
     Args:
         learning_rate: a positive number.
         name: the name; None for that of the class.
+        **unknown: Keras' other arguments, which are refused by name.
 
     Attributes:
         iterations: a variable, the number of steps so far.
@@ -29,7 +30,8 @@ class Optimizer:
 
     _slot_names: Sequence[str] = ()
 
-    def __init__(self, learning_rate: float, name: str | None = None):
+    def __init__(self, learning_rate: float, name: str | None = None, **unknown: Any):
+        refuse(type(self).__name__, unknown)
         self.name = name or snake_case(type(self).__name__)
         with init_scope():
             self._learning_rate = Variable(
@@ -63,11 +65,21 @@ class Optimizer:
         return bool(self._built_for)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Make the slots of these weights, with zeros, unless they are there.
+        """Make the slots of the weights, with zeros, unless they are there.
 
         Args:
             variables: the weights.
+
+        Raises:
+            ValueError: if the optimizer was built for other weights.
         """
+        unknown = [weight for weight in variables if id(weight) not in self._slots]
+        if self.built and unknown:
+            raise ArgumentError(
+                f"Unknown variable: {unknown[0]!r}. This optimizer can only be called for the variables it "
+                "was originally built with. When working with a new set of variables, you should recreate "
+                "a new optimizer instance."
+            )
         with init_scope():
             for weight in variables:
                 if id(weight) not in self._slots:
@@ -147,6 +159,7 @@ class SGD(Optimizer):
         momentum: from 0, for none, to 1.
         nesterov: whether the momentum is Nesterov's.
         name: the name.
+        **unknown: Keras' other arguments, which are refused by name.
 
     Raises:
         ValueError, TypeError: if a number is out of range.
@@ -165,8 +178,9 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         name: str | None = None,
+        **unknown: Any,
     ):
-        super().__init__(learning_rate, name)
+        super().__init__(learning_rate, name, **unknown)
         self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), bool(nesterov)
         self._slot_names = ("momentum",) if momentum else ()
 
@@ -194,6 +208,7 @@ class Adam(Optimizer):
         beta_2: how much of the average of its square a step keeps.
         epsilon: added to the root of the latter, so that nothing is divided by zero.
         name: the name.
+        **unknown: Keras' other arguments, which are refused by name.
 
     Raises:
         ValueError, TypeError: if a number is out of range.
@@ -209,8 +224,9 @@ class Adam(Optimizer):
         epsilon: float = 1e-7,
         *,
         name: str | None = None,
+        **unknown: Any,
     ):
-        super().__init__(learning_rate, name)
+        super().__init__(learning_rate, name, **unknown)
         self.beta_1 = check_number(beta_1, "beta_1", 0, 1, below=True)
         self.beta_2 = check_number(beta_2, "beta_2", 0, 1, below=True)
         self.epsilon = check_number(epsilon, "epsilon", 0)

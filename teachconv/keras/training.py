@@ -27,7 +27,7 @@ from ..graph import (
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
-from .checks import check_list, positive
+from .checks import check_list, positive, refuse
 from .config import next_seed
 from .data import as_batch_size, batches, check_x, check_y, split
 from .diagnosis import first_not_finite
@@ -83,8 +83,8 @@ class Trainer(Layer):
 
     def fit(
         self,
-        x: Any,
-        y: Any,
+        x: Any = None,
+        y: Any = None,
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: str | int = "auto",
@@ -96,6 +96,7 @@ class Trainer(Layer):
         initial_epoch: int = 0,
         validation_batch_size: int | None = None,
         seed: int | None = None,
+        **unknown: Any,
     ) -> History:
         """Train the model.
 
@@ -113,6 +114,7 @@ class Trainer(Layer):
             initial_epoch: the number of the first epoch, to continue a training.
             validation_batch_size: the batch size of the validation; None for ``batch_size``.
             seed: the seed of the order; None for the next one of `set_random_seed`.
+            **unknown: Keras' other arguments, which are refused by name.
 
         Returns:
             A `History`, whose ``history`` has a list of numbers for each name.
@@ -122,20 +124,21 @@ class Trainer(Layer):
             FloatingPointError: if the loss is not finite; the message names the step and the layer where it
                 began, and the weights are those before the step.
         """
+        refuse("fit", unknown)
         (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
         epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
         rng = np.random.default_rng(next_seed(seed))
         told = [*check_list(callbacks or [], "callbacks", "Callbacks"), history]
         tell = self._tell(told, verbose, epochs, -(-len(x) // size))
-        tell("on_train_begin")
+        tell("on_train_begin", {})
         self.stop_training, logs = False, {}
         for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
-            tell("on_epoch_begin", epoch)
+            tell("on_epoch_begin", epoch, {})
             self.reset_metrics()
             if shuffle:
                 rng.shuffle(order)
             for step, rows in enumerate(batches(order, size)):
-                tell("on_train_batch_begin", step)
+                tell("on_train_batch_begin", step, {})
                 logs = self._train(x[rows], y[rows], f"step {step + 1} of epoch {epoch + 1}")
                 tell("on_train_batch_end", step, logs)
                 if self.stop_training:
@@ -169,12 +172,13 @@ class Trainer(Layer):
 
     def evaluate(
         self,
-        x: Any,
-        y: Any,
+        x: Any = None,
+        y: Any = None,
         batch_size: int | None = None,
         verbose: str | int = "auto",
         *,
         return_dict: bool = False,
+        **unknown: Any,
     ) -> Any:
         """Return the loss and the metrics for samples, without training.
 
@@ -184,6 +188,7 @@ class Trainer(Layer):
             batch_size: how many samples are computed at once; None for 32.
             verbose: 0 for silence; else a line is printed.
             return_dict: whether to return the numbers by name.
+            **unknown: as in `fit`.
 
         Returns:
             The loss, or a list of the loss and the metrics.
@@ -191,22 +196,26 @@ class Trainer(Layer):
         Raises:
             ValueError, TypeError: if the data do not fit.
         """
+        refuse("evaluate", unknown)
         (x, y), _, size = self._training_data(x, y, batch_size, 0.0, None)
         self.reset_metrics()
         tell = self._tell([], verbose, 1, -(-len(x) // size))
-        tell("on_epoch_begin", 0)
+        tell("on_epoch_begin", 0, {})
         for rows in batches(np.arange(len(x)), size):
             logs = self._add_to_metrics(y[rows], *self._function("test_step")(x[rows], y[rows]))
         tell("on_epoch_end", 0, logs)
         return _as_asked(logs, return_dict)
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: str | int = "auto") -> np.ndarray:
+    def predict(
+        self, x: Any, batch_size: int | None = None, verbose: str | int = "auto", **unknown: Any
+    ) -> np.ndarray:
         """Return the model's output for samples.
 
         Args:
             x: the samples.
             batch_size: how many samples are computed at once; None for 32.
             verbose: accepted as in Keras; nothing is printed.
+            **unknown: as in `fit`.
 
         Returns:
             An array with the outputs of all samples.
@@ -214,6 +223,7 @@ class Trainer(Layer):
         Raises:
             ValueError, TypeError: if the samples do not fit.
         """
+        refuse("predict", unknown)
         samples, step = check_x(self, x), self._function("predict_step")
         rows = batches(np.arange(len(samples)), as_batch_size(batch_size))
         return np.concatenate([step(samples[batch]).numpy() for batch in rows])
@@ -228,6 +238,7 @@ class Trainer(Layer):
         metrics: Sequence[Any] | None = None,
         run_eagerly: bool = False,
         backend: str | None = None,
+        **unknown: Any,
     ) -> None:
         """Say how the model is trained.
 
@@ -238,11 +249,13 @@ class Trainer(Layer):
             run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
                 through the layers; slower.
             backend: the backend of the convolutions; None for the one of `teachconv.use_backend`.
+            **unknown: as in `fit`.
 
         Raises:
             ValueError, TypeError: if an argument is invalid.
             BackendUnavailable: if the backend cannot run here.
         """
+        refuse("compile", unknown)
         identifiers = check_list(metrics or [], "metrics", "names or metrics, such as ['accuracy']")
         if run_eagerly and backend:
             raise ArgumentError(

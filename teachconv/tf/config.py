@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import graph as tg
 from .missing import module_getattr
@@ -10,9 +10,22 @@ from .missing import module_getattr
 __all__ = ["list_physical_devices"]
 
 
-def list_physical_devices(device_type: str | None = None) -> list[Any]:
+class PhysicalDevice(NamedTuple):
+    """A device of this machine."""
+
+    name: str
+    device_type: str
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Return the devices that operations can be placed on, or those of one type, "CPU" or "GPU"."""
-    return [device for device in tg.ConfigProto().devices() if device_type in (None, device.device_type)]
+    return [
+        PhysicalDevice(
+            f"/physical_device:{device.device_type}:{device.device_index}", str(device.device_type)
+        )
+        for device in tg.ConfigProto().devices()
+        if device_type in (None, device.device_type)
+    ]
 
 
 if not TYPE_CHECKING:

@@ -366,3 +366,85 @@ def test_sizes_that_no_array_has(call, kind, message):
     for run in (call, lambda: tc.function(call)()):
         with pytest.raises(kind, match=message):
             run()
+
+
+def test_variables_are_compared_by_value_outside_a_graph():
+    v, w = tg.Variable([1.0, 2.0]), tg.Variable([1.0, 2.0])
+    assert (v == 1.0).numpy().tolist() == [True, False]
+    assert (v != w).numpy().tolist() == [False, False]
+    assert (v is None) is False
+    assert (v is not None) is True
+    with pytest.raises(TypeError, match=r"Variable is unhashable. Instead, use variable.ref\(\) as the key"):
+        hash(v)
+    assert {v.ref(): 1}[v.ref()] == 1
+    assert v.ref() != w.ref()
+    assert v.ref().deref() is v
+
+    @tg.function
+    def compare(x):
+        return x == 1.0, v == x
+
+    assert [t.numpy().tolist() for t in compare(np.float32([1, 3]))] == [[True, False], [True, False]]
+
+
+def test_variables_and_tensors_of_a_graph_are_compared_by_identity():
+    with tg.Graph().as_default():
+        v, x = tg.Variable(1.0), tg.placeholder("float32", [])
+        assert (v == 1.0, v == v, x == 1.0, x != v, {v: 1, x: 2}[x]) == (False, True, False, True, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_the_largest_of_numbers_with_nan_is_that_of_tensorflow_on_a_cpu(dtype):
+    """TensorFlow 2.21 returned these: NaN never replaces what was there before, and -inf isn't the first."""
+    nan, inf = np.nan, np.inf
+    for row, want in [
+        ([1, nan, 2], 2), ([nan, nan, nan], 0), ([nan, 1, 2], 2), ([3, nan, 2], 0), ([-inf, nan, -inf], 0)
+    ]:  # fmt: skip
+        assert tg.argmax(tg.cast([row], dtype), 1).numpy() == [want]
+    for window, largest, at in [
+        ([nan, 1, 2, -1], 2, 0), ([1, nan, nan, nan], 1, 0), ([1, 2, 3, nan], 3, 2), ([nan] * 4, None, 0),
+        ([-inf] * 4, None, 0), ([nan, nan, nan, -inf], None, 0),
+    ]:  # fmt: skip
+        x = tg.cast(np.reshape(np.float32(window), [1, 2, 2, 1]), dtype)
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            y = tg.nn.max_pool(x, 2, 2, "VALID")
+        got = float(y.numpy().ravel()[0])
+        assert got == largest if largest is not None else (np.isfinite(got) and got < -6e4)
+        assert tape.gradient(y, x).numpy().ravel().tolist() == np.eye(4)[at].tolist()
+
+
+def test_messages_for_what_holds_no_numbers():
+    x = tg.constant([1.0, 2.0, 3.0, 4.0])
+    for call, error, message in [
+        (lambda: x + None, ValueError, "y of Add must be numbers; got None: None values not supported"),
+        (lambda: x + "a", TypeError, "y of Add must have dtype .*; got 'a'$"),
+        (
+            lambda: tg.reshape(x, [None, 2]),
+            TypeError,
+            "shape of Reshape must .*; got object, which holds None$",
+        ),
+        (lambda: tg.Variable(1.0).assign(None), ValueError, "value must be numbers; got None"),
+        (lambda: tg.constant([1, None]), TypeError, "value must have .*; got object, which holds None$"),
+        (lambda: x[0].assign(1.0), AttributeError, "only a variable as a whole"),
+        (lambda: tg.GradientTape().jacobian, AttributeError, "jacobian is not here: with persistent=True"),
+    ]:
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_load_and_list_devices():
+    eager = tg.Variable(1.0)
+    eager.load(3.0)
+    with tg.Graph().as_default(), tg.Session() as session:
+        v = tg.Variable([1.0, 2.0])
+        v.load([5.0, 6.0], session)
+        assert session.run(v).tolist() == [5.0, 6.0]
+        assert float(eager) == 3.0
+        assert session.list_devices()[0].name == "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def test_the_op_comes_first():
+    for call in (tc.trace, tc.diff):
+        with pytest.raises(TypeError, match="give the op first, then its arguments.*got a EagerTensor"):
+            call(tg.ones([1, 2, 2, 1]), tg.ones([1, 1, 1, 1]))

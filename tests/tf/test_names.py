@@ -144,3 +144,8 @@ def test_importing_brings_no_keras():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "teachconv.keras" not in done.stdout
     assert "teachconv.tf.compat" not in done.stdout
+
+
+def test_a_physical_device_has_a_name_and_a_type():
+    device = tf.config.list_physical_devices("CPU")[0]
+    assert (device.name, device.device_type) == ("/physical_device:CPU:0", "CPU")

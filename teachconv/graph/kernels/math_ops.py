@@ -180,11 +180,20 @@ class MinOp(_Fold):
         return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
 
 
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
+    if is_integer(dtype):
+        return np.iinfo(dtype).min
+    return dtype.type(-3.3895314e38) if dtype.name == "bfloat16" else np.finfo(dtype).min
+
+
 @register_kernel("ArgMax")
 class ArgMaxOp(OpKernel):
     """Returns the position of the largest value along an axis."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the first position where several are equal."""
+        """Return the first position where several are equal; NaN counts as the lowest value, as -inf does."""
         x, axis = inputs
+        if not is_integer(x.dtype) and x.dtype != bool:
+            x = np.fmax(x, lowest(x.dtype))
         return np.argmax(x, int(axis)).astype(self.node.attrs["output_type"], copy=False)

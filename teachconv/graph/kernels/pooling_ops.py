@@ -24,6 +24,7 @@ from ..common_shape_fns import padding_argument
 from ..node_def import NodeDef
 from ..op_kernel import OpKernelContext, register_kernel
 from .inference import InferringKernel
+from .math_ops import lowest
 from .nn_ops import where_or_zero
 
 __all__: list[str] = []
@@ -72,21 +73,29 @@ class MaxPoolingOp(_Pool):
     """Computes the largest value of each window."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the maxima, starting from the lowest value of the dtype; padding is skipped."""
+        """Return the maxima, from the lowest finite value of the dtype on; padding and NaN are skipped."""
         x = self.to_nhwc(inputs[0])
         geometry = self.geometry(x.shape)
-        lowest = np.iinfo(x.dtype).min if is_integer(x.dtype) else -np.inf
-        y = np.full(_pooled_shape(x, geometry), lowest, x.dtype)
+        y = np.full(_pooled_shape(x, geometry), lowest(x.dtype), x.dtype)
         for outputs, cells in _each_tap(geometry):
-            np.maximum(y[outputs], x[cells], out=y[outputs])
+            np.fmax(y[outputs], x[cells], out=y[outputs])
         return self.to_caller(y)
 
 
 def _first_largest(x: Any, y: Any, geometry: Conv2DGeometry) -> Iterator[tuple[Any, Any, Any]]:
     """Yield, for each tap, its outputs, its inputs, and where it is the first of the largest cells."""
     waiting = np.ones(y.shape, bool)  # windows whose largest cell was not found yet
+    nan = np.isnan(x)
+    any_nan = nan.any()
+    if not is_integer(x.dtype):
+        x = np.fmax(x, lowest(x.dtype))  # as MaxPool compares them
+    first = np.ones(y.shape, bool)  # windows of which no cell was seen yet: a NaN there is never replaced
     for outputs, inputs in _each_tap(geometry):
-        found = (x[inputs] == y[outputs]) & waiting[outputs]
+        found = x[inputs] == y[outputs]
+        if any_nan:
+            found |= nan[inputs] & first[outputs]
+            first[outputs] = False
+        found &= waiting[outputs]
         waiting[outputs] &= ~found
         yield outputs, inputs, found
 

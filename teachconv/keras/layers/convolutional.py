@@ -26,6 +26,7 @@ class _Convolution(Windowed):
     """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
 
     filters: int
+    _casts_integers = True
 
     def __init__(
         self,

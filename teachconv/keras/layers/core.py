@@ -92,6 +92,8 @@ class Dense(Layer):
     [[6.0, 6.0]]
     """
 
+    _casts_integers = True
+
     def __init__(
         self,
         units: int,

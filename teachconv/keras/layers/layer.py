@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import getfullargspec
 from math import prod
 from typing import Any
 
@@ -27,6 +28,8 @@ from ..naming import unique_name
 __all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text"]
 
 Shape = tuple[int | None, ...]
+
+_SMALL_INTEGERS = [np.dtype(name) for name in ("uint8", "int8", "uint16", "int16")]
 
 # Arguments that Keras' layers have and these do not.
 _NOT_HERE = ("regularizer", "constraint", "lora", "quantization", "renorm", "synchronized")
@@ -117,8 +120,14 @@ class Layer:
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
+    _casts_integers = False  # whether integers become the layer's dtype, as where weights multiply them
+    _takes_training = True  # whether `call` has the argument training
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "call" in vars(cls):
+            spec = getfullargspec(cls.call)
+            cls._takes_training = "training" in spec.args + spec.kwonlyargs or spec.varkw is not None
         if "build" in vars(cls):
             cls.build = _building(cls.build)  # type: ignore[assignment, method-assign]
 
@@ -193,7 +202,7 @@ class Layer:
             self._explain(self.compute_output_shape, shape)
             self._explain(self.check_weights, shape)
         with name_scope(self.name):
-            return self.call(inputs, training)
+            return self.call(inputs, training=training) if self._takes_training else self.call(inputs)
 
     def build_for(self, input_shape: Sequence[int | None]) -> Shape:
         """Make the weights if there are none; return the shape of the output.
@@ -231,9 +240,12 @@ class Layer:
             ) from None
 
     def _as_tensor(self, inputs: Any) -> Any:
-        """Return the input as a tensor; floats take the layer's dtype, integers keep theirs, as in Keras."""
+        """Return the input as a tensor; floats take the layer's dtype, and integers may do so."""
+        if getattr(inputs, "dtype", None) in _SMALL_INTEGERS:  # such as images; tensors have no such dtype
+            inputs = np.asarray(inputs).astype(self.dtype if self._casts_integers else "int32")
         inputs = as_tensor(inputs)
-        if inputs.dtype.name == self.dtype or is_integer(inputs.dtype) or inputs.dtype == bool:
+        whole = is_integer(inputs.dtype) or inputs.dtype == bool
+        if inputs.dtype.name == self.dtype or (whole and not self._casts_integers):
             return inputs
         return cast(inputs, self.dtype)
 

@@ -40,6 +40,8 @@ class BatchNormalization(Layer):
     ([-1.0, 1.0], array([0.02], dtype=float32))
     """
 
+    _casts_integers = True
+
     def __init__(
         self,
         axis: int = -1,

@@ -130,11 +130,11 @@ def test_the_progress_is_printed_as_keras_prints_it(verbose, capsys):
     lines = capsys.readouterr().out.splitlines()
     number = r"(\d\.\d{4}|\d\.\d{4}e[+-]\d\d)"
     numbers = " - ".join(f"{name}: {number}" for name in ("accuracy", "loss", "val_accuracy", "val_loss"))
-    bar = "━" * 20 + " " if verbose == "auto" else "- "
+    bar, between = ("━" * 20 + " ", " ") if verbose == "auto" else ("- ", " - ")
     assert lines[::2] == ["Epoch 1/2", "Epoch 2/2"]
-    assert all(re.fullmatch(rf"2/2 {bar}\d+s \d+[mu]?s/step - {numbers}", line) for line in lines[1::2]), (
-        lines
-    )
+    assert all(
+        re.fullmatch(rf"2/2 {bar}\d+s{between}\d+[mu]?s/step - {numbers}", line) for line in lines[1::2]
+    ), lines
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
@@ -381,3 +381,32 @@ def test_weights_that_do_not_fit_change_nothing(change):
     with pytest.raises((ValueError, TypeError), match="dense/bias"):
         model.set_weights(wrong)
     assert all((a == b).all() for a, b in zip(weights, model.get_weights(), strict=True))
+
+
+def test_a_lambda_is_a_loss_and_logs_begin_empty(capsys):
+    seen = []
+
+    class Watch(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            seen.append(logs)
+
+        def on_epoch_begin(self, epoch, logs=None):
+            seen.append(logs)
+
+        def on_train_batch_begin(self, batch, logs=None):
+            seen.append(logs)
+
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", lambda y_true, y_pred: y_pred - y_true)
+    history = model.fit([[1.0, 2.0]], [[1.0]], verbose=2, callbacks=[Watch()]).history
+    assert history == {"loss": [2.0]}
+    assert seen == [{}, {}, {}]
+    assert "Epoch" not in capsys.readouterr().out  # one epoch: Keras prints its line alone
+
+
+def test_generators_are_refused_by_name():
+    model = network()
+    with pytest.raises(TypeError, match="x must be an array: generators and datasets are not in"):
+        model.fit(iter([(IMAGES, LABELS)]))
+    with pytest.raises(TypeError, match="y must be an array"):
+        model.fit(IMAGES)
