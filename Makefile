@@ -53,8 +53,10 @@ $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[test,peers]"
 	touch $@
 
+# TypeScript checks the types of the explorer's JavaScript.
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript || true; fi
 	touch $@
 
 demo: $(EXTENSION)

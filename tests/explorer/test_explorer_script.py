@@ -1,8 +1,10 @@
 """The front-end's modules: joined without a bundler, checked by TypeScript where it is installed."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,8 +50,12 @@ def test_no_statement_of_a_module_is_left():
     assert not re.search(r"^(import|export)\b", script(ALL), flags=re.M)
 
 
-@pytest.mark.skipif(not shutil.which("tsc"), reason="TypeScript is not installed: npm install -g typescript")
+# make test installs it in the environment, where npm is
+TSC = shutil.which("tsc", path=f"{sys.prefix}/node/node_modules/.bin{os.pathsep}{os.environ.get('PATH', '')}")
+
+
+@pytest.mark.skipif(TSC is None, reason="TypeScript is not installed: npm install -g typescript")
 def test_typescript_finds_no_error():
     """Undefined names, unused ones, wrong numbers of arguments, and the types of the JSDoc comments."""
-    done = subprocess.run(["tsc", "-p", str(SOURCES / "jsconfig.json")], capture_output=True, text=True)
+    done = subprocess.run([TSC, "-p", str(SOURCES / "jsconfig.json")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
