@@ -86,6 +86,7 @@ def test_weights_of_a_torch_module_give_its_output(torch):
     np.testing.assert_allclose(model.predict(IMAGES), theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras on PyTorch
 def test_losses_are_those_of_keras():
     """With KERAS_BACKEND=torch or jax, whichever the process has loaded; both compute in real float64."""
     real = pytest.importorskip("keras", reason="keras is not installed")
