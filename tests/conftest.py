@@ -26,6 +26,9 @@ settings.load_profile("teachconv")
 if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
     assert not why_not("cython"), why_not("cython")
 
+# a script for a machine with a GPU: importing it for its doctests would put benchmarks/ on the path
+collect_ignore = ["cuda/first_run.py"]
+
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
 TOGETHER = ("test_explorer_browser.py", "test_playground.py", "test_benchmarks.py", "test_networks.py")
