@@ -27,7 +27,7 @@ class EagerTensor(Operators):
 
     Attributes:
         made_by: the name of the op that returned it; "" for a constant.
-        gradient_of: the name of the op whose gradient function returned it, or "".
+        gradient_of: the name under which the gradient function that returned it is registered, or "".
 
     Args:
         array: the value, which becomes read-only: the tensor takes it over.

@@ -124,7 +124,7 @@ def _of_node(
     )
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
-        steps.append(gradient_step(node.original_op.type, f"the gradient of {node.original_op.name!r}"))
+        steps.append(gradient_step(node.original_op, f"the gradient of {node.original_op.name!r}"))
     more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
     return SourceChain(owner.name, (*steps, *more), tuple(lines))
 
@@ -160,8 +160,8 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
         op(*args, **kwargs)
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
     for operation in recorded.values():
-        function = get_gradient_function(operation)
-        steps += [] if function is None else [step_at("gradient function", function, f"of {operation.type}")]
+        if get_gradient_function(operation) is not None:
+            steps.append(gradient_step(operation, f"of {operation.type}"))
     lines: list[SourceLine] = []
     for op_type in dict.fromkeys(ran):
         more, its_lines = _kernels(op_type, find_backend()[0])
@@ -175,9 +175,9 @@ def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         raise ArgumentError(f"find_source takes no arguments after {owner!r}, which is not called")
 
 
-def gradient_step(op_name: str, note: str) -> SourceStep:
-    """Return a step for the gradient function of an op."""
-    function = get_gradient_function(op_name)
+def gradient_step(op: Any, note: str) -> SourceStep:
+    """Return a step for the gradient function of an operation, or of the name that has one."""
+    function = get_gradient_function(op)
     assert function is not None
     return step_at("gradient function", function, note)
 
@@ -223,7 +223,7 @@ def _step_at_place(what: str, name: str, where: str) -> SourceStep:
 def _origin(node: Operation) -> SourceStep:
     """Return the step of the gradient function that created a node, or of the line of the program."""
     if node.original_op is not None:
-        return gradient_step(node.original_op.type, f"of {node.original_op.name}")
+        return gradient_step(node.original_op, f"of {node.original_op.name}")
     text = linecache.getline(node.file, node.line).strip()
     return SourceStep("program", shorten(text, 60, placeholder=" ..."), place(node.file), node.line)
 

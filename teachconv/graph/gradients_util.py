@@ -308,7 +308,8 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
         if grad is not None and hasattr(grad, "op"):
             _refine_shape(op, index, tensor, grad)
         elif isinstance(grad, EagerTensor):
-            grad.gradient_of = grad.gradient_of or op.type  # some functions pass a gradient on
+            name = op.attrs.get("_gradient_op_type", op.type)
+            grad.gradient_of = grad.gradient_of or name  # some functions pass a gradient on
     return in_grads
 
 

@@ -50,6 +50,19 @@ def test_what_a_tape_returns_is_followed_from_its_gradient_function():
     assert names(tc.find_source(tg.constant(1.0)), "constant") == ["no op"]
 
 
+def test_an_overridden_gradient_is_the_one_that_is_shown():
+    @tg.RegisterGradient("TestHalfSquare")
+    def half_square(op, grad):
+        return grad * op.inputs[0]
+
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", [2])
+        with graph.gradient_override_map({"Square": "TestHalfSquare"}):
+            y = tg.square(x)
+        (dx,) = tg.gradients(y, x)
+    assert names(tc.find_source(dx), "gradient function") == ["half_square"]
+
+
 def test_a_label_selects_the_backend():
     with tg.Graph().as_default():
         chain = tc.find_source(tg.nn.conv2d(X, W, backend="reference"))
