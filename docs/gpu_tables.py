@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,10 @@ HERE = Path(__file__).resolve().parent
 TARGET = HERE / "gpu_tables.inc"
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from cuda_compilers import Nvrtc, find_nvrtc  # noqa: E402
+from cuda_compilers import Kept  # noqa: E402
 from cuda_machine_code import (  # noqa: E402
     Loop,
     blocks_per_multiprocessor,
-    disassemble,
     main_loop,
     resources,
 )
@@ -30,11 +30,16 @@ from teachconv.geometry import conv2d_geometry  # noqa: E402
 from teachconv.kinds import FORWARD  # noqa: E402
 
 ARCHS = (80, 90)
-# What one multiprocessor can do: the cycles that one of its four schedulers, which issues one instruction a
-# cycle, needs for one multiply-add instruction. From NVIDIA's white papers on A100 and H100: 64 and 128
-# float32 multiply-adds a cycle, 1024 and 2048 of float16 on tensor cores, half as many of TF32; one HMMA is
-# 2048 of float16, 1024 of TF32.
-CYCLES = {("FFMA", 80): 2, ("FFMA", 90): 1, ("HMMA", 80): 8, ("HMMA", 90): 4}
+# The multiply-adds a cycle of one multiprocessor's units, from NVIDIA's white papers on A100 and H100. Its
+# four schedulers issue one instruction a cycle each.
+RATES = {
+    ("FFMA", "float32", 80): 64,
+    ("FFMA", "float32", 90): 128,
+    ("HMMA", "float16", 80): 1024,
+    ("HMMA", "float16", 90): 2048,
+    ("HMMA", "float32", 80): 512,  # TF32
+    ("HMMA", "float32", 90): 1024,
+}
 DENSE = conv2d_geometry((8, 28, 28, 256), (3, 3, 256, 256), 1, "SAME")
 DEPTHWISE = conv2d_geometry((8, 28, 28, 256), (3, 3, 1, 256), 1, "SAME")
 RUNGS = (
@@ -46,6 +51,7 @@ RUNGS = (
     ("depthwise", "float32"),
     ("tensor_gemm", "float16"),
     ("pipelined_gemm", "float16"),
+    ("pipelined_gemm", "bfloat16"),
     ("tensor_gemm_tf32", "float32"),
     ("pipelined_gemm_tf32", "float32"),
 )
@@ -67,40 +73,41 @@ def measure(compiler: Any, algorithm: str, dtype: str, arch: int) -> tuple[Loop,
     options = [*sources.defines(dtype, kernel.defines), f"-arch=sm_{arch}", "-std=c++17"]
     cubin, log = compiler.binary(sources.source_text(kernel.file), kernel.file, options)
     assert cubin, log
-    text = disassemble(cubin)
     taken = resources(cubin)[kernel.name]
     assert taken.stack == 0, f"{algorithm} spills"
-    return main_loop(text, kernel.name), taken.registers, step.shared + taken.shared
+    return main_loop(compiler.text(cubin), kernel.name), taken.registers, step.shared + taken.shared
 
 
 def row(compiler: Any, algorithm: str, dtype: str, arch: int) -> str:
     """Return a line of the table."""
     loop, registers, shared = measure(compiler, algorithm, dtype, arch)
     each = loop.instructions / loop.counts[loop.operation]
-    ceiling = min(1.0, CYCLES[loop.operation, arch] / each)
+    rate = RATES[loop.operation, "float16" if dtype == "bfloat16" else dtype, arch]
+    ceiling = min(1.0, 4 * loop.macs / each / rate)
     bytes_ = " or ".join(map(str, sorted(set(loop.loads)))) or "–"
     blocks = blocks_per_multiprocessor(arch, registers, shared)
     return (
-        f"| `{algorithm}` | {loop.counts[loop.operation]} {loop.operation} of {loop.instructions} | "
-        f"{each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | {ceiling:.0%} | "
-        "not measured |"
+        f"| `{algorithm}`{' (bfloat16)' if dtype == 'bfloat16' else ''} | "
+        f"{loop.counts[loop.operation]} {loop.operation} of {loop.instructions} | "
+        f"{loop.macs} | {each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | "
+        f"{ceiling:.0%} | not measured |"
     )
 
 
-def tables() -> str:
+def tables(compiler: Any) -> str:
     """Return the tables as Markdown."""
-    compiler = Nvrtc(find_nvrtc())
     parts = [f"<!-- made by docs/gpu_tables.py from sources {digest()}; do not edit -->"]
     for arch in ARCHS:
         parts.append(
             f"\nsm_{arch}:\n\n"
-            "| rung | inner loop | instructions per multiply-add | bytes per load | registers | shared KiB | "
-            "blocks | ceiling | measured share of it |\n|---|---|---|---|---|---|---|---|---|"
+            "| rung | inner loop | multiply-adds of one | instructions for one | bytes per load | "
+            "registers | shared KiB | blocks | ceiling | measured share of it |\n" + "|---" * 10 + "|"
         )
         parts += [row(compiler, algorithm, dtype, arch) for algorithm, dtype in RUNGS]
     return "\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(tables(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        TARGET.write_text(tables(Kept(folder)), encoding="utf-8")
     print(TARGET)

@@ -1,12 +1,15 @@
 """CUDA's compilers without a GPU: nvcc where it is installed, else NVRTC from its PyPI package, through ctypes."""
 
 import ctypes
+import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
+
+from cuda_machine_code import disassemble
 
 from teachconv.backends.cuda import sources
 
@@ -59,6 +62,40 @@ class Nvrtc:
         text = ctypes.create_string_buffer(size.value)
         getattr(self.library, f"nvrtcGet{what}")(program, text)
         return text.raw
+
+
+class Kept:
+    """An NVRTC whose binaries, and their text, stay in a folder that all workers of a run share."""
+
+    def __init__(self, folder):
+        self.folder, self.nvrtc = Path(folder), Nvrtc(find_nvrtc())
+
+    def binary(self, text, name, options):
+        """Return the binary, empty if there is an error, and the log; each is compiled once."""
+        made_of = "\0".join([text, name, *options]).encode()
+
+        def make(path):
+            binary, log = self.nvrtc.binary(text, name, options)
+            path.with_suffix(".log").write_text(log, encoding="utf-8")
+            return binary
+
+        path = self._once(made_of, ".cubin", make)
+        return path.read_bytes(), path.with_suffix(".log").read_text(encoding="utf-8")
+
+    def text(self, binary):
+        """Return nvdisasm's text of a binary."""
+        return self._once(binary, ".sass", lambda path: disassemble(binary).encode()).read_text()
+
+    def _once(self, made_of, suffix, make):
+        """Return a file that ``make`` has filled in this run, in whichever worker came first."""
+        import fcntl  # not on Windows, for which there is no NVRTC from PyPI
+
+        path = self.folder / (hashlib.sha256(made_of).hexdigest()[:24] + suffix)
+        with open(path.with_suffix(f"{suffix}.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_bytes(make(path))
+        return path
 
 
 def compile_by_nvcc(text, name, options):

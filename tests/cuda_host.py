@@ -26,7 +26,11 @@ def host_source(file, text=None):
     body = sources.source_text(file) if text is None else text
     body = body.replace(DYNAMIC, "unsigned char *memory = shim::get_dynamic_memory();")
     lines = ["" if line.startswith("#include <") else line for line in body.splitlines()]
-    exports = "\n".join(f"EXPORT({name})" for name in sources.kernel_names(file))
+    names = sources.kernel_names(file)
+    exports = "\n".join(
+        f"EXPORT({name})" if len(names) == 1 else f"#if defined({name.upper()})\nEXPORT({name})\n#endif"
+        for name in names
+    )
     return f'#include "{SHIM}"\n' + "\n".join(lines) + "\n" + exports + "\n"
 
 

@@ -35,11 +35,13 @@ class Loop:
     Attributes:
         operation: "FFMA", "DFMA" or "HMMA".
         counts: instructions by their name, without what follows the first dot.
+        macs: multiply-adds of one such instruction of a warp.
         loads: bytes of each load from global memory.
     """
 
     operation: str
     counts: Counter
+    macs: int
     loads: tuple[int, ...]
 
     @property
@@ -128,11 +130,12 @@ def disassemble(cubin):
         ).stdout
 
 
-def main_loop(text, kernel):
+def main_loop(text, kernel, rounds=1):
     """Return the innermost loop of a kernel with the most multiply-adds.
 
     A loop begins at a label that a later instruction branches back to. It may hold loops that only advance a
-    position: those without multiply-adds are counted with it.
+    position: those without multiply-adds are counted with it. With ``rounds`` above 1 the loop around it is
+    returned, in which the inner one runs so often.
     """
     start = text.index(f".text.{kernel}:")
     end = text.find("\n\t.section", start)
@@ -154,12 +157,20 @@ def main_loop(text, kernel):
     busy = [loop for loop in loops if fmas(loop)]
     innermost = [a for a in busy if not any(a != b and a[0] <= b[0] and b[1] <= a[1] for b in busy)]
     first, last = max(innermost, key=fmas)
-    body = [name for name, _ in instructions[first : last + 1]]
+    body = [name for name, _ in instructions[first : last + 1]] * rounds
+    if rounds > 1:
+        begin, end = min((a for a in busy if a[0] < first and last < a[1]), key=lambda a: a[1] - a[0])
+        body += [name for name, _ in (*instructions[begin:first], *instructions[last + 1 : end + 1])]
     counts = Counter(name.split(".")[0] for name in body)
     operation = max(_FLOAT, key=lambda name: counts[name])
-    return Loop(
-        operation, counts, tuple(_bytes(name) for name in body if name.startswith(("LDG.", "LDGSTS")))
-    )
+    loads = tuple(_bytes(name) for name in body if name.startswith(("LDG.", "LDGSTS")))
+    return Loop(operation, counts, _macs(next(name for name in body if name.startswith(operation))), loads)
+
+
+def _macs(name):
+    """Return the multiply-adds of an instruction of a warp; HMMA.1688 is 16 x 8 x 8."""
+    shape = re.match(r"HMMA\.16(8|16)(\d+)", name)
+    return 16 * int(shape[1]) * int(shape[2]) if shape else 32
 
 
 def _bytes(load):

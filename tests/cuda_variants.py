@@ -7,28 +7,31 @@ from teachconv.dtypes import FLOATS, INTEGERS
 
 KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
 TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128, 64), (128, 128))]
-WINOGRAD = [f"{kind} TILE={tile}" for kind in KINDS_OF[:2] for tile in (2, 4)]
+
+
+IM2COL = ["TO_PATCHES", "TO_GROUPS", "COL2IM", "FROM_GROUPS KIND=Forward", "FROM_GROUPS KIND=FilterGradient"]
+DEPTHWISE = [f"DEPTHWISE_{kind}" for kind in ("FORWARD", "INPUT_GRADIENT", "FILTER_GRADIENT")]
+WINOGRAD = ["TRANSFORM_FILTER", "TRANSFORM_INPUT", *(f"TRANSFORM_OUTPUT {kind}" for kind in KINDS_OF[:2])]
 
 
 def each(kinds, variants, end=""):
     return [f"{kind} {variant}{end}" for variant in variants for kind in kinds]
 
 
-HALVES = FLOATS[:2]
 VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
     "direct.cu": [(FLOATS + INTEGERS, KINDS_OF)],
     "add_splits.cu": [(FLOATS, KINDS_OF)],
-    "im2col.cu": [(FLOATS, KINDS_OF)],
+    "im2col.cu": [(FLOATS, IM2COL)],
     "tiled.cu": [(FLOATS, KINDS_OF[:1])],
     "registers.cu": [(FLOATS, KINDS_OF[:1])],
-    "depthwise.cu": [(FLOATS, ["CHANNELS=1", "CHANNELS=4"])],
+    "depthwise.cu": [(FLOATS, each(DEPTHWISE, ["CHANNELS=1", "CHANNELS=4"]))],
     "implicit_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES)), (("float64",), each(KINDS_OF, TILES[:1]))],
     "tensor_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES))],
     "pipelined_gemm.cu": [
         (FLOATS[:3], each(KINDS_OF, TILES[1:])),
         (("float32",), each(KINDS_OF, TILES[1:], " TF32")),
     ],
-    "winograd.cu": [(FLOATS, WINOGRAD)],
+    "winograd.cu": [(FLOATS, each(WINOGRAD, ["TILE=2", "TILE=4"]))],
 }
 # the oldest cards that NVRTC knows, and those that a large machine has; TF32 and bfloat16 on tensor cores, and
 # asynchronous copies, need sm_80

@@ -6,7 +6,7 @@ from pathlib import Path
 import cuda_machine_code as machine
 import cuda_variants as compiled
 import pytest
-from cuda_compilers import Nvrtc, find_nvrtc
+from cuda_compilers import Kept, find_nvrtc
 
 import teachconv as tc
 from teachconv.backends.cuda import gemm, sources
@@ -35,9 +35,15 @@ def script():
     return module
 
 
-def binary(file, dtype, defines, arch):
+@pytest.fixture
+def nvrtc(kernel_folder):
+    """The compiler; what one test has compiled, the others find."""
+    return Kept(kernel_folder)
+
+
+def binary(nvrtc, file, dtype, defines, arch):
     options = [*sources.defines(dtype, defines), f"-arch=sm_{arch}", "-std=c++17"]
-    cubin, log = Nvrtc(find_nvrtc()).binary(sources.source_text(file), file, options)
+    cubin, log = nvrtc.binary(sources.source_text(file), file, options)
     assert cubin, log
     assert log == ""
     return cubin
@@ -45,64 +51,76 @@ def binary(file, dtype, defines, arch):
 
 @pytest.mark.parametrize("arch", compiled.ARCHS)
 @pytest.mark.parametrize("file", compiled.VARIANTS)
-def test_every_variant_fits_and_spills_nothing(file, arch):
+def test_every_variant_fits_and_spills_nothing(file, arch, nvrtc):
     for name, dtype, defines in compiled.ALL:
         if name == file and compiled.runs_on(file, dtype, arch):
-            for kernel, taken in machine.resources(binary(file, dtype, defines, arch)).items():
-                assert taken.stack == 0, (kernel, dtype, defines, taken)
-                assert 0 < taken.registers * machine.THREADS <= machine.REGISTERS, (
-                    kernel,
-                    dtype,
-                    defines,
-                    taken,
-                )
-                assert taken.shared <= 48 << 10, (kernel, dtype, defines, taken)
+            (taken,) = machine.resources(binary(nvrtc, file, dtype, defines, arch)).values()
+            case = file, dtype, defines, taken
+            assert taken.stack == 0, case
+            assert 0 < taken.registers * machine.THREADS <= machine.REGISTERS, case
+            assert taken.shared <= 48 << 10, case
 
 
-def shared_of(kind, dtype):
-    """The shared memory that the launches of pipelined_gemm ask for."""
-    job = Job(kind, tc.conv2d_geometry((8, 28, 28, 256), (3, 3, 256, 256)), dtype, None, 0)
+def shared_of(kind, dtype, cols):
+    """The shared memory that the launches of pipelined_gemm ask for, with 64 or 128 columns in a tile."""
+    job = Job(kind, tc.conv2d_geometry((8, 28, 28, cols), (3, 3, cols, cols)), dtype, None, 0)
     gemm.pipelined_gemm(job)
+    assert f"TILE_COLS={cols}" in job.steps[0].kernel.defines
     return job.steps[0].shared
 
 
+PIPELINED = [entry[1:] for entry in compiled.ALL if entry[0] == "pipelined_gemm.cu"]
+
+
+@pytest.mark.parametrize("arch", [80, 90, 100])
+@pytest.mark.parametrize(
+    ("dtype", "defines"), PIPELINED, ids=lambda value: "-".join([value] if isinstance(value, str) else value)
+)
+def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arch, nvrtc):
+    """By the registers of their threads and by their shared memory, dynamic and static."""
+    taken = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch))["pipelined_gemm"]
+    assert taken.registers <= 128
+    shared = taken.shared + shared_of(KINDS[defines[0]], dtype, int(defines[2].removeprefix("TILE_COLS=")))
+    assert machine.blocks_per_multiprocessor(arch, taken.registers, shared) == 2
+
+
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("kind", KINDS)
-def test_pipelined_gemm_keeps_the_tensor_cores_busy(kind, arch):
+@pytest.mark.parametrize(
+    ("dtype", "more", "most"), [("float16", (), 8), ("bfloat16", (), 8), ("float32", ("TF32",), 10)]
+)
+def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, more, most, kind, arch, nvrtc):
     """On sm_80 a scheduler issues 8 instructions while its tensor core works on one HMMA.
 
-    The compiler loads fragments of bfloat16 with more and smaller instructions than those of float16.
+    TF32 has more instructions: rounding takes two for each number that is loaded.
     """
-    for dtype, most in (("float16", 8), ("bfloat16", 11)):
-        cubin = binary("pipelined_gemm.cu", dtype, (kind, *LARGE), arch)
-        loop = machine.main_loop(machine.disassemble(cubin), "pipelined_gemm")
-        assert loop.counts["HMMA"] == 32
-        assert loop.instructions <= most * loop.counts["HMMA"]
-        assert set(loop.loads) == {16}
-        taken = machine.resources(cubin)["pipelined_gemm"]
-        blocks = machine.blocks_per_multiprocessor(
-            arch, taken.registers, taken.shared + shared_of(KINDS[kind], dtype)
-        )
-        assert blocks == 2
+    cubin = binary(nvrtc, "pipelined_gemm.cu", dtype, (kind, *LARGE, *more), arch)
+    loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm")
+    assert loop.counts["HMMA"] == 32
+    assert loop.macs == (1024 if more else 2048)
+    assert loop.instructions <= most * loop.counts["HMMA"]
+    assert set(loop.loads) == {16}
 
 
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_float32_rung_multiplies_and_adds(kind, arch):
-    cubin = binary("pipelined_gemm.cu", "float32", (kind, *LARGE), arch)
-    loop = machine.main_loop(machine.disassemble(cubin), "pipelined_gemm")
-    assert loop.operation == "FFMA"
+def test_the_float32_rung_multiplies_and_adds(kind, arch, nvrtc):
+    """In the input gradient a chunk is multiplied in a loop of 4 rounds, otherwise the loop is unrolled."""
+    cubin = binary(nvrtc, "pipelined_gemm.cu", "float32", (kind, *LARGE), arch)
+    rounds = 4 if kind == "KIND=InputGradient" else 1
+    loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm", rounds)
+    assert (loop.operation, loop.counts["FFMA"]) == ("FFMA", 1024)
     assert loop.share >= 0.8
     assert set(loop.loads) == {16}
 
 
 @needs_nvdisasm
-def test_the_tables_of_the_page_are_up_to_date():
+def test_the_tables_of_the_page_are_up_to_date(nvrtc):
     """If this fails, run: python docs/gpu_tables.py"""
     tables = script()
-    assert tables.TARGET.read_text(encoding="utf-8") == tables.tables()
+    assert tables.TARGET.read_text(encoding="utf-8") == tables.tables(nvrtc)
 
 
 def test_a_loop_is_found_in_the_text():
@@ -122,3 +140,8 @@ def test_a_loop_is_found_in_the_text():
     loop = machine.main_loop(text, "kernel")
     assert (loop.operation, loop.instructions, loop.loads) == ("FFMA", 5, (16,))
     assert loop.share == 0.2
+    inner = text.replace("IADD3 R5, R5, 0x1, RZ", "HMMA.1688.F32.TF32 R8, R4, R5, R8")
+    loop = machine.main_loop(inner, "kernel")
+    assert (loop.operation, loop.instructions, loop.macs, loop.loads) == ("HMMA", 2, 1024, ())
+    loop = machine.main_loop(inner, "kernel", 3)
+    assert (loop.counts["HMMA"], loop.instructions, loop.loads) == (3, 9, (16,))

@@ -31,6 +31,7 @@ struct Fiber {
     std::vector<std::vector<Copy>> copies; /* asynchronous ones that have not landed, in groups; the last is open */
     void *tsan = nullptr;
     unsigned passed[2] = {0, 0}; /* barriers of the block and of the warp */
+    unsigned shown = 0;          /* instructions of the warp as a whole */
 };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -133,7 +134,7 @@ static int run_block(unsigned threads, bool reversed) {
         fiber.context.uc_link = nullptr;
         fiber.state = RUNNING;
         fiber.started = false;
-        fiber.passed[0] = fiber.passed[1] = 0;
+        fiber.passed[0] = fiber.passed[1] = fiber.shown = 0;
         fiber.copies.assign(1, {});
 #if defined(RACES)
         if (!fiber.tsan) fiber.tsan = __tsan_create_fiber(0);
@@ -162,6 +163,38 @@ static int run_block(unsigned threads, bool reversed) {
 
 void pass_block_barrier() { pass(AT_BLOCK_BARRIER); }
 void pass_warp_barrier() { pass(AT_WARP_BARRIER); }
+
+/* What the lanes of a warp show each other within one instruction. It is no barrier for the memory that they share, so that
+   ThreadSanitizer is not told. Two places in turn: a lane may be at the next instruction while others still look. */
+struct Shown { const void *pointer; float rows[8], cols[4]; };
+static Shown shown[64][2][32];
+static Shown *turn() { return shown[thread_index.x / 32][current->shown % 2]; }
+void show_warp(const void *mine) {
+    current->shown++;
+    turn()[thread_index.x % 32].pointer = mine;
+    wait(AT_WARP_BARRIER);
+}
+const void *of_lane(unsigned lane) { return turn()[lane].pointer; }
+
+/* A register n of 4 has rows l / 4 + n % 2 * 8 and the n / 2-th half of the depth, of which lane l has `numbers` from l % 4 * numbers
+   on; the columns' two have column l / 4 alike. */
+void mma(float *const (&sums)[4], const float (&rows)[8], const float (&cols)[4], int numbers) {
+    const int lane = thread_index.x % 32;
+    current->shown++;
+    for (int i = 0; i < 4 * numbers; i++) turn()[lane].rows[i] = rows[i];
+    for (int i = 0; i < 2 * numbers; i++) turn()[lane].cols[i] = cols[i];
+    wait(AT_WARP_BARRIER);
+    for (int n = 0; n < 4; n++) {
+        const int row = lane / 4 + n / 2 * 8, col = lane % 4 * 2 + n % 2;
+        float sum = *sums[n];
+        for (int k = 0; k < 8 * numbers; k++) {
+            const int half = k / (4 * numbers), owner = k / numbers % 4, number = k % numbers;
+            sum += turn()[row % 8 * 4 + owner].rows[(row / 8 + 2 * half) * numbers + number] *
+                   turn()[col * 4 + owner].cols[half * numbers + number];
+        }
+        *sums[n] = sum;
+    }
+}
 
 /* Asynchronous copies. What they read and write counts as their thread's accesses, at the moment when they land. */
 static void land(const Copy &copy) {

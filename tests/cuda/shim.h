@@ -3,8 +3,9 @@
    The threads of a block are fibers (ucontext): each runs until it reaches a barrier or its end, then the next one of its
    warp runs, in one fixed order, first to last or last to first. Blocks run one after the other. A kernel that forgot a
    barrier gives different results in the two orders; one where some threads miss a barrier is refused. Shared memory is
-   static memory, and dynamic shared memory is allocated with exactly the bytes of the launch. Tensor-core fragments are plain
-   matrices, held by lane 0 of the warp, and multiplied in plain loops.
+   static memory, and dynamic shared memory is allocated with exactly the bytes of the launch. Fragments of wmma are plain matrices,
+   held by lane 0 of the warp, and multiplied in plain loops; for the instructions of instructions.cuh, the lanes of a warp exchange
+   what they have, lane by lane as the PTX ISA defines it.
 
    Asynchronous copies land as late as CUDA allows, when their thread waits for them, in the first order of threads, and at once
    in the other: a missing wait leaves garbage, and a missing barrier in front of a copy overwrites what others still read.
@@ -49,6 +50,9 @@ void pass_warp_barrier();
 void copy(void *to, const void *from, size_t size, size_t zeros);
 void commit();
 void wait_prior(size_t groups);
+const void *of_lane(unsigned lane);
+void show_warp(const void *mine);
+void mma(float *const (&sums)[4], const float (&rows)[8], const float (&cols)[4], int numbers);
 
 template <class... P, size_t... I> Call bind(void (*kernel)(P...), void **values, std::index_sequence<I...>) {
     return {[](const Call &call) { ((void (*)(P...))call.kernel)(*(P *)call.values[I]...); }, (void (*)())kernel, values};
@@ -169,3 +173,52 @@ inline float __float_to_tf32(float number) { /* 10 bits of the fraction are kept
     return number;
 }
 } // namespace nvcuda::wmma
+
+/* What instructions.cuh has in assembly. A register of 4 bytes holds two halves or one float. */
+inline unsigned __float_as_uint(float number) {
+    unsigned bits;
+    std::memcpy(&bits, &number, 4);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float number;
+    std::memcpy(&number, &bits, 4);
+    return number;
+}
+inline unsigned to_tf32(unsigned bits) { return __float_as_uint(nvcuda::wmma::__float_to_tf32(__uint_as_float(bits))); }
+inline unsigned read_block_index() { return blockIdx.x; }
+
+/* ldmatrix.m8n8.x4: lane l gives the start of line l % 8 of matrix l / 8, 16 bytes; it gets the 4 bytes l % 4 of line l / 4 of each. */
+inline void load_quarters(unsigned (&to)[4], const void *line) {
+    if ((uintptr_t)line % 16) std::abort();
+    shim::show_warp(line);
+    for (int n = 0; n < 4; n++)
+        std::memcpy(&to[n], (const char *)shim::of_lane(8 * n + threadIdx.x % 32 / 4) + threadIdx.x % 4 * 4, 4);
+}
+/* ldmatrix.m8n8.x4.trans: lane l gets numbers l / 4 of lines l % 4 * 2 and the next. */
+inline void load_transposed_quarters(unsigned (&to)[4], const void *line) {
+    if ((uintptr_t)line % 16) std::abort();
+    shim::show_warp(line);
+    for (int n = 0; n < 4; n++)
+        for (int half = 0; half < 2; half++)
+            std::memcpy((char *)&to[n] + 2 * half,
+                        (const char *)shim::of_lane(8 * n + threadIdx.x % 4 * 2 + half) + threadIdx.x % 32 / 4 * 2, 2);
+}
+
+/* mma.m16n8k16 for halves, m16n8k8 for TF32: 16 x 8 sums. */
+namespace shim {
+template <class Number> void widen_register(float *to, unsigned bits) {
+    Number numbers[4 / sizeof(Number)];
+    std::memcpy(numbers, &bits, 4);
+    for (size_t i = 0; i < 4 / sizeof(Number); i++) to[i] = (float)numbers[i];
+}
+template <class Number> void multiply_add(float *upper, float *lower, const unsigned *rows, const unsigned *cols) {
+    constexpr int numbers = 4 / sizeof(Number); /* of a register */
+    float a[8], b[4];
+    for (int n = 0; n < 4; n++) widen_register<Number>(a + n * numbers, rows[n]);
+    for (int n = 0; n < 2; n++) widen_register<Number>(b + n * numbers, cols[n]);
+    float *const sums[4] = {upper, upper + 1, lower, lower + 1};
+    mma(sums, a, b, numbers);
+}
+} // namespace shim
+#define multiply_add shim::multiply_add<Number>

@@ -1,7 +1,7 @@
 /* common.cuh: what all kernels share: number types, the problem as integers, the index law, the last step.
 
    The sources are compiled for one dtype at a time: -DNUMBER_FLOAT32 and so on. Number is the type in memory, Sum the type
-   in which products are summed. The only includes are CUDA's headers for half types, and only if the dtype needs them.
+   in which products are summed. A source with several kernels is compiled for one of them: -DTO_PATCHES. The only includes are CUDA's headers for half types, and only if the dtype needs them.
    Every loop over cells has a step of the whole grid: any grid gives the same result. Offsets have 32 bits if every array
    has fewer than 2^30 elements, and 64 bits with -DWIDE. Threads never add to the same cell: the same call gives the same bits.
 

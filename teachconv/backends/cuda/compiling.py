@@ -41,7 +41,7 @@ def function(kernel: Kernel, device: int, shared: int) -> Any:
     Raises:
         BackendUnavailable: if it needs CUDA's headers, and none of NVRTC's release are found.
     """
-    made = _module(kernel.file, kernel.dtype, kernel.defines, device).get_function(kernel.name)
+    made = _module(kernel, device).get_function(kernel.name)
     if shared > _STATIC_SHARED:
         made.max_dynamic_shared_size_bytes = shared
     return made
@@ -60,12 +60,13 @@ def architecture(device: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def _module(file: str, dtype: str, defines: tuple[str, ...], device: int) -> Any:
-    """Return a module with one kernel, or a few small ones, compiled for a dtype and a device."""
-    cupy = import_module("cupy")
-    with record.loading(f"compile {file}") as stage:
+def _module(kernel: Kernel, device: int) -> Any:
+    """Return a module with one kernel, compiled for a device."""
+    cupy, file = import_module("cupy"), kernel.file
+    with record.loading(f"compile {kernel.name} of {file}") as stage:
         arch = _arch_option(architecture(device), cupy.cuda.nvrtc)
-        options = (*sources.defines(dtype, defines), "-std=c++17", *_include_options(cupy, file, dtype), arch)
+        headers = _include_options(cupy, file, kernel.dtype)
+        options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, arch)
         path = _path(cupy, file, options)
         if path.is_file():
             stage.say("{}, compiled earlier: {}", " ".join(options), path)

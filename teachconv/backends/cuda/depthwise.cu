@@ -28,6 +28,7 @@ struct __align__(CHANNELS * sizeof(Number)) Some { /* neighbouring channels, in 
     DEVICE static Some at(const Number *from) { return *(const Some *)from; }
 };
 
+#if defined(DEPTHWISE_FORWARD)
 extern "C" __global__ void depthwise_forward(Problem p, const Number *x, const Number *w, const Number *bias, int relu, Number *y) {
     const int strips = (p.out_cols + STRIP - 1) / STRIP, channels = p.out_channels / CHANNELS; /* mark: kernel of depthwise/y */
     const Index cells = (Index)p.batch * p.out_rows * strips * channels;
@@ -64,7 +65,9 @@ extern "C" __global__ void depthwise_forward(Problem p, const Number *x, const N
         }
     }
 }
+#endif
 
+#if defined(DEPTHWISE_INPUT_GRADIENT)
 extern "C" __global__ void depthwise_input_gradient(Problem p, const Number *dy, const Number *w, const Number *bias, int relu,
                                                     Number *dx) {
     /* mark: kernel of depthwise/dx */
@@ -104,7 +107,9 @@ extern "C" __global__ void depthwise_input_gradient(Problem p, const Number *dy,
         }
     }
 }
+#endif
 
+#if defined(DEPTHWISE_FILTER_GRADIENT)
 /* One block for each of [splits, taps, blocks of channels]; partial is [splits, taps, out_channels]. */
 extern "C" __global__ void depthwise_filter_gradient(Problem p, const Number *x, const Number *dy, int splits, Sum *partial) {
     __shared__ Sum sums[ROWS][LANES][CHANNELS];
@@ -135,3 +140,4 @@ extern "C" __global__ void depthwise_filter_gradient(Problem p, const Number *x,
         partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel + c] = sum[c];
     }
 }
+#endif

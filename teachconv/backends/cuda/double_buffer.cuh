@@ -18,11 +18,12 @@ template <class Engine, class Tile> DEVICE void multiply(Tile tile) {
     typedef typename Tile::B B;
     Number a_next[A::ITEMS], b_next[B::ITEMS];
     Engine engine;
+    auto read = [](const Number *array, Index offset) { return offset < 0 ? narrow(0) : array[offset]; };
     auto load = [&] {
 #pragma unroll
-        for (int i = 0; i < A::ITEMS; i++) a_next[i] = tile.a(i) ? *tile.a(i) : narrow(0);
+        for (int i = 0; i < A::ITEMS; i++) a_next[i] = read(tile.first, tile.a(i));
 #pragma unroll
-        for (int i = 0; i < B::ITEMS; i++) b_next[i] = tile.b(i) ? *tile.b(i) : narrow(0);
+        for (int i = 0; i < B::ITEMS; i++) b_next[i] = read(tile.second, tile.b(i));
     };
     auto keep = [&](int buffer) {
 #pragma unroll

@@ -42,8 +42,8 @@ def pipelined_gemm(job: Job, *defines: str) -> None:
     vector = 16 // itemsize
     depth = 4 * vector
     # as `Layout` in the source: lines along the depth, or along the rows (columns)
-    a_size = depth * (rows + vector) if job.kind.sums_images else rows * (depth + vector)
-    b_size = cols * (depth + vector) if job.kind.scatters else depth * (cols + vector)
+    a_size = depth * (rows + 8) if job.kind.sums_images else rows * (depth + vector)
+    b_size = cols * (depth + vector) if job.kind.scatters else depth * (cols + 8)
     shared = _STAGES * (a_size + b_size) * itemsize
     _product(job, "pipelined_gemm.cu", rows, cols, *defines, shared=shared)
 

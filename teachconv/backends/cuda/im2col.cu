@@ -21,6 +21,7 @@
 #include "common.cuh"
 #include "definition.cuh"
 
+#if defined(TO_PATCHES)
 /* patches is [groups, places, taps * in_depth], for the places first_place .. first_place + places - 1. */
 extern "C" __global__ void to_patches(Problem p, const Number *x, Index first_place, Index places, Sum *patches) {
     const Index depth = (Index)p.taps() * p.in_depth(), cells = p.groups * places * depth;
@@ -37,7 +38,9 @@ extern "C" __global__ void to_patches(Problem p, const Number *x, Index first_pl
         patches[cell] = value; /* mark: kernel of im2col/y im2col/dw */
     }
 }
+#endif
 
+#if defined(TO_GROUPS)
 /* From [rows, groups * depth], beginning at first_row, to [groups, rows, depth], widened. */
 extern "C" __global__ void to_groups(const Number *source, Index first_row, Index rows, int groups, int depth, Sum *matrices) {
     const Index cells = rows * groups * depth;
@@ -46,7 +49,9 @@ extern "C" __global__ void to_groups(const Number *source, Index first_row, Inde
         matrices[cell] = widen(source[((first_row + row) * groups + group) * depth + cell % depth]);
     }
 }
+#endif
 
+#if defined(FROM_GROUPS)
 /* The inverse of to_groups, with the last step of every cell of y or dw. */
 extern "C" __global__ void from_groups(Problem p, const Number *first, const Number *second, const Sum *matrices, Index first_row,
                                        Index rows, const Number *bias, int relu, Number *result) {
@@ -60,7 +65,9 @@ extern "C" __global__ void from_groups(Problem p, const Number *first, const Num
         result[to] = finish_or_redo<KIND>(p, first, second, to, sum, bias, relu);
     }
 }
+#endif
 
+#if defined(COL2IM)
 /* columns is [groups, images, out_rows_here, out_cols, taps * in_depth], for the output rows from first_out_row on. These
    include every output that reads the input rows first_in_row .. first_in_row + in_rows_here - 1 of these images. */
 extern "C" __global__ void col2im(Problem p, const Sum *columns, int first_image, int images, int first_in_row,
@@ -87,3 +94,4 @@ extern "C" __global__ void col2im(Problem p, const Sum *columns, int first_image
         dx[p.x_at(first_image + image, in_row, in_col) + in_channel] = finish(sum, bias, in_channel, relu);
     }
 }
+#endif

@@ -31,7 +31,8 @@ def im2col(job: Job) -> None:
     other = job.buffer("matrix", (job.depth if job.kind.gathers else block) * g.out_channels)
     sums = job.buffer("product", (block if job.kind.gathers else job.depth) * g.out_channels)
     to_patches, to_groups, from_groups = (
-        job.kernel("im2col.cu", name) for name in ("to_patches", "to_groups", "from_groups")
+        job.kernel("im2col.cu", name, kind=name == "from_groups")
+        for name in ("to_patches", "to_groups", "from_groups")
     )
     operands, groups, last = (job.problem, "first", "second"), (g.groups, job.out_depth), (job.bias, job.relu)
     if job.kind.gathers:
@@ -83,7 +84,7 @@ def _one_product(job: Job) -> None:
 
 def _split_filter(job: Job, matrix: str) -> None:
     """Add the launch that writes the filter as [groups, taps * in_channels / groups, .. / groups]."""
-    kernel, depth = job.kernel("im2col.cu", "to_groups"), np.int64(job.depth)
+    kernel, depth = job.kernel("im2col.cu", "to_groups", kind=False), np.int64(job.depth)
     cells = job.depth * job.g.out_channels
     job.launch(kernel, cells, "second", np.int64(0), depth, job.g.groups, job.out_depth, matrix)
 
@@ -102,7 +103,7 @@ def _col2im(job: Job) -> None:
     upstream = job.buffer("upstream", rows * out_cols * g.out_channels)
     matrix = job.buffer("matrix", job.depth * g.out_channels)
     _split_filter(job, matrix)
-    to_groups, col2im = job.kernel("im2col.cu", "to_groups"), job.kernel("im2col.cu", "col2im")
+    to_groups, col2im = (job.kernel("im2col.cu", name, kind=False) for name in ("to_groups", "col2im"))
     right = Matrix(matrix, (g.groups, job.depth, job.out_depth), transposed=True)
     for b in blocks:
         first = (b.first_image * g.rows.out_size + b.first_out_row) * out_cols

@@ -88,9 +88,13 @@ class Job:
         return self.problem, "first", "second", self.bias, self.relu
 
     def kernel(self, file: str, name: str = "", *defines: str, kind: bool = True) -> Kernel:
-        """Return a kernel for the dtype of the call, and for its kind unless ``kind`` is false."""
+        """Return a kernel for the dtype of the call, and for its kind unless ``kind`` is false.
+
+        A file with several kernels is given the name of one, which becomes a macro: it is compiled alone.
+        """
         own = (f"KIND={KIND_NAMES[self.kind]}",) if kind else ()
-        return Kernel(file, name or file.removesuffix(".cu"), self.dtype, (*own, *defines))
+        alone = (name.upper(),) if name else ()
+        return Kernel(file, name or file.removesuffix(".cu"), self.dtype, (*alone, *own, *defines))
 
     def buffer(self, name: str, size: int, dtype: str = "", zero: bool = False) -> str:
         """Add a scratch buffer and return its name."""

@@ -15,16 +15,15 @@
 
    Faster than implicit_gemm and tensor_gemm, because numbers take no detour through registers, four times fewer instructions
    load them, and memory has the time of three chunks to answer. The engine is tensor cores for float16 and bfloat16, for float32
-   ordinary multiply-adds or, with -DTF32, tensor cores.
+   ordinary multiply-adds or, with -DTF32, tensor cores. Two blocks share a multiprocessor, so that one multiplies while the other
+   waits; this leaves a thread 128 registers, of which 64 hold sums.
 
    It needs channels in multiples of 16 bytes, so that a copy is all padding or none, and sm_80 for asynchronous copies. */
 
 #include <cuda_pipeline.h>
-#if !defined(NUMBER_FLOAT32) || defined(TF32)
-#include <mma.h>
-#endif
 #include "common.cuh"
 #include "tiles.cuh"
+#include "instructions.cuh"
 
 #define STAGES 4
 #define VECTOR (16 / (int)sizeof(Number)) /* numbers in 16 bytes */
@@ -32,155 +31,132 @@
 
 typedef Tile<KIND, TILE_ROWS, TILE_COLS, TILE_DEPTH, VECTOR> OurTile;
 
-/* How a chunk of T x TILE_DEPTH lies in a stage: lines along the depth, or along the rows (columns); 16 spare bytes let lines
-   begin in different banks. */
+/* How a chunk of T x TILE_DEPTH lies in a stage: lines along the depth, or along the rows (columns). Spare numbers let lines begin
+   in different banks of shared memory, so that a warp reads several at once. */
 template <class Side, int T> struct Layout {
-    static constexpr int PITCH = (Side::along_depth ? TILE_DEPTH : T) + VECTOR;
-    static constexpr int SIZE = (Side::along_depth ? T : TILE_DEPTH) * PITCH;
-    DEVICE static int at(int row, int k) { return Side::along_depth ? row * PITCH + k : k * PITCH + row; }
+    static constexpr bool along_depth = Side::along_depth;
+    static constexpr int PITCH = along_depth ? TILE_DEPTH + VECTOR : T + 8;
+    static constexpr int SIZE = (along_depth ? T : TILE_DEPTH) * PITCH;
+    DEVICE static int at(int row, int k) { return along_depth ? row * PITCH + k : k * PITCH + row; }
 };
-typedef Layout<OurTile::A, TILE_ROWS> A;
-typedef Layout<OurTile::B, TILE_COLS> B;
+/* The corner of each quarter of 16 rows (columns) x 2 * VECTOR, as instructions.cuh orders them. */
+struct A : Layout<OurTile::A, TILE_ROWS> {
+    DEVICE static int row(int quarter) { return quarter % 2 * 8; }
+    DEVICE static int k(int quarter) { return quarter / 2 * VECTOR; }
+};
+struct B : Layout<OurTile::B, TILE_COLS> {
+    DEVICE static int row(int quarter) { return quarter / 2 * 8; }
+    DEVICE static int k(int quarter) { return quarter % 2 * VECTOR; }
+};
 
 #if !defined(NUMBER_FLOAT32) || defined(TF32)
-namespace wmma = nvcuda::wmma;
-
-template <bool lines_are_rows> struct Order { typedef wmma::row_major type; };
-template <> struct Order<false> { typedef wmma::col_major type; };
-
-/* Tensor cores: 8 warps, each with WARP_ROWS x WARP_COLS of the tile in fragments of 16 x 16. */
+/* Tensor cores: 8 warps, each with WARP_ROWS x WARP_COLS of the tile. */
 struct Engine {
     static constexpr int WARPS_ACROSS = TILE_COLS / 32, WARP_ROWS = TILE_ROWS / (8 / WARPS_ACROSS), WARP_COLS = 32;
-    static constexpr int ROWS = WARP_ROWS / 16, COLS = WARP_COLS / 16;
-#if defined(TF32)
-    typedef wmma::precision::tf32 Type;
-    static constexpr int STEP = 8;
-    template <class Fragment> DEVICE static void round(Fragment &fragment) {
-#pragma unroll
-        for (int i = 0; i < fragment.num_elements; i++) fragment.x[i] = wmma::__float_to_tf32(fragment.x[i]); /* mark: own of pipelined_gemm_tf32 */
-    }
-#else
-    typedef Number Type;
-    static constexpr int STEP = 16;
-    template <class Fragment> DEVICE static void round(Fragment &) {} /* mark: own of pipelined_gemm */
-#endif
-    typedef wmma::fragment<wmma::matrix_a, 16, 16, STEP, Type, Order<OurTile::A::along_depth>::type> Rows;
-    typedef wmma::fragment<wmma::matrix_b, 16, 16, STEP, Type, Order<!OurTile::B::along_depth>::type> Cols;
-    wmma::fragment<wmma::accumulator, 16, 16, STEP, float> sums[ROWS][COLS];
+    static constexpr int RM = WARP_ROWS / 8, RN = WARP_COLS / 4;
+    float sums[RM][RN] = {};
 
     DEVICE static int warp_row() { return threadIdx.x / 32 / WARPS_ACROSS * WARP_ROWS; }
     DEVICE static int warp_col() { return threadIdx.x / 32 % WARPS_ACROSS * WARP_COLS; }
-
-    DEVICE Engine() {
-#pragma unroll
-        for (int i = 0; i < ROWS; i++)
-#pragma unroll
-            for (int j = 0; j < COLS; j++) wmma::fill_fragment(sums[i][j], 0.0f);
-    }
+    DEVICE static int row(int i) { return warp_row() + 8 * i + threadIdx.x % 32 / 4; }
+    DEVICE static int col(int j) { return warp_col() + 8 * (j / 2) + threadIdx.x % 4 * 2 + j % 2; }
+#if defined(TF32)
+    DEVICE static unsigned factor(unsigned bits) { return to_tf32(bits); } /* mark: own of pipelined_gemm_tf32 */
+#else
+    DEVICE static unsigned factor(unsigned bits) { return bits; } /* two halves */ /* mark: own of pipelined_gemm */
+#endif
     DEVICE void multiply(const Number *a, const Number *b) {
 #pragma unroll
-        for (int k = 0; k < TILE_DEPTH; k += STEP) {
-            Rows rows[ROWS];
-            Cols cols[COLS];
+        for (int k = 0; k < TILE_DEPTH; k += 2 * VECTOR) {
+            unsigned rows[RM / 2][4], cols[RN / 4][4];
 #pragma unroll
-            for (int i = 0; i < ROWS; i++) wmma::load_matrix_sync(rows[i], a + A::at(warp_row() + 16 * i, k), A::PITCH), round(rows[i]);
+            for (int i = 0; i < RM / 2; i++) load<A>(rows[i], a, warp_row() + 16 * i, k);
 #pragma unroll
-            for (int j = 0; j < COLS; j++) wmma::load_matrix_sync(cols[j], b + B::at(warp_col() + 16 * j, k), B::PITCH), round(cols[j]);
+            for (int j = 0; j < RN / 4; j++) load<B>(cols[j], b, warp_col() + 16 * j, k);
 #pragma unroll
-            for (int i = 0; i < ROWS; i++)
+            for (int i = 0; i < RM / 2; i++)
 #pragma unroll
-                /* mark: multiply-add kernel of pipelined_gemm pipelined_gemm_tf32 */
-                for (int j = 0; j < COLS; j++) wmma::mma_sync(sums[i][j], rows[i], cols[j], sums[i][j]);
+                for (int j = 0; j < RN / 2; j++)
+                    /* mark: multiply-add kernel of pipelined_gemm pipelined_gemm_tf32 */
+                    multiply_add(sums[2 * i] + 2 * j, sums[2 * i + 1] + 2 * j, rows[i], cols[j / 2] + j % 2 * 2);
         }
     }
-    /* The stages are free: 16 x 16 sums of each warp go through them, 8 columns of a row for each lane. */
-    DEVICE void finish(const OurTile &tile, unsigned char *memory) const {
-        __syncthreads(); /* before the corners overwrite the last chunk */
-        float *corner = (float *)memory + threadIdx.x / 32 * (16 * 20);
-        const int lane = threadIdx.x % 32;
-        bool redo = false;
+    /* Load 16 rows (columns) x 2 * VECTOR of a chunk, from this corner on. */
+    template <class Side> DEVICE static void load(unsigned (&to)[4], const Number *chunk, int row, int k) {
+        const int lane = threadIdx.x % 32, quarter = lane / 8, line = lane % 8;
+        if (Side::along_depth)
+            load_quarters(to, chunk + Side::at(row + Side::row(quarter) + line, k + Side::k(quarter)));
+        else if (sizeof(Number) == 2)
+            load_transposed_quarters(to, chunk + Side::at(row + Side::row(quarter), k + Side::k(quarter) + line));
+        else
 #pragma unroll
-        for (int i = 0; i < ROWS; i++)
+            for (int n = 0; n < 4; n++)
+                to[n] = *(const unsigned *)(chunk + Side::at(row + Side::row(n) + lane / 4, k + Side::k(n) + lane % 4));
 #pragma unroll
-            for (int j = 0; j < COLS; j++) {
-                wmma::store_matrix_sync(corner, sums[i][j], 20, wmma::mem_row_major);
-                __syncwarp();
-                const Index at = tile.row_at(warp_row() + 16 * i + lane / 2);
-                const int col = warp_col() + 16 * j + lane % 2 * 8;
-                for (int c = 0; c < 8; c++)
-                    if (at >= 0 && tile.has_col(col + c))
-                        redo |= tile.put(at + col + c, tile.bias_at() + col + c, corner[lane / 2 * 20 + lane % 2 * 8 + c]);
-                __syncwarp(); /* before the next fragment overwrites the corner */
-            }
-#pragma unroll 1
-        for (int n = 0; redo && n < ROWS * COLS * 8; n++) {
-            const Index at = tile.row_at(warp_row() + n / 8 / COLS * 16 + lane / 2);
-            const int col = warp_col() + n / 8 % COLS * 16 + lane % 2 * 8 + n % 8;
-            if (at >= 0 && tile.has_col(col)) tile.redo(at + col);
-        }
+        for (int n = 0; n < 4; n++) to[n] = factor(to[n]);
     }
 };
 #else
 struct __align__(16) Four { float value[4]; };
 
-/* Multiply-adds: 8 warps in 4 rows of 2; the 32 threads of a warp are 4 x 8, with RM x RN sums each. Of a matrix whose lines run
-   along the depth a thread reads 4 steps of the depth at once, of the other kind 4 neighbouring rows (columns). */
+/* Multiply-adds: 8 warps in 4 rows of 2; the 32 threads of a warp are 4 x 8, with RM x RN sums each. A load takes 4 numbers: of a
+   matrix whose lines run along the depth 4 steps of a row (column), of the other kind 4 neighbouring rows (columns) at one step. */
 struct Engine {
     static constexpr int RM = TILE_ROWS / 16, RN = TILE_COLS / 16;
     float sums[RM][RN] = {};
 
     DEVICE static int row(int i) {
         const int first = threadIdx.x / 64 * (TILE_ROWS / 4), lane = threadIdx.x % 32 / 8;
-        return first + (OurTile::A::along_depth ? lane + 4 * i : lane * 4 + 16 * (i / 4) + i % 4);
+        return first + (A::along_depth ? lane + 4 * i : lane * 4 + 16 * (i / 4) + i % 4);
     }
     DEVICE static int col(int j) {
         const int first = threadIdx.x / 32 % 2 * (TILE_COLS / 2), lane = threadIdx.x % 8;
-        return first + (OurTile::B::along_depth ? lane + 8 * j : lane * 4 + 32 * (j / 4) + j % 4);
+        return first + (B::along_depth ? lane + 8 * j : lane * 4 + 32 * (j / 4) + j % 4);
     }
     DEVICE void multiply(const float *a, const float *b) {
-#pragma unroll
+        /* in the input gradient the compiler would load so far ahead, if all of it were unrolled, that registers run out */
+#pragma unroll(B::along_depth ? 1 : TILE_DEPTH / 4)
         for (int k = 0; k < TILE_DEPTH; k += 4) {
-            float rows[RM][4];
+            float rows[RM][4]; /* 4 steps of the depth */
 #pragma unroll
-            for (int i = 0; i < RM; i += 4) load<OurTile::A, A>(a, row, i, k, rows + i);
+            for (int n = 0; n < RM; n++) {
+                const Four four = load<A>(a, row, n, k);
 #pragma unroll
-            for (int j = 0; j < RN; j += 4) {
-                float cols[4][4]; /* 4 columns at a time: registers are scarce */
-                load<OurTile::B, B>(b, col, j, k, cols);
+                for (int m = 0; m < 4; m++) rows[line<A>(n, m)][step<A>(n, m)] = four.value[m];
+            }
 #pragma unroll
-                for (int kk = 0; kk < 4; kk++)
+            for (int n = 0; n < RN; n++) {
+                const Four four = load<B>(b, col, n, k); /* used at once: registers are scarce */
+#pragma unroll
+                for (int m = 0; m < 4; m++)
 #pragma unroll
                     for (int i = 0; i < RM; i++)
-#pragma unroll
                         /* mark: multiply-add kernel of pipelined_gemm_float32 */
-                        for (int jj = 0; jj < 4; jj++) sums[i][j + jj] += rows[i][kk] * cols[jj][kk];
+                        sums[i][line<B>(n, m)] += rows[i][step<B>(n, m)] * four.value[m];
             }
         }
     }
-    /* 4 rows (columns) of this thread from the `first` on, 4 steps of the depth of each. */
-    template <class Side, class Lines> DEVICE static void load(const float *chunk, int (*place)(int), int first, int k, float (*to)[4]) {
-#pragma unroll
-        for (int n = 0; n < 4; n++) {
-            const Four four = *(const Four *)(chunk + (Side::along_depth ? Lines::at(place(first + n), k) : Lines::at(place(first), k + n)));
-#pragma unroll
-            for (int m = 0; m < 4; m++) (Side::along_depth ? to[n][m] : to[m][n]) = four.value[m];
-        }
+    /* Which row (column) of the thread, and which step of 4, number m of load n belongs to. */
+    template <class Side> DEVICE static constexpr int line(int n, int m) { return Side::along_depth ? n : n / 4 * 4 + m; }
+    template <class Side> DEVICE static constexpr int step(int n, int m) { return Side::along_depth ? m : n % 4; }
+    template <class Side> DEVICE static Four load(const float *chunk, int (*place)(int), int n, int k) {
+        return *(const Four *)(chunk + Side::at(place(line<Side>(n, 0)), k + step<Side>(n, 0)));
     }
-    DEVICE void finish(const OurTile &tile, unsigned char *) const { store<Engine>(tile, sums); }
 };
 #endif
 
-DEVICE void multiply(OurTile tile) {
+DEVICE void multiply(Call call) {
     extern __shared__ __align__(128) unsigned char memory[];
     Number *a = (Number *)memory, *b = a + STAGES * A::SIZE; /* STAGES chunks of each */
-    auto copy = [](Number *to, const Number *from, const Number *anything) {
-        __pipeline_memcpy_async(to, from ? from : anything, 16, from ? 0 : 16); /* the last: how many zeros */
+    OurTile tile(call);
+    auto copy = [](Number *to, const Number *array, Index offset) {
+        __pipeline_memcpy_async(to, array + (offset < 0 ? 0 : offset), 16, offset < 0 ? 16 : 0); /* the last: how many zeros */
     };
     auto fetch = [&](int stage) {
 #pragma unroll
-        for (int i = 0; i < OurTile::A::ITEMS; i++) copy(a + stage * A::SIZE + A::at(OurTile::A::row(i), OurTile::A::k(i)), tile.a(i), tile.first);
+        for (int i = 0; i < OurTile::A::ITEMS; i++) copy(a + stage * A::SIZE + A::at(OurTile::A::row(i), OurTile::A::k(i)), tile.first, tile.a(i));
 #pragma unroll
-        for (int i = 0; i < OurTile::B::ITEMS; i++) copy(b + stage * B::SIZE + B::at(OurTile::B::row(i), OurTile::B::k(i)), tile.b(i), tile.second);
+        for (int i = 0; i < OurTile::B::ITEMS; i++) copy(b + stage * B::SIZE + B::at(OurTile::B::row(i), OurTile::B::k(i)), tile.second, tile.b(i));
         tile.next_chunk();
     };
     Engine engine;
@@ -195,14 +171,12 @@ DEVICE void multiply(OurTile tile) {
         __pipeline_commit();
         engine.multiply(a + (int)chunk % STAGES * A::SIZE, b + (int)chunk % STAGES * B::SIZE);
     }
-    engine.finish(tile, memory);
+    call.block = read_block_index(); /* where the sums go is computed once more: the loop has no registers to keep it */
+    store<Engine>(OurTile(call), engine.sums);
 }
 
-/* Blocks that share a multiprocessor and its 65,536 registers: with floats a thread needs more than the 128 that two leave. */
-#define BLOCKS (sizeof(Number) == 4 ? 1 : 2)
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) pipelined_gemm(Problem p, const Number *first, const Number *second,
+extern "C" __global__ void __launch_bounds__(THREADS, 2) pipelined_gemm(Problem p, const Number *first, const Number *second,
                                                                        const Number *bias, int relu, int splits, Sum *partial,
                                                                        Number *result) {
-    multiply(OurTile({p, first, second, bias, relu, splits, partial, result}));
+    multiply({p, first, second, bias, relu, splits, partial, result, blockIdx.x});
 }

@@ -97,5 +97,5 @@ struct Engine {
 extern "C" __global__ void __launch_bounds__(THREADS, 1) tensor_gemm(Problem p, const Number *first, const Number *second,
                                                                   const Number *bias, int relu, int splits, Sum *partial,
                                                                   Number *result) {
-    multiply<Engine>(Tile<KIND, TILE_ROWS, TILE_COLS, TILE_DEPTH, 1>({p, first, second, bias, relu, splits, partial, result}));
+    multiply<Engine>(Tile<KIND, TILE_ROWS, TILE_COLS, TILE_DEPTH, 1>({p, first, second, bias, relu, splits, partial, result, blockIdx.x}));
 }

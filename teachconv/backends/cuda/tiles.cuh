@@ -6,9 +6,9 @@
      rows                               depth         (tap, in_channel) (tap, out_channel) places
 
    A Tile describes TM x TN cells of the result and steps along the depth in chunks of TK. A chunk of A and of B is loaded in
-   items of V neighbours in memory, a few for each of the 256 threads: a(item) and b(item) return where an item is, or null for
-   zeros, and a_row, a_k, b_col and b_k its place in the chunk. Other files copy the items to shared memory and multiply, with
-   ordinary units or with tensor cores; store() takes the finished sums.
+   items of V neighbours in memory, a few for each of the 256 threads: a(item) and b(item) return the offset of an item in the first
+   or the second operand, or ZEROS, and A::row, A::k, B::row and B::k its place in the chunk. Other files copy the items to shared
+   memory and multiply, with ordinary units or with tensor cores; store() takes the finished sums.
 
    V neighbours lie along the depth or along the rows (columns), whichever is contiguous in memory:
 
@@ -27,6 +27,7 @@
 
 #define THREADS 256
 #define NOWHERE (-(1 << 30)) /* a row of x or dy that is outside for every tap */
+#define ZEROS -1             /* instead of an offset: the item is not in memory */
 
 /* Which number of a chunk of T x TK an item of a thread begins with. */
 template <int T, int TK, int V> struct AlongDepth {
@@ -53,6 +54,7 @@ struct Call {
     const int relu, splits;
     Sum *const partial; /* [splits, cells of the result], or null if nothing is split */
     Number *const result;
+    unsigned block; /* blockIdx.x */
 };
 
 template <class Kind, int TM, int TN> struct TileOf : Call {
@@ -61,9 +63,9 @@ template <class Kind, int TM, int TN> struct TileOf : Call {
 
     DEVICE TileOf(const Call &call, int cols) : Call(call) {
         const int col_tiles = (cols + TN - 1) / TN;
-        first_col = (int)(blockIdx.x % col_tiles) * TN;
-        group = (int)(blockIdx.x / col_tiles % p.groups);
-        rest = (Index)(blockIdx.x / col_tiles / p.groups);
+        first_col = (int)(call.block % col_tiles) * TN;
+        group = (int)(call.block / col_tiles % p.groups);
+        rest = (Index)(call.block / col_tiles / p.groups);
     }
     /* The share of this block in a depth: from `begin` on, in `chunks` chunks. */
     DEVICE void share(Index depth, int step, Index &begin, Index &chunks) const {
@@ -143,17 +145,17 @@ template <int TM, int TN, int TK, int V> struct Tile<Forward, TM, TN, TK, V> : T
             if (++tap_col == p.filter_cols) tap_col = 0, tap_row++;
         }
     }
-    DEVICE const Number *a(int item) const {
+    DEVICE Index a(int item) const {
         /* mark: dilation of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
         const int down = tap_row * p.dilation_rows, right = tap_col * p.dilation_cols;
         /* mark: padding of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
-        if (tap_row >= p.filter_rows || !p.has_input(row[item] + down, col[item] + right)) return nullptr;
-        return this->first + (pixel[item] + (((Index)down * p.in_cols + right) * p.in_channels + channel));
+        if (tap_row >= p.filter_rows || !p.has_input(row[item] + down, col[item] + right)) return ZEROS;
+        return pixel[item] + (((Index)down * p.in_cols + right) * p.in_channels + channel);
     }
-    DEVICE const Number *b(int item) const {
+    DEVICE Index b(int item) const {
         const int out_channel = this->first_col + B::row(item);
-        if (k + B::k(item) >= depth || out_channel >= p.out_depth()) return nullptr;
-        return this->second + ((k + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel);
+        if (k + B::k(item) >= depth || out_channel >= p.out_depth()) return ZEROS;
+        return (k + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel;
     }
     /* The offset in y of the tile's cell in this row and column 0, or -1 if it has no such row. */
     DEVICE Index row_at(int tile_row) const {
@@ -240,17 +242,17 @@ template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, 
         channel = (int)steps;
     }
     DEVICE void next_chunk() { walk(TK); }
-    DEVICE const Number *a(int item) const {
+    DEVICE Index a(int item) const {
         const int out_row = row[item] + row_shift, out_col = col[item] + col_shift;
         /* mark: padding of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
         const bool outside = (unsigned)out_row >= (unsigned)p.out_rows || (unsigned)out_col >= (unsigned)p.out_cols;
-        if (tap_row >= p.filter_rows || outside) return nullptr;
-        return this->first + (upstream[item] + (((Index)row_shift * p.out_cols + col_shift) * p.out_channels + channel));
+        if (tap_row >= p.filter_rows || outside) return ZEROS;
+        return upstream[item] + (((Index)row_shift * p.out_cols + col_shift) * p.out_channels + channel);
     }
-    DEVICE const Number *b(int item) const {
+    DEVICE Index b(int item) const {
         const int in_channel = this->first_col + B::row(item);
-        if (tap_row >= p.filter_rows || in_channel >= p.in_depth()) return nullptr;
-        return this->second + (p.w_at(tap_row, tap_col, in_channel) + this->group * p.out_depth() + channel);
+        if (tap_row >= p.filter_rows || in_channel >= p.in_depth()) return ZEROS;
+        return p.w_at(tap_row, tap_col, in_channel) + this->group * p.out_depth() + channel;
     }
     DEVICE Index row_at(int tile_row) const {
         const Index cell = this->first_row + tile_row;
@@ -312,18 +314,18 @@ template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK,
             }
         }
     }
-    DEVICE const Number *a(int item) const {
+    DEVICE Index a(int item) const {
         const int k = item / A::ROWS, r = item % A::ROWS;
         /* mark: stride of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
         const int in_row = out_row[k] * p.stride_rows + row_shift[r], in_col = out_col[k] * p.stride_cols + col_shift[r];
         /* mark: padding of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
-        if (place + A::k(item) >= stop || channel[r] < 0 || !p.has_input(in_row, in_col)) return nullptr;
-        return this->first + (image_at[k] + ((Index)in_row * p.in_cols + in_col) * p.in_channels + channel[r]);
+        if (place + A::k(item) >= stop || channel[r] < 0 || !p.has_input(in_row, in_col)) return ZEROS;
+        return image_at[k] + ((Index)in_row * p.in_cols + in_col) * p.in_channels + channel[r];
     }
-    DEVICE const Number *b(int item) const {
+    DEVICE Index b(int item) const {
         const int out_channel = this->first_col + B::row(item);
-        if (place + B::k(item) >= stop || out_channel >= p.out_depth()) return nullptr;
-        return this->second + ((place + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel);
+        if (place + B::k(item) >= stop || out_channel >= p.out_depth()) return ZEROS;
+        return (place + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel;
     }
     DEVICE Index row_at(int tile_row) const {
         const Index row = this->first_row + tile_row;

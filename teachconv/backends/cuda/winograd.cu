@@ -95,6 +95,7 @@ DEVICE void output_line(const Sum *m, int step, Sum *y, int y_step) {
 #error "define TILE as 2 or 4"
 #endif
 
+#if defined(TRANSFORM_FILTER)
 /* w is [3, 3, in_channels, out_channels]; with `flip` it becomes the filter of the input gradient, with rows and columns
    flipped and channels exchanged. u is [SIZE * SIZE, depth, width]: in- and out_channels, or with `flip` the reverse. */
 extern "C" __global__ void transform_filter(const Number *w, int in_channels, int out_channels, int flip, Sum largest,
@@ -113,7 +114,9 @@ extern "C" __global__ void transform_filter(const Number *w, int in_channels, in
         for (int e = 0; e < SIZE * SIZE; e++) u[e * pairs + pair] = all[e];
     }
 }
+#endif
 
+#if defined(TRANSFORM_INPUT)
 /* source is [batch, rows, cols, channels]: x, or dy. v is [SIZE * SIZE, tiles, channels], for the tiles from first_tile on;
    tiles are numbered by image, row and column. */
 extern "C" __global__ void transform_input(const Number *source, int rows, int cols, int channels, int pad_top, int pad_left,
@@ -142,7 +145,9 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
         for (int e = 0; e < SIZE * SIZE; e++) v[e * cells + cell] = d[e];
     }
 }
+#endif
 
+#if defined(TRANSFORM_OUTPUT)
 /* m is [SIZE * SIZE, tiles, channels]; result [batch, rows, cols, channels]: y, or dx. */
 extern "C" __global__ void transform_output(Problem p, const Number *first, const Number *second, const Sum *m, const int *filter_marks,
                                             const int *data_marks, int rows, int cols, int channels, int tile_rows, int tile_cols, Index first_tile,
@@ -174,3 +179,4 @@ extern "C" __global__ void transform_output(Problem p, const Number *first, cons
         }
     }
 }
+#endif

@@ -50,7 +50,7 @@ def winograd(job: Job, tile: int) -> None:
     v, m = job.buffer("v", elements * block * depth), job.buffer("m", elements * block * width)
     data_marks = job.buffer("data_marks", 3 * g.batch, "int32", zero=True)
     to_u, to_v, from_m = (
-        job.kernel("winograd.cu", f"transform_{name}", f"TILE={tile}")
+        job.kernel("winograd.cu", f"transform_{name}", f"TILE={tile}", kind=name == "output")
         for name in ("filter", "input", "output")
     )
     channels = g.in_channels, g.out_channels
