@@ -44,7 +44,10 @@ ROOMS = """
 RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "use_backend asks the table, at the moment of the call",
-    ("graph.concrete_function", "graph.function_grad"): "a call under a tape asks for its backward function",
+    (
+        "graph.eager.concrete_function",
+        "graph.eager.function_grad",
+    ): "a call under a tape asks for its backward function",
 }
 
 

@@ -21,18 +21,53 @@ remapper.py -> graph_partition.py -> executor.py -> op_kernel.py (registry) -> k
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registries)
-    array_grad,
-    core_ops,
-    function_grad,
-    math_grad,
-    nn_grad,
-    tensor_math_operator_overrides,
-)
-from . import image_ops as image
-from . import nn_ops as nn
+from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
-from .array_ops import (
+from .common_runtime.graph_pictures import picture_graph
+from .common_runtime.run_metadata import LoadStats, NodeStats, RunMetadata
+from .common_runtime.session import InteractiveSession, Session
+from .eager import function_grad  # noqa: F401  (fill the registries)
+from .eager.backprop import GradientTape
+from .eager.concrete_function import ConcreteFunction
+from .eager.cond_v2 import cond
+from .eager.custom_gradients import custom_gradient
+from .eager.def_function import Function, function
+from .find_source import find_source
+from .framework.config import ConfigProto, RunOptions, list_physical_devices
+from .framework.context import executing_eagerly, get_default_graph, get_default_session, init_scope
+from .framework.eager_tensor import EagerTensor
+from .framework.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    SoftPlacementWarning,
+)
+from .framework.op_def import get_op_def
+from .framework.ops import (
+    Graph,
+    GraphKeys,
+    Operation,
+    Tensor,
+    bfloat16,
+    control_dependencies,
+    device,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+    name_scope,
+)
+from .framework.tensor import TensorSpec
+from .framework.tensor_shape import TensorShape
+from .framework.v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
+from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
+from .gradients.gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients.gradients_util import gradients
+from .ops import gen_nn_ops, tensor_math_operator_overrides  # noqa: F401  (fill the registries)
+from .ops import image_ops as image
+from .ops import nn_ops as nn
+from .ops.array_ops import (
     broadcast_to,
     check_numerics,
     concat,
@@ -61,14 +96,8 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
-from .backprop import GradientTape
-from .concrete_function import ConcreteFunction
-from .cond_v2 import cond
-from .config import ConfigProto, RunOptions, list_physical_devices
-from .constant_op import constant, is_tensor
-from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
-from .custom_gradients import custom_gradient
-from .cwise_ops import (
+from .ops.constant_op import constant, is_tensor
+from .ops.cwise_ops import (
     abs,
     add_n,
     cast,
@@ -98,19 +127,7 @@ from .cwise_ops import (
     truediv,
     where,
 )
-from .def_function import Function, function
-from .eager_tensor import EagerTensor
-from .errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OperatorNotAllowedInGraphError,
-    SoftPlacementWarning,
-)
-from .find_source import find_source
-from .gradient_registry import NotDifferentiable, RegisterGradient
-from .gradients_util import gradients
-from .graph_pictures import picture_graph
-from .math_ops import (
+from .ops.math_ops import (
     add,
     argmax,
     matmul,
@@ -124,30 +141,9 @@ from .math_ops import (
     reduced_shape,
     subtract,
 )
-from .op_def import get_op_def
-from .ops import (
-    Graph,
-    GraphKeys,
-    Operation,
-    Tensor,
-    bfloat16,
-    control_dependencies,
-    device,
-    float16,
-    float32,
-    float64,
-    int32,
-    int64,
-    name_scope,
-)
-from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
-from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import InteractiveSession, Session
-from .tensor import TensorSpec
-from .tensor_conversion import convert_to_tensor
-from .tensor_shape import TensorShape
-from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
-from .variables import (
+from .ops.random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
+from .ops.tensor_conversion import convert_to_tensor
+from .ops.variables import (
     Variable,
     global_variables,
     global_variables_initializer,

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph import eager_record, gen_nn_ops
-from teachconv.graph.execute import execute
-from teachconv.graph.op_def import register_op
-from teachconv.graph.op_def_library import apply_op
-from teachconv.graph.op_kernel import OpKernel, register_kernel
+from teachconv.graph.common_runtime import eager_record
+from teachconv.graph.common_runtime.execute import execute
+from teachconv.graph.framework.op_def import register_op
+from teachconv.graph.framework.op_def_library import apply_op
+from teachconv.graph.framework.op_kernel import OpKernel, register_kernel
+from teachconv.graph.ops import gen_nn_ops
 
 tg = tc.graph
 

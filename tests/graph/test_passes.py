@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import constant_folding, executor, graph_pictures
-from teachconv.graph.context import set_default_graph
-from teachconv.graph.node_def import NodeDef
-from teachconv.graph.op_kernel import OpKernel, find_kernel, register_kernel
+from teachconv.graph.common_runtime import constant_folding, executor, graph_pictures
+from teachconv.graph.framework.context import set_default_graph
+from teachconv.graph.framework.node_def import NodeDef
+from teachconv.graph.framework.op_kernel import OpKernel, find_kernel, register_kernel
 from teachconv.truth import bounds
 
 tg = tc.graph

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
-from .op_def import get_op_def
-from .op_kernel import OpKernelContext, find_kernel
-from .tensor_util import frozen
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import OpKernelContext, find_kernel
+from ..framework.tensor_util import frozen
 
 __all__ = ["fold_constants"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from .op_def import OpDef, attr_of
+from ..framework.op_def import OpDef, attr_of
 
 __all__ = ["EagerOperation", "Recorder", "active", "recorded_by", "stop_recording"]
 

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import record
-from ..errors import ArgumentError, ArgumentTypeError
-from . import eager_record, kernels  # noqa: F401  (kernels fills the registry)
-from .common_shape_fns import InferenceContext
-from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError, InvalidArgumentTypeError
-from .node_def import NodeDef
-from .op_def import ArgDef, OpDef, get_op_def
-from .op_def_library import check_attrs, check_size, element_type, packed
-from .op_kernel import OpKernelContext, VariableRef, find_kernel
-from .ops import Tensor
-from .tensor_util import to_array
+from ... import record
+from ...errors import ArgumentError, ArgumentTypeError
+from .. import kernels  # noqa: F401  (kernels fills the registry)
+from ..core_ops.common_shape_fns import InferenceContext
+from ..framework.eager_tensor import EagerTensor
+from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError
+from ..framework.node_def import NodeDef
+from ..framework.op_def import ArgDef, OpDef, get_op_def
+from ..framework.op_def_library import check_attrs, check_size, element_type, packed
+from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel
+from ..framework.ops import Tensor
+from ..framework.tensor_util import to_array
+from . import eager_record
 
 __all__ = ["execute"]
 

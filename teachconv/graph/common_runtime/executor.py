@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
-from .config import ConfigProto
-from .device_spec import DeviceSpec
-from .errors import FailedPreconditionError, InvalidArgumentError
+from ...errors import ArgumentError, ArgumentTypeError
+from ..framework.config import ConfigProto
+from ..framework.device_spec import DeviceSpec
+from ..framework.errors import FailedPreconditionError, InvalidArgumentError
+from ..framework.node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
 from .graph_partition import Transfer
-from .node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
-from .op_def import get_op_def
-from .op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
 
 if TYPE_CHECKING:
     from .run_metadata import StepStatsCollector

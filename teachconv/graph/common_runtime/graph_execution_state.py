@@ -12,16 +12,16 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import kernels  # noqa: F401  (fills the registry)
-from .config import ConfigProto
+from .. import kernels  # noqa: F401  (fills the registry)
+from ..framework.config import ConfigProto
+from ..framework.errors import FailedPreconditionError, SoftPlacementWarning
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import OpKernelContext
+from ..framework.ops import Graph, Operation, Tensor
 from .constant_folding import fold_constants
-from .errors import FailedPreconditionError, SoftPlacementWarning
 from .executor import Executor
 from .graph_partition import Transfer, partition
-from .node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
-from .op_def import get_op_def
-from .op_kernel import OpKernelContext
-from .ops import Graph, Operation, Tensor
 from .optimizer_cse import eliminate_common_subexpressions
 from .placer import Placement, place
 from .remapper import remap

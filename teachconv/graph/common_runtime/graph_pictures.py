@@ -14,13 +14,13 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .. import tables
-from . import tensor_shape
-from .node_def import NodeDef, from_operation
+from ... import tables
+from ..framework import tensor_shape
+from ..framework.node_def import NodeDef, from_operation
 
 if TYPE_CHECKING:
+    from ..framework.ops import Graph
     from .graph_execution_state import Executable
-    from .ops import Graph
     from .run_metadata import NodeStats
 
 __all__ = ["GraphPicture", "picture_graph"]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .node_def import NodeDef, Nodes, Rewrite, Subgraph, sorted_nodes
-from .op_def import get_op_def
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, sorted_nodes
+from ..framework.op_def import get_op_def
 
 __all__ = ["eliminate_common_subexpressions"]
 

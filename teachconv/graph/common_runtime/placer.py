@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .. import backends
-from .device_spec import DeviceSpec
-from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes
-from .op_def import get_op_def
-from .op_kernel import find_kernel, has_kernel
+from ... import backends
+from ..framework.device_spec import DeviceSpec
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef, Nodes
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import find_kernel, has_kernel
 
 __all__ = ["Placement", "place"]
 

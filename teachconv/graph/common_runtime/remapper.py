@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .node_def import NodeDef, Rewrite, Subgraph, reachable
-from .op_kernel import has_kernel
+from ..framework.node_def import NodeDef, Rewrite, Subgraph, reachable
+from ..framework.op_kernel import has_kernel
 
 __all__ = ["remap"]
 

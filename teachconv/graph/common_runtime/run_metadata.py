@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import backends, record, tables
-from ..inspection import marks
-from ..inspection.tracing import innermost_loops, loop_text
+from ... import backends, record, tables
+from ...inspection import marks
+from ...inspection.tracing import innermost_loops, loop_text
+from ..framework.op_kernel import OpKernelContext
 from .graph_pictures import GraphPicture, picture_after, picture_before
-from .op_kernel import OpKernelContext
 from .timeline import chrome_trace, timeline_svg
 
 if TYPE_CHECKING:
+    from ..framework.node_def import NodeDef, Rewrite
     from .executor import Item
     from .graph_execution_state import Executable
     from .graph_partition import Transfer
-    from .node_def import NodeDef, Rewrite
     from .placer import Placement
 
 __all__ = ["LoadStats", "NodeStats", "RunMetadata"]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PACKAGE = str(Path(__file__).parents[3])
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import converted
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
-from . import nest
-from .config import ConfigProto, RunOptions
-from .context import get_default_graph, set_default_graph, set_default_session
-from .errors import InvalidArgumentError, SessionError
+from ...arguments import converted
+from ...dtypes import is_integer
+from ...errors import ArgumentError, ArgumentTypeError
+from .. import nest
+from ..framework.config import ConfigProto, RunOptions
+from ..framework.context import get_default_graph, set_default_graph, set_default_session
+from ..framework.errors import InvalidArgumentError, SessionError
+from ..framework.op_kernel import OpKernelContext, VariableRef
+from ..framework.ops import Graph, Operation, Tensor
+from ..framework.tensor_util import to_array
+from ..ops.variables import Variable
 from .graph_execution_state import GraphExecutionState
-from .op_kernel import OpKernelContext, VariableRef
-from .ops import Graph, Operation, Tensor
 from .run_metadata import RunMetadata
-from .tensor_util import to_array
-from .variables import Variable
 
 __all__ = ["InteractiveSession", "Session"]
 

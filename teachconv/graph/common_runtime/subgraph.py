@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .errors import InvalidArgumentError
-from .node_def import NodeDef, Nodes, Subgraph, TensorName
-from .ops import Operation, Tensor
-from .tensor_shape import TensorShape, as_shape
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
+from ..framework.ops import Operation, Tensor
+from ..framework.tensor_shape import TensorShape, as_shape
 
 __all__ = ["prune"]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .. import tables
-from ..inspection.tracing import loop_text
-from .op_kernel import SILENT
+from ... import tables
+from ...inspection.tracing import loop_text
+from ..framework.op_kernel import SILENT
 
 if TYPE_CHECKING:
     from .run_metadata import NodeStats, RunMetadata

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import reduce
 
-from ..errors import ArgumentError
+from ...errors import ArgumentError
+from ..framework.op_def import get_op_def
+from ..framework.tensor_shape import StaticShape, is_compatible, text
 from .common_shape_fns import InferenceContext, broadcast, merged_shape, normalize_axes
-from .op_def import get_op_def
 from .strided_slice import index_of, sliced_shape
-from .tensor_shape import StaticShape, is_compatible, text
 
 __all__: list[str] = []
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import normalize_padding, normalize_pair, to_nhwc
-from ..errors import ArgumentError
-from ..geometry import conv2d_geometry
-from .shape_refiner import Values
-from .tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
+from ...arguments import normalize_padding, normalize_pair, to_nhwc
+from ...errors import ArgumentError
+from ...geometry import conv2d_geometry
+from ..framework.shape_refiner import Values
+from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
 __all__ = ["InferenceContext", "padding_argument"]
 

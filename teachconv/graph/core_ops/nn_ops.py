@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import common_shape_fns as shape_fns
-from .. import nn_shape_fns
-from ..op_def import register_op
+from ..framework.op_def import register_op
+from . import common_shape_fns as shape_fns
+from . import nn_shape_fns
 
 __all__: list[str] = []
 

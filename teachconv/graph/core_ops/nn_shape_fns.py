@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..errors import ArgumentError
+from ...errors import ArgumentError
+from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from .common_shape_fns import (
     InferenceContext,
     bias_add_shape,
@@ -16,7 +17,6 @@ from .common_shape_fns import (
     merged_shape,
     pool_shape,
 )
-from .tensor_shape import StaticShape, is_compatible, merge, text
 
 __all__: list[str] = []
 

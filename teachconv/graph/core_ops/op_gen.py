@@ -3,8 +3,8 @@
 TensorFlow: python/framework/python_op_gen.cc. TensorFlow's gen_nn_ops.py exists only in an installed
 package and not in the repository; teachconv's is checked in.
 
-    python -m teachconv.graph.op_gen            writes the file
-    python -m teachconv.graph.op_gen --check    checks whether the file is up to date
+    python -m teachconv.graph.core_ops.op_gen            writes the file
+    python -m teachconv.graph.core_ops.op_gen --check    checks whether the file is up to date
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from keyword import iskeyword
 from pathlib import Path
 from textwrap import fill
 
-from . import (
-    core_ops,  # noqa: F401  (fills the registry)
-)
-from .op_def import REGISTRY, ArgDef, OpDef
+from .. import core_ops  # noqa: F401  (fills the registry)
+from ..framework.op_def import REGISTRY, ArgDef, OpDef
 
 __all__ = ["generate", "lower_case_op_name"]
 
-TARGET = Path(__file__).with_name("gen_nn_ops.py")
+TARGET = Path(__file__).parents[1] / "ops" / "gen_nn_ops.py"
 _8, _12 = " " * 8, " " * 12
 
 _HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.
 
-    python -m teachconv.graph.op_gen
+    python -m teachconv.graph.core_ops.op_gen
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
@@ -37,9 +35,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import op_def_library
-from .context import executing_eagerly
-from .execute import execute
+from ..common_runtime.execute import execute
+from ..framework import op_def_library
+from ..framework.context import executing_eagerly
 
 __all__ = [
 {names}
@@ -136,9 +134,8 @@ def main(arguments: list[str]) -> int:
     text = generate()
     if "--check" in arguments:
         current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
-        print(
-            f"{TARGET.name} is {'up to date' if current else 'out of date: python -m teachconv.graph.op_gen'}"
-        )
+        state = "up to date" if current else "out of date: python -m teachconv.graph.core_ops.op_gen"
+        print(f"{TARGET.name} is {state}")
         return 0 if current else 1
     TARGET.write_text(text, encoding="utf-8", newline="\n")
     print(f"wrote {TARGET}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ArgumentError
-from .tensor_shape import StaticShape
+from ...errors import ArgumentError
+from ..framework.tensor_shape import StaticShape
 
 __all__ = ["MASKS", "index_of", "sliced_shape"]
 

@@ -6,7 +6,7 @@ and the program's own control dependencies decide which of two accesses comes fi
 
 from __future__ import annotations
 
-from .ops import Graph, Operation
+from ..framework.ops import Graph, Operation
 
 __all__ = ["add_control_dependencies"]
 

@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
-from ..errors import ArgumentError
-from . import eager_record, nest
-from .constant_op import is_tensor
-from .context import current_graph
-from .gradients_util import backpropagate, check_unconnected, default_gradients, fill_unconnected
-from .ops import GraphKeys
+from ...errors import ArgumentError
+from .. import nest
+from ..common_runtime import eager_record
+from ..framework.context import current_graph
+from ..framework.ops import GraphKeys
+from ..gradients.gradients_util import backpropagate, check_unconnected, default_gradients, fill_unconnected
+from ..ops.constant_op import is_tensor
 
 __all__ = ["GradientTape"]
 

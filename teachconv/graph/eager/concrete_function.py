@@ -14,24 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from . import eager_record, gen_nn_ops, nest, op_def_library
+from ...errors import ArgumentError
+from .. import nest
+from ..common_runtime import eager_record
+from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
+from ..common_runtime.run_metadata import RunMetadata
+from ..common_runtime.session import feed_value, fetched
+from ..framework import op_def_library
+from ..framework.config import ConfigProto
+from ..framework.context import executing_eagerly, set_default_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.errors import InvalidArgumentError
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import OpKernelContext, VariableRef
+from ..framework.ops import Operation
+from ..framework.tensor import Tensor
+from ..framework.tensor_shape import StaticShape, as_shape
+from ..ops import gen_nn_ops
+from ..ops.constant_op import constant
+from ..ops.variables import Variable
 from .auto_control_deps import add_control_dependencies
-from .config import ConfigProto
-from .constant_op import constant
-from .context import executing_eagerly, set_default_graph
-from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
-from .graph_execution_state import Executable, GraphExecutionState
-from .op_def import get_op_def
-from .op_kernel import OpKernelContext, VariableRef
-from .ops import Operation
-from .run_metadata import RunMetadata
-from .session import feed_value, fetched
-from .tensor import Tensor
-from .tensor_shape import StaticShape, as_shape
-from .variables import Variable
 
 __all__ = ["ConcreteFunction"]
 

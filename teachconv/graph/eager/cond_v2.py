@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentTypeError
-from . import nest, op_def_library
+from ...errors import ArgumentTypeError
+from .. import nest
+from ..framework import op_def_library
+from ..framework.config import ConfigProto
+from ..framework.context import executing_eagerly, set_default_graph
+from ..framework.errors import InvalidArgumentError
+from ..framework.ops import Operation
+from ..framework.tensor import Tensor
+from ..ops.variables import Variable
 from .concrete_function import ConcreteFunction
-from .config import ConfigProto
-from .context import executing_eagerly, set_default_graph
-from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
-from .ops import Operation
-from .tensor import Tensor
-from .variables import Variable
 
 __all__ = ["cond"]
 

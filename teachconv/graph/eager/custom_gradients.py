@@ -7,14 +7,16 @@ from functools import wraps
 from itertools import count
 from typing import Any
 
-from ..errors import ArgumentTypeError
-from . import array_ops, eager_record, gen_nn_ops, nest
+from ...errors import ArgumentTypeError
+from .. import nest
+from ..common_runtime import eager_record
+from ..framework.context import current_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.op_def import get_op_def
+from ..gradients.gradient_registry import RegisterGradient
+from ..ops import array_ops, gen_nn_ops
+from ..ops.constant_op import is_tensor
 from .backprop import GradientTape
-from .constant_op import is_tensor
-from .context import current_graph
-from .eager_tensor import EagerTensor
-from .gradient_registry import RegisterGradient
-from .op_def import get_op_def
 
 __all__ = ["custom_gradient"]
 

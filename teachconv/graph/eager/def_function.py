@@ -18,20 +18,21 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import tables
-from ..errors import ArgumentError, ArgumentTypeError
-from . import gen_nn_ops, nest
+from ... import tables
+from ...errors import ArgumentError, ArgumentTypeError
+from .. import nest
+from ..common_runtime.run_metadata import RunMetadata
+from ..framework.config import ConfigProto
+from ..framework.context import current_graph, set_default_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.locks import TRACING
+from ..framework.object_identity import Reference
+from ..framework.tensor import Tensor, TensorSpec
+from ..framework.tensor_util import to_array
+from ..ops import gen_nn_ops
+from ..ops.variables import Variable
 from .concrete_function import ConcreteFunction
-from .config import ConfigProto
-from .context import current_graph, set_default_graph
-from .eager_tensor import EagerTensor
 from .func_graph import FuncGraph
-from .locks import TRACING
-from .object_identity import Reference
-from .run_metadata import RunMetadata
-from .tensor import Tensor, TensorSpec
-from .tensor_util import to_array
-from .variables import Variable
 
 __all__ = ["Function", "function"]
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError
-from . import gen_nn_ops
-from .context import current_graph
-from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError
-from .object_identity import Reference
-from .ops import Graph
-from .tensor import Tensor
+from ...errors import ArgumentError
+from ..framework.context import current_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.errors import InvalidArgumentError
+from ..framework.object_identity import Reference
+from ..framework.ops import Graph
+from ..framework.tensor import Tensor
+from ..ops import gen_nn_ops
 
 __all__ = ["FuncGraph"]
 

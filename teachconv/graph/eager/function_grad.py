@@ -13,18 +13,19 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from . import array_ops, gen_nn_ops, op_def_library
+from ..framework import op_def_library
+from ..framework.config import ConfigProto
+from ..framework.context import set_default_graph
+from ..framework.errors import InvalidArgumentError
+from ..framework.locks import TRACING
+from ..framework.op_def_library import output_dtypes
+from ..framework.tensor import Tensor
+from ..gradients.gradient_registry import RegisterGradient
+from ..gradients.gradients_util import backpropagate
+from ..ops import array_ops, gen_nn_ops
 from .concrete_function import ConcreteFunction
 from .cond_v2 import cond
-from .config import ConfigProto
-from .context import set_default_graph
-from .errors import InvalidArgumentError
 from .func_graph import FuncGraph
-from .gradient_registry import RegisterGradient
-from .gradients_util import backpropagate
-from .locks import TRACING
-from .op_def_library import output_dtypes
-from .tensor import Tensor
 
 __all__ = ["differentiable"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
 
-from .. import backends
-from ..arguments import integer
-from ..errors import ArgumentError
-from ..settings import get_num_threads
+from ... import backends
+from ...arguments import integer
+from ...errors import ArgumentError
+from ...settings import get_num_threads
 from .device_spec import DeviceSpec
 
 __all__ = ["ConfigProto", "RunOptions", "list_physical_devices"]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from ..common_runtime.session import Session
     from .ops import Graph
-    from .session import Session
 
 __all__ = ["executing_eagerly", "get_default_graph", "get_default_session", "init_scope"]
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["DeviceSpec"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentTypeError
+from ...errors import ArgumentTypeError
 from .operators import Operators
 from .tensor_shape import TensorShape
 

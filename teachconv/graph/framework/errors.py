@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "FailedPreconditionError",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common_shape_fns import InferenceContext
-from ..op_def import get_op_def
-from ..op_def_library import check_size
-from ..op_kernel import OpKernel
+from ..core_ops.common_shape_fns import InferenceContext
+from .op_def import get_op_def
+from .op_def_library import check_size
+from .op_kernel import OpKernel
 
 __all__ = ["InferringKernel"]
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
-from ..dtypes import FLOATS, INTEGERS, to_dtype
-from ..errors import ArgumentError, ArgumentTypeError
+from ...arguments import integer
+from ...dtypes import FLOATS, INTEGERS, to_dtype
+from ...errors import ArgumentError, ArgumentTypeError
 from .tensor_shape import as_shape
 
 __all__ = ["GRADIENTS", "REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_memory
-from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError
-from .common_shape_fns import InferenceContext
+from ...arguments import check_memory
+from ...dtypes import to_dtype
+from ...errors import ArgumentError, ArgumentTypeError
+from ..core_ops.common_shape_fns import InferenceContext
 from .context import get_default_graph
 from .eager_tensor import EagerTensor
 from .op_def import ArgDef, OpDef, get_op_def

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..devices import is_on_device
+from ...devices import is_on_device
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .locks import Lockable
 from .node_def import NodeDef

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from os.path import abspath, dirname, join, sep
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
+from ...errors import ArgumentError
 from .context import session_for
 from .node_def import NodeDef, from_operation
 from .op_def import OpDef, attr_of
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Operation"]
 
-_HERE = dirname(abspath(__file__))
-# what only forwards a program's call: this folder, TensorFlow's names for it, and teachconv.conv2d
-_FORWARDING = (_HERE + sep, join(dirname(_HERE), "tf") + sep, join(dirname(_HERE), "nn_ops.py"))
+_GRAPH = dirname(dirname(abspath(__file__)))
+# what only forwards a program's call: the graph, TensorFlow's names for it, and teachconv.conv2d
+_FORWARDING = (_GRAPH + sep, join(dirname(_GRAPH), "tf") + sep, join(dirname(_GRAPH), "nn_ops.py"))
 
 
 class Operation:

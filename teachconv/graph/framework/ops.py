@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOATS, INTEGERS
-from ..errors import ArgumentError, ArgumentTypeError
+from ...dtypes import FLOATS, INTEGERS
+from ...errors import ArgumentError, ArgumentTypeError
 from .context import current_graph, set_default_graph
 from .device_spec import DeviceSpec
 from .errors import SoftPlacementWarning, UnknownNameError

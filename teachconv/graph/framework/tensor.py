@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import to_dtype
-from ..errors import ArgumentTypeError
+from ...dtypes import to_dtype
+from ...errors import ArgumentTypeError
 from .context import session_for
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
 from .operators import Operators

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
-from ..arguments import integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ...arguments import integer
+from ...errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["StaticShape", "TensorShape", "as_shape", "is_compatible", "is_fully_defined", "merge", "text"]
 

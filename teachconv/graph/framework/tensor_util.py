@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array, converted
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ...arguments import as_array, converted
+from ...dtypes import is_integer
+from ...errors import ArgumentError, ArgumentTypeError
 from .eager_tensor import EagerTensor
 from .tensor_shape import as_shape
 

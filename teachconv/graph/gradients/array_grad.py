@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import array_ops, gen_nn_ops, math_ops
+from ..core_ops.strided_slice import MASKS
+from ..framework.shape_refiner import known_value
+from ..framework.tensor_shape import as_shape
+from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradient_registry import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
-from .shape_refiner import known_value
-from .strided_slice import MASKS
-from .tensor_shape import as_shape
 
 __all__: list[str] = []
 
@@ -114,7 +114,7 @@ def _gather_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     params, indices, axis = op.inputs
     number, rank = known_value(axis), len(as_shape(params.shape) or ())
     if number is None or int(number) % max(rank, 1):
-        from ..errors import ArgumentError
+        from ...errors import ArgumentError
 
         raise ArgumentError("the gradient of GatherV2 is there for axis 0 only")
     return gen_nn_ops.unsorted_segment_sum(grad, indices, array_ops.shape(params)[0]), None, None

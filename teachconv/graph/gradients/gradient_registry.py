@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError
-from .op_def import GRADIENTS
+from ...errors import ArgumentError, ArgumentTypeError
+from ..framework.op_def import GRADIENTS
 
 __all__ = ["NotDifferentiable", "RegisterGradient", "get_gradient_function"]
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError
-from . import array_ops, gen_nn_ops
-from .constant_op import constant, is_tensor
-from .context import current_graph, get_default_graph
-from .cwise_ops import add_n
-from .eager_tensor import EagerTensor
+from ...errors import ArgumentError, ArgumentTypeError
+from ..framework.context import current_graph, get_default_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.tensor_shape import TensorShape
+from ..ops import array_ops, gen_nn_ops
+from ..ops.constant_op import constant, is_tensor
+from ..ops.cwise_ops import add_n
 from .gradient_registry import get_gradient_function
-from .tensor_shape import TensorShape
 
 __all__ = ["backpropagate", "gradients"]
 

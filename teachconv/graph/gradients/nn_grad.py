@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import array_ops, cwise_ops, gen_nn_ops, math_ops
+from ..framework.tensor_shape import as_shape
+from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
 from .gradient_registry import RegisterGradient
-from .tensor_shape import as_shape
 
 __all__: list[str] = []
 

@@ -6,7 +6,7 @@ write a class with `compute` and one line that registers it.
 """
 
 from .. import core_ops  # noqa: F401  (registers the ops)
-from ..op_kernel import KERNELS
+from ..framework.op_kernel import KERNELS
 from . import (
     array_ops,
     conv_ops,

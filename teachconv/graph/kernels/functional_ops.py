@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.errors import InvalidArgumentError
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...backends import to_accumulator
 from ...dtypes import is_integer
-from ..op_kernel import OpKernelContext, register_kernel
-from .inference import InferringKernel
+from ..framework.inference import InferringKernel
+from ..framework.op_kernel import OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

@@ -16,10 +16,10 @@ from ...dispatch import Call
 from ...dtypes import is_integer
 from ...geometry import conv2d_geometry
 from ...kinds import OPS
-from ..common_shape_fns import normalize_axes
-from ..errors import InvalidArgumentError
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..core_ops.common_shape_fns import normalize_axes
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

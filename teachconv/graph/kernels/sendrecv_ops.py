@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...devices import to_host
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

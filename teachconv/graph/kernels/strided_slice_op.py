@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
-from ..strided_slice import index_of, sliced_shape
+from ..core_ops.strided_slice import index_of, sliced_shape
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op_kernel import OpKernelContext, VariableRef, register_kernel
-from .inference import InferringKernel
+from ..framework.inference import InferringKernel
+from ..framework.op_kernel import OpKernelContext, VariableRef, register_kernel
 
 __all__: list[str] = []
 

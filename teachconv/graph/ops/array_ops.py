@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ...dtypes import to_dtype
+from ...errors import ArgumentError
+from ..framework.context import executing_eagerly
+from ..framework.errors import InvalidArgumentError
+from ..framework.tensor_shape import is_fully_defined
+from ..framework.tensor_util import int_vector, static_shape
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
-from .context import executing_eagerly
 from .control_flow_ops import group, tuple
-from .errors import InvalidArgumentError
-from .tensor_shape import is_fully_defined
-from .tensor_util import int_vector, static_shape
 
 __all__ = [
     "broadcast_to",

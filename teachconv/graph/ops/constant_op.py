@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_memory
-from ..dtypes import to_dtype
-from ..errors import ArgumentError
-from . import gen_nn_ops, op_def_library
-from .context import executing_eagerly
-from .eager_tensor import EagerTensor
-from .ops import Tensor, name_scope
-from .tensor_shape import as_shape, is_fully_defined
-from .tensor_util import frozen, int_vector, static_shape, to_array
+from ...arguments import check_memory
+from ...dtypes import to_dtype
+from ...errors import ArgumentError
+from ..framework import op_def_library
+from ..framework.context import executing_eagerly
+from ..framework.eager_tensor import EagerTensor
+from ..framework.ops import Tensor, name_scope
+from ..framework.tensor_shape import as_shape, is_fully_defined
+from ..framework.tensor_util import frozen, int_vector, static_shape, to_array
+from . import gen_nn_ops
 
 __all__ = ["constant", "fill", "is_tensor", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
 

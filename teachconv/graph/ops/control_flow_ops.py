@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..framework.context import get_default_graph
+from ..framework.ops import name_scope
 from . import gen_nn_ops
-from .context import get_default_graph
-from .ops import name_scope
 
 __all__ = ["group", "tuple"]
 

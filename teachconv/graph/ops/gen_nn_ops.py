@@ -1,6 +1,6 @@
 """The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.
 
-    python -m teachconv.graph.op_gen
+    python -m teachconv.graph.core_ops.op_gen
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import op_def_library
-from .context import executing_eagerly
-from .execute import execute
+from ..common_runtime.execute import execute
+from ..framework import op_def_library
+from ..framework.context import executing_eagerly
 
 __all__ = [
     "abs",

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import check_data_format, normalize_padding, normalize_pair
-from ..errors import ArgumentError
-from ..geometry import conv2d_transpose_geometry
+from ...arguments import check_data_format, normalize_padding, normalize_pair
+from ...errors import ArgumentError
+from ...geometry import conv2d_transpose_geometry
+from ..framework.ops import name_scope
+from ..framework.tensor_shape import is_fully_defined, text
+from ..framework.tensor_util import static_shape
 from . import gen_nn_ops
-from .ops import name_scope
-from .tensor_shape import is_fully_defined, text
-from .tensor_util import static_shape
 
 __all__ = [
     "avg_pool",

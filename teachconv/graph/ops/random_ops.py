@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
-from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError
+from ...arguments import integer
+from ...dtypes import is_integer, to_dtype
+from ...errors import ArgumentError
+from ..framework.context import current_graph
+from ..framework.ops import name_scope
+from ..framework.tensor_util import int_vector, to_array
 from . import gen_nn_ops
 from .constant_op import constant, is_tensor
-from .context import current_graph
-from .ops import name_scope
-from .tensor_util import int_vector, to_array
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ...dtypes import to_dtype
+from ...errors import ArgumentError
 from .array_ops import stack
 from .constant_op import constant, is_tensor
 from .variables import Variable

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentTypeError
+from ...errors import ArgumentTypeError
+from ..core_ops.strided_slice import MASKS
+from ..framework.context import current_graph
 from . import gen_nn_ops
-from .context import current_graph
-from .strided_slice import MASKS
 
 __all__ = ["slice_helper"]
 

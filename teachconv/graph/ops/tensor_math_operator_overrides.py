@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from ..geometry import conv2d_transpose_geometry
+from ...errors import ArgumentError
+from ...geometry import conv2d_transpose_geometry
+from ..framework.operators import OVERRIDES
+from ..framework.tensor_shape import TensorShape
 from . import cwise_ops, gen_nn_ops, nn_ops
-from .operators import OVERRIDES
 from .tensor_getitem_override import slice_helper
-from .tensor_shape import TensorShape
 
 __all__ = ["library_op"]
 

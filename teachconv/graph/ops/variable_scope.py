@@ -14,11 +14,11 @@ from math import prod, sqrt
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..errors import ArgumentError
-from .context import get_default_graph
-from .ops import Graph, name_scope
+from ...errors import ArgumentError
+from ..framework.context import get_default_graph
+from ..framework.ops import Graph, name_scope
+from ..framework.tensor_shape import as_shape
 from .random_ops import random_uniform
-from .tensor_shape import as_shape
 from .variables import Variable
 
 __all__ = ["AUTO_REUSE", "VariableScope", "get_variable", "get_variable_scope", "variable_scope"]

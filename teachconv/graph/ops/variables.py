@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError
+from ..common_runtime.graph_execution_state import GraphExecutionState
+from ..eager.func_graph import FuncGraph
+from ..framework.config import ConfigProto
+from ..framework.context import current_graph, get_default_graph, init_scope, session_for
+from ..framework.eager_tensor import EagerTensor
+from ..framework.errors import InvalidArgumentError
+from ..framework.op_kernel import OpKernelContext, VariableRef
+from ..framework.operators import Operators
+from ..framework.ops import Graph, GraphKeys, Operation, Tensor
+from ..framework.tensor_shape import TensorShape
+from ..framework.tensor_util import frozen, to_array
 from . import gen_nn_ops
 from .array_ops import group
-from .config import ConfigProto
 from .constant_op import constant
-from .context import current_graph, get_default_graph, init_scope, session_for
-from .eager_tensor import EagerTensor
-from .errors import InvalidArgumentError
-from .func_graph import FuncGraph
-from .graph_execution_state import GraphExecutionState
-from .op_kernel import OpKernelContext, VariableRef
-from .operators import Operators
-from .ops import Graph, GraphKeys, Operation, Tensor
-from .tensor_shape import TensorShape
-from .tensor_util import frozen, to_array
 
 __all__ = [
     "Variable",
