@@ -32,7 +32,7 @@ from ..inspection.sources import (
 )
 from ..kinds import kind_of
 from . import kernels  # noqa: F401  (kernels fills the registry)
-from .common_runtime import eager_record
+from .common_runtime.execute import recorded_by
 from .common_runtime.run_metadata import RunMetadata
 from .eager.backprop import GradientTape
 from .framework.eager_tensor import EagerTensor
@@ -40,8 +40,7 @@ from .framework.op_def import REGISTRY
 from .framework.op_kernel import KERNELS, SILENT
 from .framework.ops import Graph, Operation
 from .framework.tensor import Tensor
-from .gradients.gradient_registry import get_gradient_function
-from .gradients.gradients_util import backpropagate
+from .gradients.gradients_util import backpropagate, get_gradient_function
 from .ops import array_ops, cwise_ops, gen_nn_ops, image_ops, math_ops, nn_ops, random_ops
 
 __all__ = ["find_source", "gradient_step", "steps_of_run"]
@@ -158,7 +157,7 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
             ran.append(operation.type)
 
     recorded = {operation.type: operation for operation in owner.operations()}
-    with eager_record.recorded_by(Recorder()):
+    with recorded_by(Recorder()):
         op(*args, **kwargs)
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
     for operation in recorded.values():

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ArgumentError, ArgumentTypeError
 from .eager.backprop import GradientTape
 from .framework.context import current_graph, init_scope
-from .framework.ops import control_dependencies, name_scope
+from .framework.default_graph import control_dependencies, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops
 from .ops.constant_op import constant

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.graph.framework.op_def import REGISTRY
-from teachconv.graph.gradients.gradient_registry import get_gradient_function
+from teachconv.graph.gradients.gradients_util import get_gradient_function
 from teachconv.truth import bounds
 
 tg = tc.graph

@@ -14,7 +14,7 @@ from teachconv.graph.core_ops import op_gen
 from teachconv.graph.framework import op_kernel
 from teachconv.graph.framework.op_def import REGISTRY, get_op_def, parse_attr, register_op
 from teachconv.graph.framework.op_def_library import apply_op
-from teachconv.graph.gradients import gradient_registry
+from teachconv.graph.gradients import gradients_util
 from teachconv.graph.ops import gen_nn_ops
 from teachconv.truth import bounds
 
@@ -66,7 +66,7 @@ def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
 
 
 def test_gradients_are_of_ops_that_exist():
-    for name, function in gradient_registry.GRADIENTS.items():
+    for name, function in gradients_util.GRADIENTS.items():
         if function is None or (function.__module__ or "").startswith("teachconv"):
             assert name in REGISTRY or name.startswith("CustomGradient-")
     with pytest.raises(ValueError, match="op 'Conv2D' has a gradient already"):

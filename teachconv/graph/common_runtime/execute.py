@@ -1,30 +1,40 @@
 """Runs one op immediately, without a graph, with the same definition, checks and kernel as in a graph.
 
-TensorFlow: python/eager/execute.py, and TFE_Py_FastPathExecute behind it.
+TensorFlow: python/eager/execute.py and record.py, and TFE_Py_FastPathExecute behind them. `execute` hands
+each op that ran to every active recorder of its thread, such as a gradient tape, as an `EagerOperation`. That
+reads like a node of a graph, so one gradient engine walks both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 
 from ... import record
 from ...errors import ArgumentError, ArgumentTypeError
 from .. import kernels  # noqa: F401  (kernels fills the registry)
-from ..core_ops.common_shape_fns import InferenceContext
-from ..framework.eager_tensor import EagerTensor
+from ..framework.eager_tensor import EagerTensor, to_array
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError
 from ..framework.node_def import NodeDef
-from ..framework.op_def import ArgDef, OpDef, get_op_def
-from ..framework.op_def_library import check_attrs, check_size, element_type, packed
+from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
+from ..framework.op_def_library import check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel
 from ..framework.ops import Tensor
-from ..framework.tensor_util import to_array
-from . import eager_record
+from ..framework.shape_inference import InferenceContext, check_size
 
-__all__ = ["execute"]
+__all__ = [
+    "EagerOperation",
+    "Recorder",
+    "active_recorders",
+    "execute",
+    "interested_recorders",
+    "recorded_by",
+    "stop_recording",
+]
 
 _NOTHING = OpKernelContext({})
 _OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run
@@ -91,12 +101,12 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     for output in outputs:
         if type(output) is EagerTensor:
             output.made_by = op_type
-    recorders = eager_record.active()
+    recorders = active_recorders()
     if recorders:
         tensors = tuple(
             _output(item, arrays, False) if isinstance(item, np.ndarray) else item for item in given
         )
-        operation = eager_record.EagerOperation(op_def, tensors, outputs, checked)
+        operation = EagerOperation(op_def, tensors, outputs, checked)
         for recorder in recorders:
             recorder.record(operation)
     return packed(op_def, outputs, None)
@@ -148,3 +158,84 @@ def _output(result: Any, arrays: list[Any], own: bool) -> EagerTensor:
     elif not own and (result.base is not None or any(result is array for array in arrays)):
         result = result.copy()
     return EagerTensor(result)
+
+
+class EagerOperation:
+    """One op that ran eagerly, with the reading interface of an `Operation`.
+
+    Attributes:
+        op_def: the op's definition.
+        inputs: the inputs: eager tensors; a variable where the op read or assigned one.
+        outputs: the eager tensors that it returned.
+        attrs: the attributes by name.
+    """
+
+    __slots__ = ("attrs", "inputs", "op_def", "outputs")
+
+    def __init__(
+        self, op_def: OpDef, inputs: tuple[Any, ...], outputs: tuple[Any, ...], attrs: Mapping[str, Any]
+    ):
+        self.op_def, self.inputs, self.outputs, self.attrs = op_def, inputs, outputs, attrs
+
+    @property
+    def type(self) -> str:
+        """The name of the op."""
+        return self.op_def.name
+
+    @property
+    def name(self) -> str:
+        """The name of the op, for messages: what runs eagerly has no name of its own."""
+        return self.op_def.name
+
+    def get_attr(self, name: str) -> Any:
+        """Return the value of an attribute; raise ``ValueError`` if there is none of that name."""
+        return attr_of(self, name)
+
+    def __repr__(self) -> str:
+        return f"<EagerOperation type={self.type}>"
+
+
+class Recorder(Protocol):
+    """What can be made active: anything with a method ``record``."""
+
+    def record(self, operation: EagerOperation) -> None:
+        """Take note of an op that has run."""
+
+
+_state = threading.local()
+
+
+def active_recorders() -> tuple[Recorder, ...]:
+    """Return the active recorders of this thread, the innermost last."""
+    return getattr(_state, "recorders", ())
+
+
+def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
+    """Return the active recorders that want to know of an op with these inputs; by default all of them."""
+    return tuple(
+        recorder
+        for recorder in active_recorders()
+        if not hasattr(recorder, "watches") or recorder.watches(inputs)
+    )
+
+
+@contextmanager
+def recorded_by(recorder: Recorder) -> Iterator[None]:
+    """Within the block, hand the ops that this thread runs to ``recorder`` too."""
+    before = active_recorders()
+    _state.recorders = (*before, recorder)
+    try:
+        yield
+    finally:
+        _state.recorders = before
+
+
+@contextmanager
+def stop_recording() -> Iterator[None]:
+    """Within the block, hand the ops that this thread runs to nobody."""
+    before = active_recorders()
+    _state.recorders = ()
+    try:
+        yield
+    finally:
+        _state.recorders = before

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...errors import ArgumentError, ArgumentTypeError
-from ..framework.config import ConfigProto
-from ..framework.device_spec import DeviceSpec
+from ..framework.config import ConfigProto, DeviceSpec
 from ..framework.errors import FailedPreconditionError, InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
 from ..framework.op_def import get_op_def

@@ -1,34 +1,32 @@
 """Turns a graph, fetches and feeds into an executable that can run many times.
 
 TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc, GetOrCreateExecutors: place
-the whole graph, prune it to what the run needs, optimise (grappler's meta_optimizer.cc), partition by device,
-create the executors. Because placement comes first, a node that no device can run is an error even if no run
-needs it.
+the whole graph, prune it to what the run needs (core/graph/subgraph.cc), optimise (grappler's
+meta_optimizer.cc), partition by device, create the executors. Because placement comes first, a node that no
+device can run is an error even if no run needs it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
-from ..framework.errors import FailedPreconditionError, SoftPlacementWarning
-from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
+from ..framework.errors import FailedPreconditionError, InvalidArgumentError, SoftPlacementWarning
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation
 from ..framework.op_def import get_op_def
 from ..framework.op_kernel import OpKernelContext
 from ..framework.ops import Graph, Operation, Tensor
-from .constant_folding import fold_constants
+from ..framework.tensor_shape import TensorShape, as_shape
 from .executor import Executor
+from .graph_optimizer import eliminate_common_subexpressions, fold_constants, remap
 from .graph_partition import Transfer, partition
-from .optimizer_cse import eliminate_common_subexpressions
 from .placer import Placement, place
-from .remapper import remap
 from .run_metadata import RunMetadata, StepStatsCollector
-from .subgraph import prune
 
-__all__ = ["Executable", "GraphExecutionState"]
+__all__ = ["Executable", "GraphExecutionState", "prune"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,3 +210,64 @@ def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Re
         subgraph, done = remap(subgraph)
         rewrites += done
     return subgraph, rewrites
+
+
+def prune(
+    placed: Nodes, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+) -> tuple[Subgraph, tuple[NodeDef, ...]]:
+    """Return the subgraph of a run and the nodes that it does not need.
+
+    Args:
+        placed: all nodes of the graph by name, with their devices.
+        fetches: the tensors to fetch.
+        targets: the operations to run.
+        feeds: the tensors that are fed.
+
+    Returns:
+        The subgraph and the pruned nodes.
+
+    Raises:
+        ValueError: if placeholders are needed and not fed; the message names all of them.
+    """
+    arguments: dict[TensorName, str] = {}
+    nodes: Nodes = {}
+    for index, tensor in enumerate(feeds):
+        name = f"_arg_{tensor.op.name}_{tensor.index}_{index}"
+        arguments[tensor.op.name, tensor.index] = name
+        nodes[name] = _argument(name, tensor, index)
+
+    def source(key: TensorName) -> TensorName:
+        return (arguments[key], 0) if key in arguments else key
+
+    sources = [source((tensor.op.name, tensor.index)) for tensor in fetches]
+    stack = [name for name, _ in sources if name in placed] + [op.name for op in targets]
+    seen: set[str] = set()
+    missing: list[NodeDef] = []
+    while stack:
+        name = stack.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        node = placed[name]
+        if node.op == "Placeholder":
+            missing.append(node)
+        inputs = tuple(map(source, node.inputs)) if arguments else node.inputs
+        nodes[name] = node if inputs == node.inputs else replace(node, inputs=inputs)
+        stack += [other for other, _ in inputs if other in placed]
+        stack += node.control_inputs
+    if missing:
+        names = ", ".join(
+            f"{node.name!r} ({TensorShape(node.attrs['shape'])} {node.attrs['dtype'].name})"
+            for node in sorted(missing, key=lambda node: node.number)
+        )
+        raise InvalidArgumentError(
+            f"feed_dict must hold a value for each placeholder needed; missing: {names}"
+        )
+    subgraph = Subgraph(nodes, tuple(sources), tuple(op.name for op in targets))
+    return subgraph, tuple(node for name, node in placed.items() if name not in seen)
+
+
+def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:
+    attrs = {"T": tensor.dtype, "shape": as_shape(tensor.shape), "index": index}
+    op = tensor.op  # what is fed comes from the client, whose memory is the first CPU's
+    return NodeDef(name, "_Arg", (), (), attrs, "/device:CPU:0", op.number, op.file, op.line)

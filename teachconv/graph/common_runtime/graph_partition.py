@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..framework.device_spec import DeviceSpec
+from ..framework.config import DeviceSpec
+from ..framework.eager_tensor import frozen
 from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
 from ..framework.op_def import get_op_def
-from ..framework.tensor_util import frozen
 
 __all__ = ["Transfer", "partition"]
 

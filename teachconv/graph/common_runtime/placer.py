@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ... import backends
-from ..framework.device_spec import DeviceSpec
+from ..framework.config import DeviceSpec
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes
 from ..framework.op_def import get_op_def

@@ -2,7 +2,7 @@
 
 TensorFlow: RunMetadata and StepStats (core/framework/step_stats.proto), which
 ``session.run(..., run_metadata=...)`` fills. The log prints as a table, shows as HTML in a notebook, draws
-the graph before and after the passes (graph_pictures.py) and writes a chrome://tracing file (timeline.py).
+the graph before and after the passes and writes a chrome://tracing file (graph_pictures.py).
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from ... import backends, record, tables
 from ...inspection import marks
 from ...inspection.tracing import innermost_loops, loop_text
 from ..framework.op_kernel import OpKernelContext
-from .graph_pictures import GraphPicture, picture_after, picture_before
-from .timeline import chrome_trace, timeline_svg
+from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
 
 if TYPE_CHECKING:
     from ..framework.node_def import NodeDef, Rewrite

@@ -18,11 +18,10 @@ from ...errors import ArgumentError, ArgumentTypeError
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
 from ..framework.context import get_default_graph, set_default_graph, set_default_session
+from ..framework.eager_tensor import to_array
 from ..framework.errors import InvalidArgumentError, SessionError
 from ..framework.op_kernel import OpKernelContext, VariableRef
 from ..framework.ops import Graph, Operation, Tensor
-from ..framework.tensor_util import to_array
-from ..ops.variables import Variable
 from .graph_execution_state import GraphExecutionState
 from .run_metadata import RunMetadata
 
@@ -198,7 +197,7 @@ def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
     """Return the tensor or operation that a fetch or the key of a feed stands for."""
     if isinstance(item, str):
         return graph.get_tensor_by_name(item) if ":" in item else graph.get_operation_by_name(item)
-    if isinstance(item, Variable):
+    if hasattr(item, "_graph_tensor"):  # a variable
         if item.graph is not graph:
             raise ArgumentError(f"{what}: variable {item.name!r} is not of the session's graph")
         return item.value()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..framework.op_def import register_op
 from . import array_shape_fns
 from . import common_shape_fns as shape_fns
-from .strided_slice import MASKS
+from .array_shape_fns import MASKS
 
 __all__: list[str] = []
 

@@ -1,20 +1,23 @@
 """Shape functions of the ops that build, move, split and join tensors, and of the ops that train variables.
 
 TensorFlow: the functions given to SetShapeFn in core/ops/array_ops.cc, math_ops.cc, data_flow_ops.cc and
-training_ops.cc. A size that depends on a value which is not known before the run is None.
+training_ops.cc; core/util/strided_slice_op.cc. A size that depends on a value which is not known before the
+run is None.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
+from typing import Any
 
 from ...errors import ArgumentError
 from ..framework.op_def import get_op_def
+from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, text
-from .common_shape_fns import InferenceContext, broadcast, merged_shape, normalize_axes
-from .strided_slice import index_of, sliced_shape
+from .common_shape_fns import broadcast, merged_shape, normalize_axes
 
-__all__: list[str] = []
+__all__ = ["MASKS", "index_of", "sliced_shape"]
 
 
 def scalar_shape(c: InferenceContext) -> list[StaticShape]:
@@ -322,3 +325,87 @@ def _rank_after_slicing(c: InferenceContext) -> StaticShape:
         return None
     axes = len(shape) - c.attrs["shrink_axis_mask"].bit_count() + c.attrs["new_axis_mask"].bit_count()
     return (None,) * axes
+
+
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+def index_of(attrs: Mapping[str, Any], begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
+    """Return the key as NumPy takes it.
+
+    Args:
+        attrs: the attributes of the node, among them the masks.
+        begin, end, strides: the vectors.
+
+    Returns:
+        A tuple of ints, slices, ``...`` and None.
+
+    Raises:
+        ValueError: if a stride is 0, or the vectors differ in length.
+    """
+    if not len(begin) == len(end) == len(strides):
+        raise ArgumentError(
+            f"begin, end and strides must be equally long; got {len(begin)}, {len(end)} and {len(strides)}"
+        )
+    key: list[Any] = []
+    for index, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        begin_mask, end_mask, ellipsis, new_axis, shrink = (attrs[name] >> index & 1 for name in MASKS)
+        if ellipsis:
+            key.append(Ellipsis)
+        elif new_axis:
+            key.append(None)
+        elif shrink:
+            key.append(int(first))
+        elif not step:
+            raise ArgumentError(f"strides[{index}] must be non-zero")
+        else:
+            key.append(slice(None if begin_mask else int(first), None if end_mask else int(last), int(step)))
+    return tuple(key)
+
+
+def sliced_shape(shape: StaticShape, key: tuple[Any, ...]) -> StaticShape:
+    """Return the static shape of ``x[key]``.
+
+    Args:
+        shape: the static shape of x.
+        key: the key, from `index_of`.
+
+    Returns:
+        The shape; a size that depends on an unknown one is None.
+
+    Raises:
+        ValueError: if an index is out of range or there are too many.
+
+    >>> sliced_shape((None, 8, 8), (0, slice(1, None, 2)))
+    (4, 8)
+    """
+    if shape is None:
+        return None
+    used = sum(item is not None and item is not Ellipsis for item in key)
+    if used > len(shape):
+        raise ArgumentError(
+            f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims"
+        )
+    if Ellipsis not in key:
+        key = (*key, Ellipsis)
+    sizes: list[int | None] = []
+    axis = 0
+    for item in key:
+        if item is Ellipsis:
+            rest = len(shape) - used
+            sizes += shape[axis : axis + rest]
+            axis += rest
+        elif item is None:
+            sizes.append(1)
+        else:
+            size = shape[axis]
+            if isinstance(item, slice):
+                sizes.append(_length(item, size))
+            elif size is not None and not -size <= item < size:
+                raise ArgumentError(f"slice index {item} of dimension {axis} out of bounds.")
+            axis += 1
+    return tuple(sizes)
+
+
+def _length(part: slice, size: int | None) -> int | None:
+    return None if size is None else len(range(*part.indices(size)))

@@ -9,8 +9,7 @@ None, and every size that depends on it is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -19,70 +18,12 @@ import numpy as np
 from ...arguments import normalize_padding, normalize_pair, to_nhwc
 from ...errors import ArgumentError
 from ...geometry import conv2d_geometry
-from ..framework.shape_refiner import Values
+from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
-__all__ = ["InferenceContext", "padding_argument"]
+__all__ = ["padding_argument"]
 
 _LARGE = 1 << 30  # used for unknown rows: no filter is larger
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceContext:
-    """The arguments of a shape function. TensorFlow: core/framework/shape_inference.h.
-
-    Attributes:
-        op: the name of the op.
-        shapes: the static shapes of the inputs.
-        values: the values of inputs that are known before the run, None for the others. The shape of
-            Reshape's result, for example, depends on the value of its input ``shape``.
-        attrs: the attributes by name.
-    """
-
-    op: str
-    shapes: Sequence[StaticShape]
-    values: Sequence[np.ndarray | None]
-    attrs: Mapping[str, Any]
-
-    def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
-        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
-        shape = self.shapes[index]
-        if shape is None:
-            return (None,) * rank
-        if len(shape) != rank:
-            raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
-        return shape
-
-    def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
-        """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
-
-        Args:
-            index: the number of the input, a vector of int32 or int64.
-            what: its name, for messages.
-            size: how many sizes it must hold; None for any number.
-
-        Returns:
-            The sizes, None for one that is not known before the run; None if nothing is known.
-
-        Raises:
-            ValueError: if the input is no vector, or holds another number of sizes.
-        """
-        given = self.with_rank(index, 1, what)
-        if size is not None and not is_compatible(given, (size,)):
-            raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
-        found: StaticShape
-        if isinstance(self.values, Values):
-            found = self.values.as_shape(index)
-        else:
-            value = self.values[index]
-            found = None if value is None else tuple(int(each) for each in value)
-        length = given[0] if size is None else size
-        return (None,) * length if found is None and length is not None else found
-
-    def int_value(self, index: int) -> int | None:
-        """Return the value of an input that is a single integer, or None if it is not known."""
-        value = self.values[index]
-        return None if value is None else int(np.reshape(value, ()))
 
 
 def padding_argument(attrs: Mapping[str, Any]) -> Any:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ...errors import ArgumentError
 from ..framework.op_def import register_op
+from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, text
-from .common_shape_fns import InferenceContext, no_outputs
+from .common_shape_fns import no_outputs
 
 __all__: list[str] = []
 

@@ -1,9 +1,10 @@
 """`ConcreteFunction`: one trace of a function, which runs on its own or as a node of another graph.
 
-TensorFlow: python/eager/polymorphic_function/concrete_function.py. Called eagerly it runs its graph. Called
-while another graph is built, it becomes a node PartitionedCall, or StatefulPartitionedCall if it changes
-variables, with the function as an attribute. TensorFlow may inline such a node before it runs; here its
-kernel (kernels/functional_ops.py) runs the function's graph.
+TensorFlow: python/eager/polymorphic_function/concrete_function.py; python/framework/func_graph.py for
+`FuncGraph`. Called eagerly it runs its graph. Called while another graph is built, it becomes a node
+PartitionedCall, or StatefulPartitionedCall if it changes variables, with the function as an attribute.
+TensorFlow may inline such a node before it runs; here its kernel (kernels/functional_ops.py) runs the
+function's graph.
 """
 
 from __future__ import annotations
@@ -16,27 +17,105 @@ import numpy as np
 
 from ...errors import ArgumentError
 from .. import nest
-from ..common_runtime import eager_record
+from ..common_runtime.execute import EagerOperation, interested_recorders
 from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
 from ..common_runtime.run_metadata import RunMetadata
 from ..common_runtime.session import feed_value, fetched
 from ..framework import op_def_library
 from ..framework.config import ConfigProto
-from ..framework.context import executing_eagerly, set_default_graph
+from ..framework.context import current_graph, executing_eagerly, set_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import get_op_def
 from ..framework.op_kernel import OpKernelContext, VariableRef
-from ..framework.ops import Operation
-from ..framework.tensor import Tensor
+from ..framework.ops import Graph, Operation
+from ..framework.tensor import Reference, Tensor
 from ..framework.tensor_shape import StaticShape, as_shape
 from ..ops import gen_nn_ops
 from ..ops.constant_op import constant
+from ..ops.control_flow_ops import add_control_dependencies
 from ..ops.variables import Variable
-from .auto_control_deps import add_control_dependencies
-from .func_graph import FuncGraph
 
-__all__ = ["ConcreteFunction"]
+__all__ = ["ConcreteFunction", "FuncGraph"]
+
+
+class FuncGraph(Graph):
+    """The graph of one trace of a function.
+
+    Attributes:
+        name: the function's name.
+        outer: the graph in which the function is traced, or None.
+        may_create_variables: whether the function may make variables, which it may on its first trace.
+        created: the variables that it has made.
+        captures: the tensors from outside that it uses, each with the placeholder that stands for it here, by
+            the identity of the tensor.
+        variables: the variables that it uses, each with the reference that stands for it here.
+    """
+
+    is_function = True
+
+    def __init__(self, name: str, may_create_variables: bool = False) -> None:
+        super().__init__()
+        self.name, self.outer = name, current_graph()
+        self.may_create_variables = may_create_variables
+        self.created: list[Any] = []
+        self.captures: dict[int, tuple[Any, Tensor]] = {}
+        self.variables: dict[Reference, Tensor] = {}
+
+    def capture(self, value: Any) -> Tensor:
+        """Return the placeholder for a tensor from outside.
+
+        Args:
+            value: an eager tensor, or a tensor of a graph around this one.
+
+        Returns:
+            A tensor of this graph.
+
+        Raises:
+            ValueError: if the tensor is of a graph that does not enclose this one.
+        """
+        if id(value) in self.captures:
+            return self.captures[id(value)][1]
+        if isinstance(value, Tensor) and not self._encloses(value.graph):
+            raise ArgumentError(
+                f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass "
+                "it as an argument, or return it from its own function"
+            )
+        name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
+        with self.control_dependencies(None), self.name_scope(None), self.device(None):
+            placeholder = gen_nn_ops.placeholder(value.dtype, value.shape, name=name or "captured")
+        self.captures[id(value)] = value, placeholder
+        return placeholder
+
+    def capture_variable(self, variable: Any) -> Tensor:
+        """Return the tensor that refers to a variable made outside.
+
+        Args:
+            variable: the variable; the same node refers to it however often it is used.
+
+        Returns:
+            A reference in this graph.
+
+        Raises:
+            ValueError: if the variable is of a graph that does not enclose this one.
+        """
+        if variable.ref() not in self.variables:
+            if variable.graph is not None and not self._encloses(variable.graph):
+                raise InvalidArgumentError(
+                    f"variable {variable.name!r} belongs to a graph that does not enclose {self.name!r}"
+                )
+            name = variable.name.partition(":")[0]
+            # an eager variable lies in the memory of the CPU
+            with self.control_dependencies(None), self.name_scope(None), self.device("/cpu:0"):
+                ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=name)
+            self.variables[variable.ref()] = ref
+        return self.variables[variable.ref()]
+
+    def _encloses(self, graph: Graph) -> bool:
+        around = self.outer
+        while around is not None and around is not graph:
+            around = around.outer
+        return around is graph
 
 
 class ConcreteFunction:
@@ -154,9 +233,9 @@ class ConcreteFunction:
         operands = [*arguments, *self.captured_inputs]
         feeds = [feed_value(tensor, value) for tensor, value in zip(self._feeds, operands, strict=True)]
         refs = [variable._storage for variable in self.variables]
-        function, recorders = self, eager_record.interested([*operands, *self.variables])
+        function, recorders = self, interested_recorders([*operands, *self.variables])
         if recorders:
-            from .function_grad import differentiable
+            from .functional_ops import differentiable
 
             function = differentiable(self, higher_order=len(recorders) > 1)
         executable = function._executable(self._config)
@@ -168,7 +247,7 @@ class ConcreteFunction:
                 value if isinstance(value, EagerTensor) else EagerTensor(np.array(feed))
                 for value, feed in zip(operands, feeds, strict=True)
             ]
-            operation = eager_record.EagerOperation(
+            operation = EagerOperation(
                 get_op_def(op_type), (*tensors, *self.variables), tuple(outputs), attrs
             )
             for recorder in recorders:

@@ -24,15 +24,12 @@ from .. import nest
 from ..common_runtime.run_metadata import RunMetadata
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, set_default_graph
-from ..framework.eager_tensor import EagerTensor
-from ..framework.locks import TRACING
-from ..framework.object_identity import Reference
-from ..framework.tensor import Tensor, TensorSpec
-from ..framework.tensor_util import to_array
+from ..framework.eager_tensor import EagerTensor, to_array
+from ..framework.op_kernel import TRACING
+from ..framework.tensor import Reference, Tensor, TensorSpec
 from ..ops import gen_nn_ops
 from ..ops.variables import Variable
-from .concrete_function import ConcreteFunction
-from .func_graph import FuncGraph
+from .concrete_function import ConcreteFunction, FuncGraph
 
 __all__ = ["Function", "function"]
 

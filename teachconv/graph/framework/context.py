@@ -2,7 +2,7 @@
 
 TensorFlow: python/eager/context.py (executing_eagerly) and python/framework/ops.py (get_default_graph,
 get_default_session). Ops run eagerly outside ``with graph.as_default():`` and outside a function that
-`function` traces. After `disable_v2_behavior` (v1_behavior.py) they are added, there too, to one graph of the
+`function` traces. After `disable_v2_behavior` they are added, there too, to one graph of the
 process.
 """
 
@@ -99,7 +99,7 @@ def process_graph() -> Graph | None:
 
 
 def set_process_graph(graph: Graph | None) -> None:
-    """Set the default graph of the process (v1_behavior.py)."""
+    """Set the default graph of the process."""
     global _process_graph
     _process_graph = graph
 

@@ -213,6 +213,10 @@ class OpDef:
                 flat.append(arg)
         return tuple(flat)
 
+    def output_dtypes(self, attrs: Mapping[str, Any]) -> list[np.dtype[Any]]:
+        """Return the dtype of each output of a node with these attributes."""
+        return [attrs.get(arg.type) or to_dtype(arg.type) for arg in self.flat(self.outputs, attrs)]
+
     def __str__(self) -> str:
         lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
         lines += [f"  input   {arg}" for arg in self.inputs]
@@ -224,7 +228,7 @@ class OpDef:
 
 
 REGISTRY: dict[str, OpDef] = {}
-GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which gradient_registry.py fills
+GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which RegisterGradient fills
 
 
 def register_op(
@@ -254,8 +258,8 @@ def register_op(
     Raises:
         ValueError: if an op of that name is already registered.
 
-    >>> from teachconv.graph.op_def import get_op_def
-    >>> print(get_op_def("Relu"))
+    >>> from teachconv import graph as tg
+    >>> print(tg.get_op_def("Relu"))
     op Relu: Returns max(features, 0) element-wise.
       input   features: T
       output  activations: T

@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...arguments import check_memory
 from ...dtypes import to_dtype
 from ...errors import ArgumentError, ArgumentTypeError
-from ..core_ops.common_shape_fns import InferenceContext
 from .context import get_default_graph
-from .eager_tensor import EagerTensor
+from .eager_tensor import EagerTensor, frozen, to_array
 from .op_def import ArgDef, OpDef, get_op_def
 from .ops import Graph, Tensor
-from .shape_refiner import Values
-from .tensor_shape import StaticShape, as_shape
-from .tensor_util import frozen, to_array
+from .shape_inference import InferenceContext, Values
+from .tensor_shape import as_shape
 
 __all__ = ["apply_op"]
 
@@ -66,7 +61,7 @@ def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mappi
             checked,
         )
     )
-    op = graph.create_op(op_def, scope[:-1], tensors, checked, output_dtypes(op_def, checked), shapes)
+    op = graph.create_op(op_def, scope[:-1], tensors, checked, op_def.output_dtypes(checked), shapes)
     return packed(op_def, op.outputs, op)
 
 
@@ -75,18 +70,6 @@ def packed(op_def: OpDef, outputs: tuple[Any, ...], op: Any) -> Any:
     if len(op_def.outputs) == 1 and not op_def.is_list(op_def.outputs[0]):
         return outputs[0]
     return outputs if op_def.outputs else op
-
-
-def output_dtypes(op_def: OpDef, attrs: Mapping[str, Any]) -> list[np.dtype[Any]]:
-    """Return the dtype of each output."""
-    return [attrs.get(arg.type) or to_dtype(arg.type) for arg in op_def.flat(op_def.outputs, attrs)]
-
-
-def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
-    """Raise ``MemoryError`` if a result of known shape would be larger than this machine's memory."""
-    for shape, dtype in zip(shapes, output_dtypes(op_def, attrs), strict=True):
-        if shape is not None and None not in shape:
-            check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
 
 
 def check_attrs(

@@ -1,22 +1,25 @@
-"""Kernels, which compute an op on one kind of device, and the kernel registry.
+"""Kernels, which compute an op on one kind of device, the kernel registry, and the locks of variables.
 
-TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an
-OpKernel has Compute(). A kernel is looked up by (op, device, label, dtypes). For the convolution ops the
-label is the name of a teachconv backend; "" is the default backend.
+TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an OpKernel has
+Compute(). A kernel is looked up by (op, device, label, dtypes). For the convolution ops the label is the name
+of a teachconv backend; "" is the default backend. Resource variables and functions have a mutex each in
+TensorFlow; here, a `Lockable`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
 from ...devices import is_on_device
 from .errors import FailedPreconditionError, InvalidArgumentError
-from .locks import Lockable
 from .node_def import NodeDef
 from .op_def import get_op_def
 from .tensor_shape import StaticShape, is_compatible, text
@@ -24,13 +27,46 @@ from .tensor_shape import StaticShape, is_compatible, text
 __all__ = [
     "KERNELS",
     "SILENT",
+    "TRACING",
     "KernelDef",
+    "Lockable",
     "OpKernel",
     "OpKernelContext",
     "VariableRef",
     "find_kernel",
     "register_kernel",
 ]
+
+
+class Lockable:
+    """Something with a lock: ``with item.lock``.
+
+    Attributes:
+        lock: a lock that one thread may take several times; a new one in a forked child.
+    """
+
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock: Any = RLock()
+        _lockables.add(self)
+
+
+_lockables: WeakSet[Lockable] = WeakSet()
+
+
+def _renew_locks() -> None:
+    """Another thread may have held one at the moment of a fork, and is not there to release it."""
+    for item in list(_lockables):
+        item.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+# Held while a function is traced or its gradient is built. It is one for all functions: two that call each
+# other, traced by two threads, would wait for each other's.
+TRACING = Lockable()
 
 
 # ops that compute nothing: logs of what a program computes leave them out

@@ -7,18 +7,16 @@ a run.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATS, INTEGERS
 from ...errors import ArgumentError, ArgumentTypeError
-from .context import current_graph, set_default_graph
-from .device_spec import DeviceSpec
-from .errors import SoftPlacementWarning, UnknownNameError
+from .config import DeviceSpec
+from .context import set_default_graph
+from .errors import UnknownNameError
 from .node_def import GraphDef, from_operation
 from .op_def import OpDef, get_op_def
 from .operation import Operation
@@ -427,67 +425,3 @@ class Graph:
         self._operations.append(op)
         self._by_name[name] = op
         return op
-
-
-# ---------------------------------------------------------------------------------------------
-# The scopes of the default graph, as module functions
-# ---------------------------------------------------------------------------------------------
-
-
-def name_scope(name: str | None) -> Any:
-    """Prefix names in the default graph: `Graph.name_scope`; without a graph it has no effect.
-
-    Args:
-        name: the scope, as in `Graph.name_scope`.
-
-    Returns:
-        The context manager.
-
-    """
-    graph = current_graph()
-    return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
-
-
-def device(name: str | None) -> Any:
-    """Request a device in the default graph: `Graph.device`.
-
-    Ops that run eagerly run on the CPU; where another device is requested for them, a warning says so.
-
-    Args:
-        name: a device such as "/cpu:1", or None.
-
-    Returns:
-        The context manager.
-
-    Raises:
-        ValueError: if ``name`` is not that of a device.
-    """
-    graph = current_graph()
-    if graph is not None:
-        return graph.device(name)
-    if name is not None and DeviceSpec.from_string(name).device_type not in (None, "CPU"):
-        warnings.warn(
-            f"{name}: ops that run eagerly run on the CPU; on another device runs what is in a graph or in a "
-            "function decorated with teachconv.function",
-            SoftPlacementWarning,
-            stacklevel=2,
-        )
-    return nullcontext()
-
-
-def control_dependencies(inputs: Sequence[Any] | None) -> Any:
-    """Order operations in the default graph: `Graph.control_dependencies`; without a graph it has no effect.
-
-    Args:
-        inputs: operations, tensors or variables, or None.
-
-    Returns:
-        The context manager.
-
-    """
-    graph = current_graph()
-    return nullcontext() if graph is None else graph.control_dependencies(inputs)
-
-
-float16, bfloat16, float32, float64 = FLOATS
-int32, int64 = INTEGERS

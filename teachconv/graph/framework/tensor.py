@@ -1,11 +1,13 @@
-"""`Tensor`, one output of an operation of a graph, and `TensorSpec`, its shape and dtype alone.
+"""`Tensor`, one output of an operation of a graph; its operators; and `TensorSpec`, its shape and dtype.
 
-TensorFlow: python/framework/tensor.py.
+TensorFlow: python/framework/tensor.py and override_binary_operator.py. Eager tensors and variables inherit
+the operators too. Which op each operator stands for is said in ops/tensor_math_operator_overrides.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +15,194 @@ import numpy as np
 
 from ...dtypes import to_dtype
 from ...errors import ArgumentTypeError
-from .context import session_for
+from .context import executing_eagerly, session_for, set_default_graph
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
-from .operators import Operators
 from .tensor_shape import StaticShape, TensorShape
 
 if TYPE_CHECKING:
     from .ops import Graph, Operation
 
-__all__ = ["Tensor", "TensorSpec"]
+__all__ = ["OVERRIDES", "Operators", "Reference", "Tensor", "TensorSpec"]
+
+
+class Reference:
+    """Refers to an object; two references are equal if they refer to the same one.
+
+    Args:
+        wrapped: the object.
+
+    >>> from teachconv import graph as tg
+    >>> v, w = tg.Variable(1.0), tg.Variable(1.0)
+    >>> bool(v == w), v.ref() == w.ref(), v.ref() == v.ref(), v.ref().deref() is v
+    (True, False, True, True)
+    """
+
+    __slots__ = ("_wrapped",)
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def deref(self) -> Any:
+        """Return the object."""
+        return self._wrapped
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._wrapped is other._wrapped
+
+    def __hash__(self) -> int:
+        return id(self._wrapped)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._wrapped!r}>"
+
+
+OVERRIDES: dict[str, Callable[..., Any]] = {}  # the name of an operator -> the function that it calls
+
+
+class Operators:
+    """A mixin with all operators."""
+
+    __slots__ = ()
+    __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
+    _own_graph: Any = None  # the graph to which operators add where ops run eagerly
+
+    @staticmethod
+    def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
+        """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
+        with _graph_of(arguments.values()):
+            return OVERRIDES["teachconv"](op_name, arguments)
+
+    def __add__(self, other: Any) -> Any:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _binary("mul", other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _binary("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _binary("matmul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _binary("truediv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary("truediv", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _binary("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _binary("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _binary("pow", other, self)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary("Greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary("GreaterEqual", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary("Less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary("LessEqual", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _binary("and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("or", other, self)
+
+    def __invert__(self) -> Any:
+        return _call("LogicalNot", self, name="LogicalNot")
+
+    def __neg__(self) -> Any:
+        return _call("Neg", self, name="Neg")
+
+    def __abs__(self) -> Any:
+        return _call("Abs", self, name="Abs")
+
+    def __getitem__(self, key: Any) -> Any:
+        return _call("strided_slice", self, key)
+
+    def __eq__(self, other: object) -> Any:
+        if other is None or not self._compares_values():
+            return self is other
+        return _binary("Equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if other is None or not self._compares_values():
+            return self is not other
+        return _binary("NotEqual", self, other)
+
+    __hash__ = object.__hash__
+
+    def _compares_values(self) -> bool:
+        """Return whether ``==`` compares elements, as in TensorFlow 2, and not identities, as in 1."""
+        return True
+
+    def ref(self) -> Reference:
+        """Return a key that stands for it in dicts and sets: `Reference`."""
+        return Reference(self)
+
+
+def _binary(name: str, x: Any, y: Any) -> Any:
+    """Call the function of a binary operator; ``name`` is also that of the node."""
+    x, y = _like(x, y), _like(y, x)
+    return _call(name, x, y, name=name)
+
+
+def _call(override: str, *operands: Any, **name: str) -> Any:
+    with _graph_of(operands):
+        return OVERRIDES[override](*operands, **name)
+
+
+def _graph_of(operands: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Where ops run eagerly, return the scope of an operand's graph: TensorFlow 1 adds to that graph."""
+    if executing_eagerly():
+        for operand in operands:
+            graph = getattr(operand, "_own_graph", None)
+            if graph is not None:
+                return set_default_graph(graph)
+    return nullcontext()
+
+
+def _like(value: Any, other: Any) -> Any:
+    """Return an array beside a tensor in the tensor's dtype, unless floats would become integers."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == other.dtype:
+        return value
+    return value.astype(other.dtype) if value.dtype.kind + other.dtype.kind in ("ff", "if", "ii") else value
 
 
 class Tensor(Operators):

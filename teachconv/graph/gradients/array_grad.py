@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core_ops.strided_slice import MASKS
-from ..framework.shape_refiner import known_value
+from ..core_ops.array_shape_fns import MASKS
+from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, gen_nn_ops, math_ops
-from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 
 __all__: list[str] = []

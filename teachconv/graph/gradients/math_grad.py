@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..framework.shape_refiner import known_value
+from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
 from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
 from ..ops.constant_op import constant
-from .gradient_registry import NotDifferentiable, RegisterGradient
+from .gradients_util import NotDifferentiable, RegisterGradient
 
 __all__: list[str] = []
 

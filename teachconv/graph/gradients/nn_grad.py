@@ -11,7 +11,7 @@ from typing import Any
 
 from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
-from .gradient_registry import RegisterGradient
+from .gradients_util import RegisterGradient
 
 __all__: list[str] = []
 

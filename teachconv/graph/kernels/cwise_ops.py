@@ -14,9 +14,9 @@ import numpy as np
 from ...backends import to_accumulator
 from ...dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
-from ..framework.inference import InferringKernel
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.shape_inference import InferringKernel
 
 __all__: list[str] = []
 

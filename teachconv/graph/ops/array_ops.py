@@ -13,9 +13,9 @@ import numpy as np
 from ...dtypes import to_dtype
 from ...errors import ArgumentError
 from ..framework.context import executing_eagerly
+from ..framework.eager_tensor import int_vector, static_shape
 from ..framework.errors import InvalidArgumentError
 from ..framework.tensor_shape import is_fully_defined
-from ..framework.tensor_util import int_vector, static_shape
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
 from .control_flow_ops import group, tuple

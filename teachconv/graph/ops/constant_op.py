@@ -1,10 +1,12 @@
-"""Constants: from Python values and arrays, and tensors of a shape filled with one value.
+"""Constants, tensors of a shape filled with one value, and the conversion of other values to tensors.
 
-TensorFlow: python/framework/constant_op.py; zeros and the like are in python/ops/array_ops.py.
+TensorFlow: python/framework/constant_op.py and tensor_conversion_registry.py; zeros and the like are in
+python/ops/array_ops.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -15,13 +17,23 @@ from ...dtypes import to_dtype
 from ...errors import ArgumentError
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
-from ..framework.eager_tensor import EagerTensor
-from ..framework.ops import Tensor, name_scope
+from ..framework.default_graph import name_scope
+from ..framework.eager_tensor import EagerTensor, frozen, int_vector, static_shape, to_array
+from ..framework.ops import Tensor
 from ..framework.tensor_shape import as_shape, is_fully_defined
-from ..framework.tensor_util import frozen, int_vector, static_shape, to_array
 from . import gen_nn_ops
 
-__all__ = ["constant", "fill", "is_tensor", "one_hot", "ones", "ones_like", "zeros", "zeros_like"]
+__all__ = [
+    "constant",
+    "convert_to_tensor",
+    "fill",
+    "is_tensor",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
 
 _LARGE = 1000  # larger constants would make the graph large; TensorFlow fills them during the run
 
@@ -188,3 +200,51 @@ def one_hot(
     on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
     off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
     return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a value as a tensor; a tensor is returned as it is.
+
+    Args:
+        value: a tensor, a variable, whose value is read, an array, a number, or nested lists of those.
+        dtype: the dtype of the tensor; None keeps that of the value.
+        name: the name of the node, where one is added.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if ``value`` is None, or a tensor of another dtype, which is never converted: see `cast`.
+        TypeError: if ``value`` is nothing that a tensor can hold.
+
+    >>> from teachconv import graph as tg
+    >>> x = tg.constant([1.0, 2.0])
+    >>> convert_to_tensor(x) is x, convert_to_tensor([x, [3, 4]]).numpy().tolist()
+    (True, [[1.0, 2.0], [3.0, 4.0]])
+    """
+    if value is None:
+        raise ArgumentError("None values not supported.")
+    if hasattr(value, "_graph_tensor"):  # a variable
+        value = value.value()
+    if is_tensor(value):
+        if dtype is not None and value.dtype != to_dtype(dtype):
+            raise ArgumentError(
+                f"Tensor conversion requested dtype {to_dtype(dtype)} for Tensor with dtype {value.dtype}: "
+                f"{value!r}; cast converts a tensor"
+            )
+        return value
+    if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):
+        wanted = dtypes[0] if dtype is None else dtype
+        return gen_nn_ops.pack([convert_to_tensor(item, wanted) for item in value], name=name or "packed")
+    if dtype is not None and hasattr(value, "astype"):
+        value = value.astype(to_dtype(dtype), casting="same_kind")
+    return constant(value, dtype, name=name or "Const")
+
+
+def _dtypes(value: Any) -> Iterator[Any]:
+    """Yield the dtypes of the tensors and variables in nested lists."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _dtypes(item)
+    elif is_tensor(value) or hasattr(value, "_graph_tensor"):
+        yield value.dtype

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dtypes import is_integer, to_dtype
-from ..framework.ops import name_scope
+from ..framework.default_graph import name_scope
 from . import gen_nn_ops
 from .constant_op import is_tensor
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ..framework.tensor_util import static_shape
+from ..framework.eager_tensor import static_shape
 from . import array_ops, gen_nn_ops
 from .constant_op import constant
 from .cwise_ops import cast

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ArgumentError
-from ..framework.ops import name_scope
+from ..framework.default_graph import name_scope
 from .array_ops import shape, squeeze, stop_gradient
+from .constant_op import convert_to_tensor
 from .cwise_ops import cast, greater_equal, maximum, minimum, square
 from .math_ops import multiply, reduce_mean, reduce_sum, subtract
 from .nn_ops import relu
 from .random_ops import random_uniform
-from .tensor_conversion import convert_to_tensor
 
 __all__ = ["clip_by_value", "dropout", "l2_loss", "leaky_relu", "moments", "relu6"]
 

@@ -12,9 +12,9 @@ from typing import Any
 from ...arguments import check_data_format, normalize_padding, normalize_pair
 from ...errors import ArgumentError
 from ...geometry import conv2d_transpose_geometry
-from ..framework.ops import name_scope
+from ..framework.default_graph import name_scope
+from ..framework.eager_tensor import static_shape
 from ..framework.tensor_shape import is_fully_defined, text
-from ..framework.tensor_util import static_shape
 from . import gen_nn_ops
 
 __all__ = [

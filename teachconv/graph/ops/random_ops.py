@@ -14,8 +14,8 @@ from ...arguments import integer
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError
 from ..framework.context import current_graph
-from ..framework.ops import name_scope
-from ..framework.tensor_util import int_vector, to_array
+from ..framework.default_graph import name_scope
+from ..framework.eager_tensor import int_vector, to_array
 from . import gen_nn_ops
 from .constant_op import constant, is_tensor
 

@@ -14,16 +14,14 @@ import numpy as np
 
 from ...errors import ArgumentError, ArgumentTypeError
 from ..common_runtime.graph_execution_state import GraphExecutionState
-from ..eager.func_graph import FuncGraph
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
-from ..framework.eager_tensor import EagerTensor
+from ..framework.eager_tensor import EagerTensor, frozen, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_kernel import OpKernelContext, VariableRef
-from ..framework.operators import Operators
 from ..framework.ops import Graph, GraphKeys, Operation, Tensor
+from ..framework.tensor import Operators
 from ..framework.tensor_shape import TensorShape
-from ..framework.tensor_util import frozen, to_array
 from . import gen_nn_ops
 from .array_ops import group
 from .constant_op import constant
@@ -67,12 +65,12 @@ class Variable(Operators):
         if initial_value is None:
             raise ArgumentError("initial_value must be specified.")
         self.trainable = trainable
-        function = current_graph()
-        if isinstance(function, FuncGraph):
+        function: Any = current_graph()
+        if function is not None and function.is_function:
             initial_value = _lifted(initial_value, function)
         with init_scope():
             self._make(initial_value, trainable, name, dtype)
-        if isinstance(function, FuncGraph):
+        if function is not None and function.is_function:
             function.created.append(self)
 
     def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
@@ -294,11 +292,11 @@ class Variable(Operators):
         op(self, value)
         return self
 
-    def _graph_tensor(self, graph: Graph, as_ref: bool) -> Tensor:
+    def _graph_tensor(self, graph: Any, as_ref: bool) -> Tensor:
         """Return the variable as an input of a node of ``graph``: its reference or its value."""
         if self._graph is graph:
             return self._ref if as_ref else self._read
-        if isinstance(graph, FuncGraph):
+        if graph.is_function:
             ref: Tensor = graph.capture_variable(self)
             # each use gets its own read node, so that a read after an assignment sees the new value
             return ref if as_ref else gen_nn_ops.identity(ref, name="read")
@@ -310,14 +308,15 @@ class Variable(Operators):
         )
 
 
-def _lifted(initial_value: Any, function: FuncGraph) -> Any:
+def _lifted(initial_value: Any, function: Any) -> Any:
     """Return the initial value of a variable that a function makes, as a value outside of the function."""
     if not function.may_create_variables:
         raise InvalidArgumentError(
             "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
             "tf.Variable is only created once or created outside tf.function."
         )
-    if not isinstance(initial_value, Tensor) or initial_value.op.graph is not function:
+    is_inside = isinstance(initial_value, Tensor) and initial_value.op.graph is function
+    if not is_inside:
         return initial_value
     name = initial_value.name
     state = GraphExecutionState(function, ConfigProto())

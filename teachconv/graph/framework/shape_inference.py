@@ -1,27 +1,97 @@
-"""What is known before a run about the value of a tensor: all of it, or the part that static shapes need.
+"""What a shape function is given: the shapes of the inputs, and what is known about their values.
 
-TensorFlow: core/common_runtime/shape_refiner.cc and eval_const_tensor.cc; in Python, constant_value and
-constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]`` is not known where the batch is
-not, but ``tf.stack([tf.shape(x)[0], 8, 8, 3])`` is known to be [?, 8, 8, 3], and so is the shape of a tensor
-that is reshaped to it.
+TensorFlow: core/framework/shape_inference.h, core/common_runtime/shape_refiner.cc and eval_const_tensor.cc;
+in Python, constant_value and constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]``
+is not known where the batch is not, but ``tf.stack([tf.shape(x)[0], 8, 8, 3])`` is known to be [?, 8, 8, 3],
+and so is the shape of a tensor that is reshaped to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
+from ...arguments import check_memory
+from ...errors import ArgumentError
 from .node_def import from_operation
-from .op_kernel import OpKernelContext, find_kernel
-from .tensor_shape import StaticShape, as_shape, is_fully_defined
+from .op_def import OpDef, get_op_def
+from .op_kernel import OpKernel, OpKernelContext, find_kernel
+from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
 
-__all__ = ["Values", "constant_value", "constant_value_as_shape", "known_value"]
+__all__ = [
+    "InferenceContext",
+    "InferringKernel",
+    "Values",
+    "check_size",
+    "constant_value",
+    "constant_value_as_shape",
+    "known_value",
+]
 
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_DEPTH = 32
 _MAX_ELEMENTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceContext:
+    """The arguments of a shape function. TensorFlow: core/framework/shape_inference.h.
+
+    Attributes:
+        op: the name of the op.
+        shapes: the static shapes of the inputs.
+        values: the values of inputs that are known before the run, None for the others. The shape of
+            Reshape's result, for example, depends on the value of its input ``shape``.
+        attrs: the attributes by name.
+    """
+
+    op: str
+    shapes: Sequence[StaticShape]
+    values: Sequence[np.ndarray | None]
+    attrs: Mapping[str, Any]
+
+    def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
+        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
+        shape = self.shapes[index]
+        if shape is None:
+            return (None,) * rank
+        if len(shape) != rank:
+            raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
+        return shape
+
+    def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
+        """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
+
+        Args:
+            index: the number of the input, a vector of int32 or int64.
+            what: its name, for messages.
+            size: how many sizes it must hold; None for any number.
+
+        Returns:
+            The sizes, None for one that is not known before the run; None if nothing is known.
+
+        Raises:
+            ValueError: if the input is no vector, or holds another number of sizes.
+        """
+        given = self.with_rank(index, 1, what)
+        if size is not None and not is_compatible(given, (size,)):
+            raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
+        found: StaticShape
+        if isinstance(self.values, Values):
+            found = self.values.as_shape(index)
+        else:
+            value = self.values[index]
+            found = None if value is None else tuple(int(each) for each in value)
+        length = given[0] if size is None else size
+        return (None,) * length if found is None and length is not None else found
+
+    def int_value(self, index: int) -> int | None:
+        """Return the value of an input that is a single integer, or None if it is not known."""
+        value = self.values[index]
+        return None if value is None else int(np.reshape(value, ()))
 
 
 class Values(Sequence[Any]):
@@ -212,3 +282,27 @@ def _part(op: Any, depth: int) -> Any:
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"]:
         return None
     return whole[None if attrs["begin_mask"] else first : None if attrs["end_mask"] else last : step[0]]
+
+
+def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
+    """Raise ``MemoryError`` if a result of known shape would be larger than this machine's memory."""
+    for shape, dtype in zip(shapes, op_def.output_dtypes(attrs), strict=True):
+        if shape is not None and None not in shape:
+            check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
+
+
+class InferringKernel(OpKernel):
+    """The base of kernels whose result's shape depends on values, or whose inputs must fit each other."""
+
+    def infer(self, *inputs: Any) -> Any:
+        """Return the shapes of the outputs for these inputs.
+
+        Raises:
+            ValueError: if the inputs do not fit.
+            MemoryError: if an output would be larger than this machine's memory.
+        """
+        op_def, attrs = get_op_def(self.node.op), self.node.attrs
+        context = InferenceContext(op_def.name, [array.shape for array in inputs], inputs, attrs)
+        shapes = op_def.shape_fn(context)
+        check_size(op_def, attrs, shapes)
+        return shapes
