@@ -20,7 +20,8 @@ PACKAGE = Path(tc.__file__).parent
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
     errors
-    settings record devices kinds tables
+    settings record kinds tables
+    devices
     dtypes
     arguments data
     geometry
@@ -34,7 +35,7 @@ ROOMS = """
     inspection
     verification
     translation
-    graph
+    arrays graph
     keras
     tf
     explorer
@@ -60,10 +61,7 @@ GRAPH_RANK = {
 }
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "use_backend asks the table, at the moment of the call",
-    (
-        "graph.eager.concrete_function",
-        "graph.eager.functional_ops",
-    ): "a call under a tape asks for its backward function",
+    ("graph.eager.concrete_function", "graph.eager.functional_ops"): "a call asks for its backward function",
 }
 
 
