@@ -10,7 +10,7 @@ import dialect_map
 import explorer_examples
 
 dialect_map.write()
-explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by explorer.md
+explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by index.md and explorer.md
 
 project = "teachconv"
 author = "the teachconv authors"
@@ -22,5 +22,6 @@ autodoc_typehints = "none"
 myst_enable_extensions = ["dollarmath"]
 html_theme = "furo"
 html_title = "teachconv"
+html_extra_path = ["_generated/extra"]  # explorer/playground.html, a page that can be linked to
 exclude_patterns = ["_build", "_generated"]
 nitpicky = False
