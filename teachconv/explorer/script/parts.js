@@ -1,5 +1,6 @@
 // Parts of the page that depend on the data alone.
 
+import { brief, full } from "./numbers.js";
 import { h, plural } from "./elements.js";
 import { KINDS, MARKS } from "./grids.js";
 
@@ -54,13 +55,20 @@ export function legendEntries(grids, doc, beside) {
   const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
   const words = { ...KINDS };
   if (doc.result === "in") {
-    words.padding = "outside the result: cropped";
     words.crop = "outside the full result: zero";
   }
-  const scale = h("li", {}, "below zero", h("span", { class: "scale", role: "img", "aria-label": "colours from below zero to above zero" }), "above zero");
   return [entry("window", MARKS.window), entry("current", "the cell"),
-    ...["padding", "outside", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
-    ...(beside ? [entry("other", MARKS.other)] : []), scale];
+    ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
+    ...(beside ? [entry("other", MARKS.other)] : []),
+    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name])).filter(Boolean)];
+}
+
+/** The colours of a plane, with the numbers that have them: the same for all its channels. */
+function scaleEntry(name, { largest, bright, photo }) {
+  if (photo) return h("li", {}, `${name}: red, green and blue from 0 to ${full(largest)}`);
+  if (!largest) return null;
+  const [low, high] = [bright ? "0" : `-${brief(largest)}`, brief(largest)];
+  return h("li", {}, name, h("span", {}, low), h("span", { class: bright ? "scale grey" : "scale", role: "img", "aria-label": `colours from ${low} to ${high}` }), h("span", {}, high));
 }
 
 /**
@@ -73,10 +81,6 @@ export function choiceLabel(control, i, usual) {
   const [rows, cols] = usual?.slice(1, 3) ?? first;
   return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
 }
-
-/** Which grid of the stage has the keyboard's focus, which it keeps when it is drawn again. */
-export const focusedGrid = ({ grids = {}, root }) =>
-  Object.keys(grids).find((name) => grids[name].box.contains(root.ownerDocument.activeElement));
 
 /** A call that runs: the arrays by their names alone, without their shapes. */
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
