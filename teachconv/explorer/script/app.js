@@ -175,7 +175,6 @@ export class App {
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
     const { terms } = view.variant;
     this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
-    this.legend.replaceChildren(...legendEntries(this.grids, doc, Boolean(this.other)));
     this.fit();
     this.update();
   }
@@ -305,6 +304,7 @@ export class App {
     keepFocus(this.root, () => this.sum.replaceChildren(
       h("div", { class: "equation" }, equation.filter(Boolean)), h("div", { class: "terms" }, terms.filter(Boolean))));
     this.shown.text = this.sum.querySelector("output").textContent;
+    this.legend.replaceChildren(...legendEntries(this.grids, doc, state.focus, Boolean(this.other)));
     const now = this.atCell();
     this.player.showAhead();
     this.slider.value = String(Math.max(0, now));

@@ -14,12 +14,15 @@ export const KINDS = {
 };
 export const MARKS = {
   window: "in the window",
+  met: "multiplied by it",
   current: "this cell",
   fed: "gets a product",
   tap: "this product",
   other: "in the other call's window",
   differs: "differs",
 };
+
+export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -155,6 +158,7 @@ export class Grid {
       if (marks.includes("current")) this.box.setAttribute("aria-activedescendant", cell.element.id);
     }
     this.marked = [...found.keys()];
+    this.box.classList.toggle("crowded", found.size > 300);
     this.active = list.find(([, , mark]) => mark === "current") ?? null;
   }
 
@@ -203,7 +207,7 @@ export class Grid {
     const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("tiny", size < 24);
-    this.box.classList.toggle("dots", size < 14);
+    this.box.classList.toggle("dots", size < GAPLESS);
     const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
     this.box.style.setProperty("--text", `${Math.max(7, Math.min(size * 0.42, (size - 3) / (0.58 * longest)))}px`);
   }

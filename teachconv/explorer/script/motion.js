@@ -125,7 +125,7 @@ export class Player {
       this.opening = true;
       this.rounds = this.app.cells.length;
       this.play(true);
-    }, { threshold: 0.2 });
+    }, { threshold: 0.02 });
     view.observe(stage);
     const act = (event) => {
       view.disconnect();

@@ -50,14 +50,15 @@ export function planeNote(view, side, { c, o }, photo) {
 }
 
 /** What the marks of the stage mean: only those that are there. */
-export function legendEntries(grids, doc, beside) {
+export function legendEntries(grids, doc, focus, beside) {
   const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
   const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
   const words = { ...KINDS };
   if (doc.result === "in") {
     words.crop = "outside the full result: zero";
   }
-  return [entry("window", MARKS.window), entry("current", "the cell"),
+  const marks = focus ? ["met", "fed"] : ["window"];
+  return [entry("current", MARKS.current), ...marks.map((mark) => entry(mark, MARKS[mark])),
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
     ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name])).filter(Boolean)];

@@ -37,7 +37,7 @@ function resultPlace(app) {
 function sourcePlace(app, cell) {
   const taps = app.view.feeds(cell);
   const { row, col } = app.state.focus;
-  const marks = { source: [[row, col, "current"]], operand: places(app, "operand", taps, "window"), result: fedMarks(app, taps) };
+  const marks = { source: [[row, col, "current"]], operand: places(app, "operand", taps, "met"), result: fedMarks(app, taps) };
   return { marks, frames: { result: marks.result }, ...feedPanel(app.view, cell, app), list: null };
 }
 
@@ -48,7 +48,6 @@ export const fedMarks = (app, taps) => places(app, "result", taps, "fed");
 function operandPlace(app, cell) {
   const taps = app.view.uses(cell);
   const { row, col } = app.state.focus;
-  const marks = { source: places(app, "source", taps, "window"), operand: [[row, col, "current"]], result: places(app, "result", taps, "fed") };
-  const frames = app.doc.operand === "filter" ? {} : { source: marks.source };
-  return { marks, frames, ...usePanel(app.view, cell, app), list: null };
+  const marks = { source: places(app, "source", taps, "met"), operand: [[row, col, "current"]], result: places(app, "result", taps, "fed") };
+  return { marks, frames: { source: marks.source }, ...usePanel(app.view, cell, app), list: null };
 }

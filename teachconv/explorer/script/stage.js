@@ -1,7 +1,7 @@
 // The stage: the planes of source, operand and result, what frames them, and their size.
 
 import { h, plural } from "./elements.js";
-import { Grid, KINDS } from "./grids.js";
+import { GAPLESS, Grid, KINDS } from "./grids.js";
 import { drawnBeside } from "./panels.js";
 import { planeNote } from "./parts.js";
 import { inside } from "./view.js";
@@ -87,19 +87,27 @@ export function fitGrids(app) {
   const style = getComputedStyle(app.stage);
   const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const { source, operand, result } = app.grids;
-  // keep a filter readable beside large planes; each grid has row numbers, each cell a gap of a pixel
-  const apart = operand.columns <= 7;
   const signs = [...app.stage.querySelectorAll(".sign")].reduce((sum, element) => sum + element.clientWidth, 0);
-  const room = width - signs - 4 * em - 3 * 20 - (apart ? operand.columns * 2.1 * em : 0);
-  const beside = room / (source.columns + result.columns + (apart ? 0 : operand.columns)) - 1;
-  const alone = (width - 20) / Math.max(source.columns, result.columns, operand.columns) - 1;
+  const room = width - signs - 4 * em - 3 * 20; // each grid has row numbers
+  const planes = source.columns + result.columns;
+  const least = 2.1 * em; // of a small filter beside large planes
+  const even = cellIn(room, planes + operand.columns);
+  const apart = operand.columns <= 7 && even < least;
+  const beside = apart ? cellIn(room - operand.columns * (least + 1), planes) : even;
+  const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
   const wide = beside >= (width > 44 * em ? 5 : 26); // in a narrow host, such as a docs page, only if legible
   app.stage.classList.toggle("stacked", !wide);
-  for (const grid of Object.values(app.grids)) {
+  for (const grid of [source, operand, result]) {
     grid.most = Math.min(2.9 * em, (HIGHEST * em) / Math.max(1, grid.rows.length));
-    grid.fit(wide ? beside : alone);
+    grid.fit(wide ? (apart && grid === operand ? least : beside) : alone);
   }
-  if (!apart) return;
+  if (wide || operand.columns > 7) return;
   operand.most = 2.9 * em;
-  operand.fit(wide ? Math.max(Math.min(beside, 2.9 * em), 2.1 * em) : Math.min(2.9 * em, (width - 20) / operand.columns - 1));
+  operand.fit(cellIn(width - 20, operand.columns));
+}
+
+/** The size of a cell of which so many stand in a room; small cells have no gap between them. */
+function cellIn(room, columns) {
+  const size = room / columns;
+  return size < GAPLESS ? size : size - 1;
 }

@@ -137,7 +137,7 @@ export class View {
       const [n, row, col, c] = cell;
       for (const r of inverse(this.rows.scatter, this.rows.gather, row)) {
         for (const q of inverse(this.cols.scatter, this.cols.gather, col)) {
-          for (const o of this.groupOfIn.get(c).out) {
+          for (const o of this.groupOfIn.get(c)?.out ?? []) {
             found.push(this.tap(r[2] || q[2], [n, r[1], q[1], o], [r[0], q[0], this.depth(c), o]));
           }
         }
