@@ -6,7 +6,7 @@ import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
-import { drawGrids, fitGrids } from "./stage.js";
+import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
@@ -100,6 +100,7 @@ export class App {
     this.legend = h("ul", { class: "legend" });
     this.summary = h("p", { class: "summary" });
     this.heading = h("code", {}, doc.code);
+    this.overview = overview(this);
     this.transport = buildTransport(this);
     this.channels = h("div", { class: "controls channels" });
     this.rooms = h("div", {});
@@ -111,7 +112,7 @@ export class App {
     this.root.replaceChildren(
       h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), this.summary), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
-        doc.shown ? h("div", { class: "shown" }, overview(doc), h("p", {}, doc.shown)) : null),
+        doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
       h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport),
         h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
@@ -176,6 +177,7 @@ export class App {
     const { terms } = view.variant;
     this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
     this.fit();
+    frameResult(this);
     this.update();
   }
 
@@ -221,6 +223,19 @@ export class App {
     Object.assign(this.state, change);
     if (before !== text()) this.update();
     else if (how !== "hover") this.tellHost();
+  }
+
+  /** Select a cell of the result that may be outside the part that is on the page: then the host is asked for it. */
+  async moveTo(row, col) {
+    const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
+    this.message.hidden = true;
+    if (rows.includes(row) && cols.includes(col)) this.select(row, col);
+    else if (this.host?.move) this.draw(await this.host.move([this.state.n, row, col, this.cell()[3]]));
+    else {
+      this.message.hidden = false;
+      const place = index(this.view.name(this.doc.result, this.view.cell(this.doc.result, row, col, this.state)));
+      this.message.textContent = `This page holds the part in the frame. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
+    }
   }
 
   /** Tell the host which cell is selected. */
@@ -306,6 +321,7 @@ export class App {
     this.shown.text = this.sum.querySelector("output").textContent;
     this.legend.replaceChildren(...legendEntries(this.grids, doc, state.focus, Boolean(this.other)));
     const now = this.atCell();
+    this.overview?.show();
     this.player.showAhead();
     this.slider.value = String(Math.max(0, now));
     this.slider.setAttribute("aria-valuetext", named(view, doc.result, this.cell()));

@@ -20,7 +20,6 @@ export function drawGrids(app) {
   };
   const { source, operand, result } = app.grids;
   app.stage.replaceChildren(source.element, sign("×"), operand.element, sign("=", summedOver(view, app.state)), result.element);
-  frameResult(app);
 }
 
 const sign = (text, below = "") => h("span", { class: "sign" }, h("span", { "aria-hidden": "true" }, text), below ? h("small", {}, below) : null);
@@ -56,7 +55,7 @@ function plane(app, side, photo, onPoint) {
 }
 
 /** The frame between the result and what is cut away; it slides from one legal output size to another. */
-function frameResult(app) {
+export function frameResult(app) {
   const { result } = app.grids;
   const { rows, cols } = result;
   const kept = app.view.drawn(app.doc.result).map(inside);
