@@ -41,7 +41,7 @@ COLOURS = {
 }
 
 # the share of its colour that the cell of the largest number has; the rest is paper
-TINT = 0.55
+TINT = 0.45
 
 # how the pages around a picture say that they are light or dark: JupyterLab, Sphinx themes such as Furo,
 # Bootstrap, VS Code, Colab. VS Code's light high contrast has both of its classes.

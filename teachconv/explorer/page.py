@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from .. import palette
 
-__all__ = ["frame", "page", "playground_page", "script", "style"]
+__all__ = ["frame", "frame_of", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -27,6 +27,8 @@ addEventListener("message", ({ data }) => {
 });
 const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
 if (parent !== window) addEventListener("load", () => {
+  document.body.style.padding = ".4em"; // the document around has a margin, and more below the frame
+  for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;
   setTimeout(tell);
   new ResizeObserver(tell).observe(document.body);
 });
@@ -158,9 +160,27 @@ def frame(html: str, still: str, label: str) -> str:
     Returns:
         HTML text.
     """
+    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label)
+
+
+def frame_of(address: str, label: str) -> str:
+    """Return a page that lies in a file beside the document, in a frame.
+
+    Args:
+        address: the file's address, as the document has it.
+        label: the frame's title.
+
+    Returns:
+        HTML text.
+    """
+    return _frame(f'src="{escape(address)}"', "", label)
+
+
+def _frame(source: str, still: str, label: str) -> str:
+    """Return a frame that takes its height from its page, and tells it the theme of the document around."""
     return (
         f"<style>{palette.scheme_rules('.tcx-frame')}</style>"
-        f'<iframe class="tcx-frame" sandbox="allow-scripts" title="{escape(label)}" srcdoc="{escape(html)}" '
+        f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
         'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
         f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>'
     )

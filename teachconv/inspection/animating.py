@@ -158,7 +158,8 @@ def _write_film(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
         raise ImportError("an .mp4 needs the package imageio-ffmpeg: pip install imageio-ffmpeg") from error
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "film.mp4")
-        height, width = (size - size % 2 for size in film.windows.figure.bbox.size.astype(int)[::-1])
+        # H.264 needs even numbers
+        width, height = (int(size) // 2 * 2 for size in film.windows.figure.bbox.size)
         writer = imageio_ffmpeg.write_frames(path, (width, height), fps=fps, macro_block_size=2, quality=8)
         try:
             writer.send(None)
