@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check public-api bench-check
+  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check release public-api bench-check
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -104,6 +104,10 @@ release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/user.py
 	$(MAKE) check wheels test-minimum
+
+# The same, and then the changelog and the citation get version and date; the commands that publish are printed.
+release: release-check
+	$(BIN)/python tests/release.py date
 
 # Record the public names and signatures again, after a change that is meant: git diff shows it.
 public-api: $(EXTENSION)

@@ -20,7 +20,8 @@ PACKAGE = Path(tc.__file__).parent
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
     errors
-    settings record devices files kinds tables
+    settings record files kinds tables
+    devices
     dtypes
     arguments data
     geometry
@@ -34,7 +35,7 @@ ROOMS = """
     inspection
     verification
     translation
-    graph
+    arrays graph
     keras
     tf
     explorer

@@ -7,7 +7,7 @@ pads cannot say the padding. The gradient in the filter is a Conv too: its batch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
@@ -153,7 +153,7 @@ def write_call(graph: OnnxGraph, conv: ConvCall, operands: Mapping[str, Any]) ->
         The result, in the layout of the call.
     """
     kind, words = conv.kind, conv.op.words
-    arranged = {
+    arranged: dict[str, Callable[[], Any]] = {
         "input": lambda: _stuffed(conv, operands["input"]),
         "filters": lambda: conv.prepare_filter(operands["filters"]),
         "out_backprop": lambda: conv.to_nhwc(operands["out_backprop"], conv.output_layout),

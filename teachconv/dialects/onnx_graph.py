@@ -113,6 +113,10 @@ class OnnxTensor:
         done = self.graph.add(op_type, [held, *inputs], stored, dtype=dtype, **attributes)
         return OnnxTensor(self.graph, done._stored, shape, done.dtype, self._order)
 
+    def cast(self, dtype: Any) -> OnnxTensor:
+        """Return the tensor in another dtype."""
+        return self.map("Cast", dtype=dtype, to=self.graph.kind_of(dtype))
+
     def pad(self, pads: Mapping[int, Pair]) -> OnnxTensor:
         """Return the tensor with zeros (before, after) on some axes; none at all adds no node."""
         if not any(map(any, pads.values())):
@@ -268,10 +272,12 @@ class OnnxGraph:
         return model
 
     def _value_info(self, name: str, tensor: OnnxTensor) -> Any:
-        helper = self._onnx.helper
-        kind = helper.np_dtype_to_tensor_dtype(tensor.dtype)
         sizes = ["batch" if size is None else size for size in tensor.shape]
-        return helper.make_tensor_value_info(name, kind, sizes)
+        return self._onnx.helper.make_tensor_value_info(name, self.kind_of(tensor.dtype), sizes)
+
+    def kind_of(self, dtype: Any) -> int:
+        """Return ONNX's number of a dtype."""
+        return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def _unique(self, name: str) -> str:
         found, number = name, 0

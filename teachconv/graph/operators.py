@@ -6,12 +6,13 @@ operator stands for is said in tensor_math_operator_overrides.py, as in TensorFl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from ..devices import Adapter
 from .context import executing_eagerly, set_default_graph
 from .object_identity import Reference
 
@@ -26,12 +27,6 @@ class Operators:
     __slots__ = ()
     __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
     _own_graph: Any = None  # the graph to which operators add where ops run eagerly
-
-    @staticmethod
-    def __teachconv_function__(op_name: str, arguments: dict[str, Any]) -> Any:
-        """Run an op of the library, such as teachconv.conv2d, as the op of the graph with the same name."""
-        with _graph_of(arguments.values()):
-            return OVERRIDES["teachconv"](op_name, arguments)
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)
@@ -136,6 +131,25 @@ class Operators:
     def ref(self) -> Reference:
         """Return a key that stands for it in dicts and sets: `Reference`."""
         return Reference(self)
+
+
+class _Tensors(Adapter):
+    """Tensors and variables as arguments of the library's ops: each op runs as that of the same name here."""
+
+    name = "tensors of a graph"
+
+    def knows(self, cls: type) -> bool:
+        return issubclass(cls, Operators)
+
+    def takes_over(self, value: Any) -> bool:
+        return True
+
+    def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        with _graph_of(arguments.values()):
+            return OVERRIDES["teachconv"](op.__name__, arguments)
+
+
+ADAPTER = _Tensors()
 
 
 def _binary(name: str, x: Any, y: Any) -> Any:

@@ -117,13 +117,17 @@ def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
     known = {info.name: info.type.tensor_type for info in (*inferred.value_info, *inferred.output)}
     for node in model.graph.node:
         for name in filter(None, node.output):
-            dims = known[name].shape.dim if name in known and known[name].HasField("shape") else [None]
-            if any(dim is None or not dim.HasField("dim_value") for dim in dims):
+            kind = known.get(name)
+            if kind is None or not kind.HasField("shape") or not all(map(_is_known, kind.shape.dim)):
                 raise ArgumentError(
                     f"the size of {name!r}, the result of node {_name(node)!r}, must not depend on values"
                 )
-            dtype = helper.tensor_dtype_to_np_dtype(known[name].elem_type)
-            check_memory([dim.dim_value for dim in dims], dtype, repr(name))
+            dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+            check_memory([dim.dim_value for dim in kind.shape.dim], dtype, repr(name))
+
+
+def _is_known(dim: Any) -> bool:
+    return bool(dim.HasField("dim_value"))
 
 
 def _name(node: Any) -> str:
