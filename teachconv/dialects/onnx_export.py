@@ -18,6 +18,7 @@ import numpy as np
 from .. import nn_ops
 from ..arguments import as_array, axis_order
 from ..devices import to_host
+from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from ..files import replacing
 from ..geometry import AxisGeometry
@@ -88,21 +89,14 @@ def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> An
     if not callable(op) or op not in FUNCTIONS:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
         raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {op!r}")
-    dtype = arguments.pop("dtype", None)
+    wanted = arguments.pop("dtype", None)
     conv, shapes = bind_shapes(op, args, arguments, "to_onnx")
     entry, given = FUNCTIONS[op], nn_ops.bind(op, args, arguments).arguments
     arrays = _arrays(entry, given)
-    dtypes = {array.dtype for array in arrays.values()}
-    if dtype is not None and (dtypes - {np.dtype(dtype)}):
-        raise ArgumentError(
-            f"dtype must be that of the arrays, {dtypes.pop()}, or be left out; got {dtype!r}"
-        )
-    kind = dtypes.pop() if dtypes else np.dtype("float32" if dtype is None else dtype)
-    check_dtype(kind, next(iter(arrays), "dtype"))
-    if 0 in conv.result_shape:
-        raise ArgumentError(
-            f"the result must not be empty in an ONNX file; it has shape {list(conv.result_shape)}"
-        )
+    dtype = next((array.dtype for array in arrays.values()), to_dtype(wanted or "float32"))
+    if wanted is not None and to_dtype(wanted) != dtype:
+        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {wanted!r}")
+    check_dtype(dtype, next(iter(arrays), "dtype"))
     graph, operands = OnnxGraph(entry.name), {}
     for operand in entry.operands:
         shape = shapes[operand.name]
@@ -111,7 +105,11 @@ def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> An
         if 0 in shape:
             raise ArgumentError(f"{operand.name} must not be empty in an ONNX file; got shape {list(shape)}")
         stored = operand.role in ("filters", "bias") and operand.name in arrays
-        operands[operand.role] = arrays[operand.name] if stored else graph.input(operand.name, shape, kind)
+        operands[operand.role] = arrays[operand.name] if stored else graph.input(operand.name, shape, dtype)
+    if 0 in conv.result_shape:
+        raise ArgumentError(
+            f"the result must not be empty in an ONNX file; it has shape {list(conv.result_shape)}"
+        )
     return graph.model("output", write_call(graph, conv, operands))
 
 

@@ -1,8 +1,8 @@
 """Writes a model as an ONNX graph: what `teachconv.to_onnx` does with a model.
 
 Every layer becomes the operator of its name. Convolutions are written as the calls that they are
-(`dialects.onnx_export.write_call`), and pooling and BatchNormalization take the channels second, too. Transposes
-between layers cancel, so that a network of images has one at its beginning and one at its end.
+(`dialects.onnx_export.write_call`), and pooling and BatchNormalization take the channels second, too.
+Transposes between layers cancel, so that a network of images has one at its beginning and one at its end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ def _of_model(model: Layer, args: tuple[Any, ...], arguments: dict[str, Any]) ->
             f"to_onnx of a model takes input_shape and path alone; got {', '.join(unknown) or args}"
         )
     shape = _input_shape(model, arguments.get("input_shape"))
-    check_dtype(model.dtype, f"model {model.name!r}")
     graph = OnnxGraph(model.name)
     first = next(_layers(model))
     name = first.name if isinstance(first, InputLayer) else "input"
@@ -101,17 +100,16 @@ def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
         )
     with graph.inside(layer.name):
         if x.dtype.name != layer.dtype and (layer._casts_integers or not is_integer(x.dtype)):
-            check_dtype(layer.dtype, f"layer {layer.name!r}")
             x = x.cast(layer.dtype)
-        if is_integer(x.dtype) and write not in _ANY_DTYPE:
-            raise ArgumentError(f"layer {layer.name!r} must have floats in ONNX; got {x.dtype.name}")
+        if not is_integer(x.dtype) or write not in _ANY_DTYPE:
+            check_dtype(x.dtype, f"layer {layer.name!r}")
         y = write(graph, layer, x)
         function = getattr(layer, "activation", activations.linear)
         finish = next((known for name, known in _ACTIVATIONS if name is function), None)
         if finish is None:
             raise ArgumentError(
-                f"the activation of layer {layer.name!r} must be linear, relu or softmax in an ONNX file; got "
-                f"{function!r}"
+                f"the activation of layer {layer.name!r} must be linear, relu or softmax in an ONNX file; "
+                f"got {function!r}"
             )
         return finish(graph, y)
 
@@ -212,7 +210,7 @@ def _upsampling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     first = 1 if layer.data_format == "channels_last" else 2
     order = [0, 3, 1, 2] if first == 1 else [0, 1, 2, 3]  # the form of Resize that every runtime knows
     shape = layer.compute_output_shape(x.shape)
-    scales = graph.constant("scales", np.float32([1, 1, *layer.size]))
+    scales = graph.constant("scales", np.array([1, 1, *layer.size], np.float32))
     words = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     done = graph.add(
         "Resize", [x.transpose(order), "", scales], tuple(shape[axis] for axis in order), **words
@@ -222,7 +220,7 @@ def _upsampling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 
 def _dropout(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     """Dropout, which returns its input outside of training."""
-    return x.map("Dropout", [graph.constant("ratio", np.float32(layer.rate).reshape(()))])
+    return x.map("Dropout", [graph.constant("ratio", np.array(layer.rate, np.float32))])
 
 
 _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] = {
