@@ -30,7 +30,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     target = path.resolve()
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with beside.open("xb") as file:
+        file = beside.open("xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    try:
+        with file:
             yield file
         os.replace(beside, target)
     finally:
