@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..palette import scheme_rules
 from .page import script, style
 from .variants import Variants
 
@@ -56,7 +57,7 @@ def _widget_class() -> Any:
         """One explorer in a notebook."""
 
         _esm = script() + "\nexport default { render };\n"
-        _css = style()
+        _css = scheme_rules(".tcx") + style()
         data = traitlets.Dict().tag(sync=True)
 
     return LiveExplorer
