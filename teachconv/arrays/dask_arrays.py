@@ -24,6 +24,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from ..kinds import OPS
 from .dask_chunks import AxisChunk, Job, result_chunks, steady_algorithm
 from .dask_graph import Plan
+from .dask_parts import LazyCall
 
 __all__ = ["ADAPTER", "lazy", "plan_call"]
 
@@ -88,7 +89,7 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
         first = _both(job, first, None)[0]
         second = _whole(arrays["filters"]) if "filters" in arrays else np.ascontiguousarray(call.second)
         bias = _whole(arrays["bias"]) if "bias" in arrays else call.bias
-    return Plan(job, first, second, bias, call.first.dtype, tuple(call.result_shape), algorithm)
+    return Plan(job, first, second, bias, call, algorithm)
 
 
 def _parameters(op: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
@@ -202,6 +203,13 @@ class Dask(Adapter):
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Return the lazy result of an op."""
         return lazy(op, arguments)
+
+    def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> LazyCall:
+        """Return the call of an op with its arrays not loaded."""
+        bound = nn_ops.bind(op, args, kwargs)
+        bound.apply_defaults()
+        options = {name: bound.arguments[name] for name in nn_ops.OPTIONS if name in bound.arguments}
+        return LazyCall(plan_call(op, bound.arguments), options)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Refuse: an array that may be larger than the memory is not loaded without a word."""

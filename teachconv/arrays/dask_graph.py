@@ -23,6 +23,7 @@ from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph
 
 from ..arguments import Pair, Shape
+from ..dispatch import Call
 from .dask_chunks import (
     AxisChunk,
     Job,
@@ -52,8 +53,7 @@ class Plan:
         second: the filters [filter_rows, filter_cols, in_channels / groups, out_channels], NumPy or dask; for
             a filter gradient out_backprop, a dask array.
         bias: [out_channels], NumPy or dask, or None.
-        dtype: the dtype of the result.
-        result_shape: its shape.
+        call: the whole call, with stand-ins in the place of arrays; they have shape and dtype alone.
         algorithm: the algorithm that the layer is named after.
     """
 
@@ -61,9 +61,18 @@ class Plan:
     first: da.Array
     second: Any
     bias: Any
-    dtype: np.dtype[Any]
-    result_shape: Shape
+    call: Call
     algorithm: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the result."""
+        return self.call.first.dtype
+
+    @property
+    def result_shape(self) -> Shape:
+        """The shape of the result."""
+        return tuple(self.call.result_shape)
 
     @cached_property
     def axes(self) -> tuple[list[AxisChunk], list[AxisChunk], list[AxisChunk]]:
