@@ -48,6 +48,9 @@ _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 # the first part of the module's name of a class of arrays -> the module that has its ADAPTER
 ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
+    "jax": "teachconv.arrays.jax",
+    "jaxlib": "teachconv.arrays.jax",
+    "torch": "teachconv.arrays.torch",
     "teachconv": "teachconv.graph.operators",  # the tensors of the graph runtime
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__

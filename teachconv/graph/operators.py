@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import nn_ops
 from ..devices import Adapter
 from .context import executing_eagerly, set_default_graph
 from .object_identity import Reference
@@ -145,6 +146,8 @@ class _Tensors(Adapter):
         return True
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        if vars(nn_ops).get(op.__name__) is not op:  # a dialect's function, which takes values only
+            return super().call(value, op, arguments)
         with _graph_of(arguments.values()):
             return OVERRIDES["teachconv"](op.__name__, arguments)
 
