@@ -51,6 +51,7 @@ ADAPTERS = {
     "jax": "teachconv.arrays.jax",
     "jaxlib": "teachconv.arrays.jax",
     "torch": "teachconv.arrays.torch",
+    "xarray": "teachconv.arrays.xarray",
     "teachconv": "teachconv.graph.operators",  # the tensors of the graph runtime
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__

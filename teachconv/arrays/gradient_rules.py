@@ -9,7 +9,6 @@ TensorFlow: python/ops/nn_grad.py.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..arguments import normalize_pair
 from ..errors import ArgumentTypeError
 from ..geometry import conv2d_transpose_geometry
 
-__all__ = ["ARRAYS", "check", "gradients", "parameters"]
+__all__ = ["ARRAYS", "check", "gradients"]
 
 Arguments = Mapping[str, Any]
 Rule = Callable[[Arguments, Any], Any]
@@ -50,11 +49,6 @@ def gradients(
         The gradient in each of them, of its shape.
     """
     return {name: _RULES[op][name](arguments, gradient) for name in wanted}
-
-
-def parameters(op: Callable[..., Any]) -> Iterable[str]:
-    """Return the names of all arguments of an op."""
-    return inspect.signature(op).parameters
 
 
 def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:

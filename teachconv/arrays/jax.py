@@ -10,6 +10,7 @@ JAX: jax/_src/callback.py, jax/_src/custom_derivatives.py.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -17,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
 from ..arguments import Shape, as_array
 from ..devices import adapter_of
 from ..errors import ArgumentTypeError
 from . import gradient_rules
 from .array_api import ArrayApi
+from .shapes import call_of_shapes
 
 __all__: list[str] = []
 
@@ -49,7 +50,7 @@ class Jax(ArrayApi):
         arrays = [self._as_jax(arguments[name], name) for name in names]
         rest = {
             name: _frozen(self._static(arguments[name], name))
-            for name in gradient_rules.parameters(op)
+            for name in inspect.signature(op).parameters
             if name not in names and name != "out"
         }
         shapes = tuple(zip((array.shape for array in arrays), (array.dtype for array in arrays), strict=True))
@@ -138,13 +139,10 @@ def _traced(
         arrays: the arrays' shapes and dtypes.
     """
     jax, static = _jax(), dict(rest)
-    blank = {
-        name: np.broadcast_to(np.zeros((), dtype), shape)
-        for name, (shape, dtype) in zip(names, arrays, strict=True)
+    shaped = {
+        name: jax.ShapeDtypeStruct(shape, dtype) for name, (shape, dtype) in zip(names, arrays, strict=True)
     }
-    call, options = nn_ops.call_of(op, (), {**static, **blank})  # raises what the op would raise
-    backend, module = dispatch.find_backend(options["backend"])
-    dispatch.find_algorithm(backend, module, call, options["algorithm"], options["precision"])
+    call = call_of_shapes(op, {**static, **shaped})
     result = jax.ShapeDtypeStruct(call.result_shape, call.first.dtype)
     ranks = [len(shape) for shape, _ in arrays]
 

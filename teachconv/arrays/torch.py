@@ -9,6 +9,7 @@ PyTorch: torch/autograd/function.py.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -49,7 +50,7 @@ class Torch(ArrayApi):
         arrays = [self._tensor(arguments[name], name, value) for name in names]
         rest = {
             name: arguments[name]
-            for name in gradient_rules.parameters(op)
+            for name in inspect.signature(op).parameters
             if name not in names and name != "out"
         }
         return _function().apply(op, rest, tuple(names), *arrays)
