@@ -50,6 +50,7 @@ ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
     "jax": "teachconv.arrays.jax",
     "jaxlib": "teachconv.arrays.jax",
+    "PIL": "teachconv.arrays.pillow",
     "torch": "teachconv.arrays.torch",
     "xarray": "teachconv.arrays.xarray",
     "teachconv": "teachconv.graph.operators",  # the tensors of the graph runtime
@@ -100,9 +101,8 @@ class Adapter:
         given = {name: arguments[name] for name in inspect.signature(op).parameters}
         out = given.get("out")
         if out is not None and not getattr(adapter_of(out), "writable", True):
-            kind = f"{type(out).__module__}.{type(out).__qualname__}"
             raise ArgumentTypeError(
-                f"out must be an array that can be written to, such as a NumPy array; got {kind}"
+                f"out must be an array that can be written to, such as a NumPy array; got {_class_of(out)}"
             )
         with record.stage(f"convert {self.name}") as stage:
             converted = {name: to_array(item, name) for name, item in given.items()}
@@ -125,9 +125,8 @@ class Adapter:
                 return np.asarray(value)
             return np.from_dlpack(value)
         except Exception as error:
-            raise ArgumentTypeError(
-                f"{name} must be an array or nested lists; got {value!r:.80}: {error}"
-            ) from error
+            got = _class_of(value) if hasattr(value, "shape") else f"{value!r:.80}"
+            raise ArgumentTypeError(f"{name} must be an array or nested lists; got {got}: {error}") from error
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, for tools that only look at them."""
@@ -136,6 +135,11 @@ class Adapter:
     def from_array(self, result: np.ndarray, like: Any) -> Any:
         """Return a result of an op as an array of the library, of the kind of ``like`` and where that is."""
         return result
+
+
+def _class_of(value: Any) -> str:
+    """Return the name of a value's class with its module."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 @lru_cache(maxsize=1024)
@@ -235,7 +239,7 @@ def device_array(value: Any, name: str) -> Any:
     Raises:
         ArgumentTypeError: if CuPy cannot be imported, or cannot read the array.
     """
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    kind = _class_of(value)
     try:
         cupy = import_module("cupy")
     except ImportError as error:

@@ -1,8 +1,8 @@
 """The derivatives of the ops in their array arguments, written with the ops themselves.
 
-A convolution is linear in its input and in its filters, so each derivative is one of the other ops with the same
-strides, padding and dilations. PyTorch's and JAX's wrappers both read this table. The ops are called on the
-library's own arrays, which are recorded again: that gives derivatives of any order.
+A convolution is linear in its input and in its filters, so each derivative is one of the other ops with the
+same strides, padding and dilations. PyTorch's and JAX's wrappers both read this table. The ops are called
+on the library's own arrays, which are recorded again: that gives derivatives of any order.
 
 TensorFlow: python/ops/nn_grad.py.
 """
@@ -70,7 +70,7 @@ def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:
 
 
 def _words(arguments: Arguments) -> dict[str, Any]:
-    """What a derivative has in common with its op; an algorithm is one of a kind of call, so it is left out."""
+    """Return what a derivative has in common with its op; an algorithm belongs to one kind of call."""
     names = ("strides", "padding", "data_format", "dilations", "backend", "precision")
     return {name: arguments[name] for name in names}
 
@@ -121,9 +121,7 @@ def _read_part(a: Arguments, g: Any) -> Any:
 
 def _input_gradient_rules(forward: Any, backprop_filter: Any) -> dict[str, Rule]:
     return {
-        "filters": lambda a, g: backprop_filter(
-            g, tuple(a["filters"].shape), a["out_backprop"], **_words(a)
-        ),
+        "filters": lambda a, g: backprop_filter(g, tuple(a["filters"].shape), a["out_backprop"], **_words(a)),
         "out_backprop": lambda a, g: forward(g, a["filters"], **_words(a)),
     }
 

@@ -1,9 +1,9 @@
 """JAX's arrays: under jit, grad and vmap an op is a callback to the host with a derivative of its own.
 
-An array with a value goes in and comes out as it is. While JAX traces a function, its arrays have shapes but no
-values; an op then becomes a `jax.pure_callback`, whose host function gets NumPy arrays and calls no JAX, inside a
-`jax.custom_vjp`, whose backward pass calls our gradient ops. These are traced in turn, so that reverse mode works
-to any order. There is no forward mode.
+An array with a value goes in and comes out as it is. While JAX traces a function, its arrays have shapes
+but no values; an op then becomes a `jax.pure_callback`, whose host function computes with NumPy arrays and
+calls no JAX, inside a `jax.custom_vjp`, whose backward pass calls our gradient ops. These are traced in
+turn, so that reverse mode works to any order. There is no forward mode.
 
 JAX: jax/_src/callback.py, jax/_src/custom_derivatives.py.
 """
@@ -147,7 +147,7 @@ def _traced(
     ranks = [len(shape) for shape, _ in arrays]
 
     def on_host(*given: Any) -> np.ndarray:
-        """Run the op on NumPy arrays; vmap puts axes before those of the op, of size 1 where it maps nothing."""
+        """Run the op on NumPy arrays; vmap adds axes in front, of size 1 where an array is not mapped."""
         found = [np.asarray(array) for array in given]
         lead = np.broadcast_shapes(
             *(array.shape[: array.ndim - rank] for array, rank in zip(found, ranks, strict=True))
@@ -161,7 +161,7 @@ def _traced(
             op(**static, **{n: array[index] for n, array in zip(names, mapped, strict=True)}, out=out[index])
         return out
 
-    @jax.custom_vjp  # type: ignore[misc]
+    @jax.custom_vjp
     def function(*given: Any) -> Any:
         return jax.pure_callback(on_host, result, *given, vmap_method="expand_dims")
 
@@ -174,7 +174,7 @@ def _traced(
         return tuple(found[name] for name in names)
 
     function.defvjp(forward, backward)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 ADAPTER = Jax()

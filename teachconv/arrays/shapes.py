@@ -1,4 +1,4 @@
-"""The call that an op would run, from the shapes of its arrays alone: for arrays whose values are not there."""
+"""The call that an op would run, from the shapes of its arrays alone, where values are not there yet."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """PyTorch's tensors: NumPy and PyTorch share the memory, and autograd records the ops.
 
-A tensor that requires a gradient takes its call over: the call becomes a node of PyTorch's graph, `Convolution`,
-whose backward pass calls our gradient ops, which are recorded in turn. So networks with our ops inside are
-trained, and derivatives of any order are there.
+A tensor that requires a gradient takes its call over: the call becomes a node of PyTorch's graph,
+`Convolution`, whose backward pass calls our gradient ops. These are recorded in turn, which gives
+derivatives of any order.
 
 PyTorch: torch/autograd/function.py.
 """
@@ -23,7 +23,7 @@ from ..errors import ArgumentTypeError, no_attribute
 from . import gradient_rules
 from .array_api import ArrayApi
 
-__all__ = ["Convolution"]
+__all__ = ["Convolution"]  # noqa: F822 (made where it is first asked for)
 
 
 class Torch(ArrayApi):
@@ -114,21 +114,21 @@ def _bfloat16(name: str) -> np.dtype[Any]:
         return np.dtype(import_module("ml_dtypes").bfloat16)
     except ImportError as error:
         raise ArgumentTypeError(
-            f"{name} is bfloat16, which NumPy has from the package ml_dtypes: pip install teachconv[bfloat16], "
-            f"or {name}.float()"
+            f"{name} is bfloat16, for which NumPy needs the package ml_dtypes: "
+            f"pip install teachconv[bfloat16], or {name}.float()"
         ) from error
 
 
 @lru_cache(maxsize=1)
 def _function() -> Any:
     """Return the class `Convolution`; PyTorch is imported here."""
-    torch = _torch()
+    base: Any = _torch().autograd.Function
 
-    class Convolution(torch.autograd.Function):  # type: ignore[misc]
+    class Convolution(base):
         """One op of teachconv as a node of autograd's graph.
 
-        ``Convolution.apply(op, rest, names, *tensors)`` runs ``op`` with the tensors under their ``names`` and
-        the other arguments in ``rest``. A call of an op with a tensor that requires a gradient does so.
+        ``Convolution.apply(op, rest, names, *tensors)`` runs ``op`` with the tensors under their ``names``
+        and the other arguments in ``rest``. A call of an op with a tensor that requires a gradient does so.
         """
 
         @staticmethod

@@ -1,10 +1,10 @@
 """xarray's DataArrays: the dimensions keep their names, and each cell of the result has a coordinate.
 
-The coordinate of an output cell is that of the centre of its window: the input index
-out_index * stride - pad_before + (filter_size - 1) / 2 * dilation, by the index law. Between two cells, as for an
-even filter, it is interpolated, and outside of the input it is extrapolated where the coordinate is uniform. A
-transposed op reads the same law backwards, so that the coordinates of an image come back. The array inside may be
-of any kind: NumPy's, dask's, CuPy's or PyTorch's.
+The coordinate of an output cell is that of the centre of its window: by the index law, at the input index
+out_index * stride - pad_before + (filter_size - 1) / 2 * dilation. Between two cells, as for an even
+filter, it is interpolated, and outside of the input it is extrapolated where the coordinate is uniform. A
+transposed op reads the same law backwards, so that the coordinates of an image come back. The array inside
+may be of any kind: NumPy's, dask's, CuPy's or PyTorch's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Xarray(Adapter):
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Return the array inside as NumPy's, or CuPy's on a GPU."""
-        return to_array(value.data, name)  # type: ignore[no-any-return]
+        return to_array(value.data, name)
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array."""
@@ -52,7 +52,9 @@ class Xarray(Adapter):
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op on the arrays inside, and give the result its dimensions and coordinates."""
         if op not in nn_ops.RESOLVERS:
-            raise ArgumentTypeError(f"{nn_ops.name_of(op)} takes no DataArray: give it the array inside, .data")
+            raise ArgumentTypeError(
+                f"{nn_ops.name_of(op)} takes no DataArray: give it the array inside, .data"
+            )
         given = arguments_of(op, arguments)
         labelled = {name: item for name, item in given.items() if adapter_of(item) is self}
         if "out" in labelled:
@@ -123,7 +125,7 @@ class _Labels:
         return [role for role in (self.call.kind.first, self.call.kind.second) if role in self.arrays]
 
     def _axis_of(self, role: str, letter: str) -> str | None:
-        """Return the letter that an axis of an argument is in the result; None if the result has no such axis."""
+        """Return the letter that an axis of an argument is in the result, or None if it is not there."""
         kind = self.call.kind
         multiplied = self.layout("filters").endswith("M")
         if kind.sums_images:
@@ -145,7 +147,7 @@ class _Labels:
         return _NAMES[wanted]
 
     def _moved(self, role: str, name: Any, coordinate: Any, dims: Mapping[str, Any]) -> Any:
-        """Return a coordinate of an argument as one of the result, or None where the result has no such axis."""
+        """Return a coordinate of an argument as one of the result, or None if the result lacks an axis."""
         letters = dict(zip(self.arrays[role].dims, self.layout(role), strict=True))
         values, moved = coordinate.values, []
         for axis, dim in enumerate(coordinate.dims):
@@ -154,7 +156,10 @@ class _Labels:
                 return None
             if letter in ("H", "W"):
                 values = _interpolated(values, axis, self._centres(letter), name)
-            elif letter == "N" and values.shape[axis] != dict(zip(dims, self.call.result_shape, strict=True))["N"]:
+            elif (
+                letter == "N"
+                and values.shape[axis] != dict(zip(dims, self.call.result_shape, strict=True))["N"]
+            ):
                 return None  # JAX's batch groups
             moved.append(dims[letter])
         return tuple(moved), values, coordinate.attrs
@@ -163,12 +168,12 @@ class _Labels:
         """Return for each row or column of the result where its centre is among those of the images."""
         rows = letter == "H"
         axis: AxisGeometry = self.call.geometry.rows if rows else self.call.geometry.cols
-        half = (axis.filter_size - 1) / 2
-        first, step = axis.in_index(0, half), axis.stride
+        first = (axis.in_index(0, 0) + axis.in_index(0, axis.filter_size - 1)) / 2
+        step = axis.stride
         if self.call.kind.gathers:
-            found = first + step * np.arange(axis.out_size)
+            found = first + step * np.arange(axis.out_size, dtype=np.float64)
         else:
-            found = (np.arange(axis.in_size) - first) / step
+            found = (np.arange(axis.in_size, dtype=np.float64) - first) / step
         names = self.call.names
         return found / names.stuffing[0 if rows else 1] if isinstance(names, ConvCall) else found
 
@@ -188,12 +193,13 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
         return values.take(places.astype(np.intp), axis)
     if values.dtype.kind not in "iufmM" or last < 1:
         raise ArgumentError(
-            f"the coordinate {name!r}, of dtype {values.dtype} and size {last + 1}, has no value where a window "
-            f"of the result has its centre, at index {places[places != np.rint(places)][:1] or places[:1]}: "
-            f"drop_vars({name!r}) leaves it out"
+            f"the coordinate {name!r}, of dtype {values.dtype} and size {last + 1}, has no value between its "
+            f"cells or outside of them, where windows of the result have their centres: drop_vars({name!r}) "
+            "leaves it out"
         )
     origin = values.ravel()[0]
-    distance = (values - origin).astype(np.float64)  # exact enough for times, which are large integers
+    distances = values - origin
+    distance = distances.astype(np.float64)  # times are large integers, their distances are not
     steps = np.diff(distance, axis=axis)
     if not inside and np.ptp(steps) > 8 * np.spacing(np.abs(distance).max(initial=0)) + _rounding(values):
         raise ArgumentError(
@@ -204,8 +210,8 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
     share = (places - before).reshape([-1 if i == axis else 1 for i in range(values.ndim)])
     found = distance.take(before, axis) + share * steps.take(before, axis)
     if values.dtype.kind in "mM":
-        unit = np.timedelta64(1, np.datetime_data(values.dtype)[0])
-        return origin + np.rint(found).astype(np.int64) * unit
+        rounded: Any = np.rint(found).astype(np.int64)
+        return origin + rounded.astype(distances.dtype)
     dtype = values.dtype if values.dtype.kind == "f" else np.float64
     return (found + origin).astype(dtype)
 
