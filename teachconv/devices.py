@@ -53,7 +53,7 @@ ADAPTERS = {
     "PIL": "teachconv.arrays.pillow",
     "torch": "teachconv.arrays.torch",
     "xarray": "teachconv.arrays.xarray",
-    "teachconv": "teachconv.graph.operators",  # the tensors of the graph runtime
+    "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__
 
