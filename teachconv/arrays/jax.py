@@ -20,8 +20,9 @@ import numpy as np
 
 from ..arguments import Shape, as_array
 from ..devices import adapter_of
+from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentTypeError
-from . import gradient_rules
+from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 from .shapes import call_of_shapes
 
@@ -45,6 +46,9 @@ class Jax(ArrayApi):
         """Run an op, as a callback where a function is traced."""
         if not any(adapter_of(item) is self and self.takes_over(item) for item in arguments.values()):
             return super().call(value, op, arguments)
+        if op in FUNCTIONS and op not in gradient_rules.ARRAYS:
+            xp = _jax().numpy
+            return dialect_calls.run(op, arguments, self._as_jax, xp.permute_dims, xp.flip)
         gradient_rules.check(op, arguments, "call it outside of jit, grad and vmap")
         names = tuple(name for name in gradient_rules.ARRAYS[op] if arguments[name] is not None)
         arrays = [self._as_jax(arguments[name], name) for name in names]

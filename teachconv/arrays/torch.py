@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -19,8 +19,9 @@ import numpy as np
 
 from ..arguments import as_array
 from ..devices import adapter_of, device_array
+from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentTypeError, no_attribute
-from . import gradient_rules
+from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 
 __all__ = ["Convolution"]  # noqa: F822 (made where it is first asked for)
@@ -45,6 +46,10 @@ class Torch(ArrayApi):
         tensors = [item for item in arguments.values() if adapter_of(item) is self]
         if not any(map(self.takes_over, tensors)):
             return super().call(value, op, arguments)
+        if op in FUNCTIONS and op not in gradient_rules.ARRAYS:
+            torch = _torch()
+            tensor = partial(self._tensor, like=value)
+            return dialect_calls.run(op, arguments, tensor, torch.permute, torch.flip)
         gradient_rules.check(op, arguments, "call it on tensor.detach(), or under torch.no_grad()")
         names = [name for name in gradient_rules.ARRAYS[op] if arguments[name] is not None]
         arrays = [self._tensor(arguments[name], name, value) for name in names]
