@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 import teachconv as tc
-from teachconv.devices import to_array
+from teachconv.devices import adapter_of, to_array
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "array_tables.inc"
@@ -56,6 +56,12 @@ def _xarray(array: np.ndarray) -> Any:
     return import_module("xarray").DataArray(array)
 
 
+def _dask(array: np.ndarray) -> Any:
+    return import_module("dask.array").from_array(
+        array, chunks=(1, 3, 6, 2) if array.shape == X.shape else -1
+    )
+
+
 def _pillow(array: np.ndarray) -> Any:
     if array.shape != X.shape:
         return array  # an image is an input, never the filters
@@ -80,6 +86,7 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "CuPy array": ("cupy", _cupy),
     "array of the array API (array-api-strict)": ("array_api_strict", _strict),
     "xarray DataArray": ("xarray", _xarray),
+    "dask array": ("dask.array", _dask),
     "Pillow image": ("PIL.Image", _pillow),
     "tensor of `teachconv.graph`": ("numpy", _eager),
 }
@@ -110,7 +117,12 @@ def _kind(result: Any) -> str:
     if isinstance(result, Exception):
         return "refused"
     top = type(result).__module__.partition(".")[0]
-    known = {"jaxlib": "jax.Array", "cupy": "cupy.ndarray", "teachconv": "EagerTensor"}  # the stand-in's too
+    known = {
+        "jaxlib": "jax.Array",
+        "dask": "dask.array.Array",
+        "cupy": "cupy.ndarray",
+        "teachconv": "EagerTensor",
+    }  # the stand-in's too
     name = known.get(top, f"{top}.{type(result).__qualname__}")
     inside = ", recorded by autograd" if getattr(result, "requires_grad", False) else ""
     return f"`{name}`{inside}"
@@ -118,6 +130,9 @@ def _kind(result: Any) -> str:
 
 def _memory(x: Any) -> str:
     """Return whether an array that goes in is copied: read twice, a copy lies in two places."""
+    adapter = adapter_of(x)
+    if adapter is not None and adapter.takes_over(x) and not getattr(x, "requires_grad", False):
+        return "–"  # the values are not read by the call
     once, again = (_result(lambda: to_array(x, "input")) for _ in range(2))
     if isinstance(once, Exception):
         return "shared"  # what autograd records goes in detached, which shares the memory

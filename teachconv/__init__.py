@@ -111,7 +111,13 @@ __all__ = [
     "use_backend",
 ]
 
-_MODULES = {"arrays": "arrays", "dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
+_MODULES = {
+    "arrays": "arrays",
+    "dialects": "dialects",
+    "graph": "graph",
+    "keras": "keras",
+    "plot": "inspection.plotting",
+}
 _LATER = {"function": "graph"}
 _LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dispatch
 from ..arguments import Shape, as_array
 from ..devices import adapter_of
 from ..dialects.calls import FUNCTIONS
@@ -147,6 +148,8 @@ def _traced(
         name: jax.ShapeDtypeStruct(shape, dtype) for name, (shape, dtype) in zip(names, arrays, strict=True)
     }
     call = call_of_shapes(op, {**static, **shaped})
+    backend, module = dispatch.find_backend(static["backend"])
+    dispatch.find_algorithm(backend, module, call, static["algorithm"], static["precision"])
     result = jax.ShapeDtypeStruct(call.result_shape, call.first.dtype)
     ranks = [len(shape) for shape, _ in arrays]
 

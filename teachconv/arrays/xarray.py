@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..devices import Adapter, adapter_of, to_array
+from ..devices import Adapter, adapter_of, lazy_call, to_array
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
@@ -49,6 +49,14 @@ class Xarray(Adapter):
         inside = adapter_of(value.data)
         return value.data if inside is None else inside.to_host(value.data)
 
+    def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what the arrays inside have, such as dask's."""
+        inside = {name: self._inside(item) for name, item in kwargs.items()}
+        return lazy_call(op, tuple(map(self._inside, args)), inside)
+
+    def _inside(self, value: Any) -> Any:
+        return value.data if adapter_of(value) is self else value
+
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op on the arrays inside, and give the result its dimensions and coordinates."""
         if op not in nn_ops.RESOLVERS:
@@ -63,16 +71,19 @@ class Xarray(Adapter):
         result = op(**given)
         if given.get("out") is not None:
             return result
-        return _Labels(call_of_shapes(op, given), op, labelled, given.get("data_format")).label(result)
+        return _Labels(call_of_shapes(op, given, np.float32), op, labelled, given.get("data_format")).label(
+            result
+        )
 
 
 def _xarray() -> Any:
     return import_module("xarray")
 
 
-# the names of the axes of a filter gradient, and of the others where no argument has a name
-_NAMES = {"H": "filter_rows", "W": "filter_cols", "I": "in_channels", "O": "out_channels"}
-_NAMES |= {"M": "channel_multiplier", "N": "batch", "C": "channels"}
+# the names of axes that no argument names: of a filter gradient, and of images
+_OF_FILTERS = {"H": "filter_rows", "W": "filter_cols", "I": "in_channels", "O": "out_channels"}
+_OF_FILTERS["M"] = "channel_multiplier"
+_OF_IMAGES = {"N": "batch", "H": "rows", "W": "cols", "C": "channels"}
 
 
 class _Labels:
@@ -144,7 +155,7 @@ class _Labels:
         images = self.arrays.get(self.call.kind.first)
         if images is not None and wanted == "C":
             return images.dims[self.layout(self.call.kind.first).index("C")]
-        return _NAMES[wanted]
+        return (_OF_FILTERS if self.call.kind.sums_images else _OF_IMAGES)[wanted]
 
     def _moved(self, role: str, name: Any, coordinate: Any, dims: Mapping[str, Any]) -> Any:
         """Return a coordinate of an argument as one of the result, or None if the result lacks an axis."""
