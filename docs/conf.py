@@ -7,21 +7,37 @@ import teachconv
 
 sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
+import error_index
 import explorer_examples
 
 dialect_map.write()
+error_index.write()
 explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by index.md and explorer.md
 
 project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "myst_parser"]
-extensions += ["teachconv.explorer.sphinx_directive"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
 autosummary_generate = True
 autodoc_typehints = "none"
 myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "cache"  # a page whose code has not changed is not run again
+nb_execution_raise_on_error = True
+nb_execution_timeout = 60
+nb_merge_streams = True
 html_theme = "furo"
 html_title = "teachconv"
 html_extra_path = ["_generated/extra"]  # explorer/playground.html, a page that can be linked to
 exclude_patterns = ["_build", "_generated"]
 nitpicky = False
+default_role = "py:obj"
+suppress_warnings = ["mystnb.unknown_mime_type"]
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app):
+    """Let the search find every word: SAME and VALID are what people look for, not stop words."""
+    from sphinx.search.en import SearchEnglish
+
+    SearchEnglish.stopwords = frozenset()

@@ -48,7 +48,7 @@ _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 # the first part of the module's name of a class of arrays -> the module that has its ADAPTER
 ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
-    "teachconv": "teachconv.graph.operators",  # the tensors of the graph runtime
+    "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__
 

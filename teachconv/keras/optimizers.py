@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import Variable, cast, gen_nn_ops, init_scope, name_scope, zeros
+from ..graph import Variable, cast, init_scope, name_scope, zeros
+from ..graph.ops import gen_nn_ops
 from .checks import check_number, refuse
 from .naming import look_up, snake_case
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.op_kernel import OpKernelContext
+from teachconv.graph.framework.op_kernel import OpKernelContext
 
 tg = tc.graph
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph import gen_nn_ops as gen
-from teachconv.graph.op_def import get_op_def
+from teachconv.graph.framework.op_def import get_op_def
+from teachconv.graph.ops import gen_nn_ops as gen
 from teachconv.truth import bounds
 
 tg = tc.graph
@@ -163,7 +163,7 @@ def test_matrix_products_run_on_every_backend(backend, dtype):
 def test_matrix_products_do_not_depend_on_the_number_of_threads():
     program = """
 import numpy as np, teachconv as tc, zlib
-from teachconv.graph import gen_nn_ops as gen
+from teachconv.graph.ops import gen_nn_ops as gen
 rng = np.random.default_rng(0)
 a, b = (rng.standard_normal(shape).astype("float32") for shape in ((257, 129), (129, 65)))
 for threads in (1, 2, 3):

@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import core_ops, gen_nn_ops, gradient_registry, op_gen, op_kernel
-from teachconv.graph.op_def import REGISTRY, get_op_def, parse_attr, register_op
-from teachconv.graph.op_def_library import apply_op
+from teachconv.graph import core_ops
+from teachconv.graph.core_ops import op_gen
+from teachconv.graph.framework import op_kernel
+from teachconv.graph.framework.op_def import REGISTRY, get_op_def, parse_attr, register_op
+from teachconv.graph.framework.op_def_library import apply_op
+from teachconv.graph.gradients import gradients_util
+from teachconv.graph.ops import gen_nn_ops
 from teachconv.truth import bounds
 
 tg = tc.graph
@@ -48,7 +52,7 @@ def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
 
 
 def test_generated_wrappers_are_up_to_date(capsys):
-    """If this fails, run: python -m teachconv.graph.op_gen"""
+    """If this fails, run: python -m teachconv.graph.core_ops.op_gen"""
     assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
     assert op_gen.main(["--check"]) == 0
     assert "GENERATED from core_ops/ by op_gen.py" in gen_nn_ops.__doc__
@@ -62,7 +66,7 @@ def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
 
 
 def test_gradients_are_of_ops_that_exist():
-    for name, function in gradient_registry.GRADIENTS.items():
+    for name, function in gradients_util.GRADIENTS.items():
         if function is None or (function.__module__ or "").startswith("teachconv"):
             assert name in REGISTRY or name.startswith("CustomGradient-")
     with pytest.raises(ValueError, match="op 'Conv2D' has a gradient already"):
@@ -114,7 +118,7 @@ def test_find_source_follows_every_op():
         assert kinds.index("generated wrapper") < kinds.index("op definition") < kinds.index("kernel")
         for step in chain.steps:
             if step.file:
-                with open(op_gen.TARGET.parents[2] / step.file) as source:
+                with open(op_gen.TARGET.parents[3] / step.file) as source:
                     text = source.read().splitlines()[step.line - 1 : step.line + 3]
                 what = step.name.split(".")[-1]
                 assert any(what in row or "register" in row for row in text), step

@@ -356,7 +356,7 @@ def test_a_registered_gradient_overrides_that_of_the_op():
 
 def test_a_chain_of_10000_nodes_neither_overflows_nor_goes_quadratic():
     """It counts how often the walk touches a tensor: twice as long a chain takes twice as many steps."""
-    from teachconv.graph import gradients_util
+    from teachconv.graph.gradients import gradients_util
 
     def steps(length):
         touched = 0
@@ -467,7 +467,7 @@ def test_what_optimizers_refuse():
 
 
 def test_keras_momentum_scales_each_gradient_by_the_rate_of_its_own_step():
-    from teachconv.graph import gen_nn_ops
+    from teachconv.graph.ops import gen_nn_ops
 
     for nesterov in (False, True):
         v, velocity = tg.Variable([1.0, 2.0]), tg.Variable([0.5, -0.5], trainable=False)

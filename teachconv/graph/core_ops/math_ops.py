@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import array_shape_fns
-from .. import common_shape_fns as shape_fns
-from ..op_def import register_op
+from ..framework.op_def import register_op
+from . import array_shape_fns
+from . import common_shape_fns as shape_fns
 
 __all__: list[str] = []
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from ... import backends, dispatch, nn_ops
 from ...arguments import normalize_padding, normalize_pair
-from ..common_shape_fns import padding_argument
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..core_ops.common_shape_fns import padding_argument
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...devices import array_module, to_host
-from ..device_spec import DeviceSpec
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.config import DeviceSpec
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from . import array_ops, conv_ops, state_ops
 
 __all__: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
-from ....graph import nn_impl
+from ....graph.ops import nn_impl
 from ... import math
 from ...dtypes import float32, int32, int64
 from ...missing import module_getattr
