@@ -99,6 +99,12 @@ class Explorer:
         both._other = (label, other)
         return both
 
+    def _at(self, at: Sequence[int] | None) -> Explorer:
+        """Return this picture at another cell."""
+        moved = Explorer(self.op, self.args, self.kwargs, at, self.budget)
+        moved._other = self._other
+        return moved
+
     # ---------------------------------------------------------------------------------------------
     # Ways to see it
     # ---------------------------------------------------------------------------------------------

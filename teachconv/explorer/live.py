@@ -31,7 +31,14 @@ def widget(explorer: Explorer) -> Any:
     variants = Variants(explorer._document, live=True)
 
     def answer(_: Any, message: dict[str, Any], buffers: Any) -> None:
-        """Compute the variant that the page requests, and send it with the tables it uses."""
+        """Compute what the page requests: another part of the call, or a variant with the tables it uses."""
+        nonlocal explorer, variants
+        if "at" in message:
+            at = explorer._document.call.name(explorer._document.call.kind.result, tuple(message["at"]))
+            explorer = explorer._at(at)
+            variants = Variants(explorer._document, live=True)
+            made.send({"moved": explorer.data(live=True)})
+            return
         key = tuple(int(index) for index in message["variant"])
         tables = explorer._document.tables
         try:
