@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, nbytes
+from .document import SIDES, Document, code, dumps, nbytes, packed
 from .page import frame, page, script, style
 from .variants import Variants
 
@@ -129,17 +132,21 @@ class Explorer:
         if path.suffix in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
         if path.suffix in (".svg", ".png"):
-            at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
-            plotting.window(self.op, *self.args, at=at, **words).savefig(path)
+            self._window().savefig(path)
         elif path.suffix in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
             raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
         return path
 
+    def _window(self) -> Any:
+        """Return the figure of the first cell's window."""
+        at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
+        return plotting.window(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs))
+
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(packed(self.data())), self._repr_svg_() or "")
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -152,7 +159,24 @@ class Explorer:
         return widget(self)
 
     def _repr_html_(self) -> str:
-        return frame(self.html(), self._repr_svg_() or "", repr(self))
+        address = f"data:image/png;base64,{b64encode(self._image).decode()}" if self._image else ""
+        return frame(self.html(), self._repr_svg_() or "", repr(self), address)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return the page in its frame, and an image for places that show no HTML."""
+        bundle: dict[str, Any] = {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return bundle | ({"image/png": self._image} if self._image else {})
+
+    @cached_property
+    def _image(self) -> bytes | None:
+        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
+        written = BytesIO()
+        try:
+            if not self._document.empty:
+                self._window().savefig(written, format="png")
+        except (ImportError, ValueError):  # too large for a picture
+            return None
+        return written.getvalue() or None
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""

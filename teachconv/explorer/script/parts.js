@@ -113,10 +113,12 @@ export function choiceLabel(control, i, usual) {
 /** A call that runs: the arrays by their names alone, without their shapes. */
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
 
-/** A button that copies a text. */
+/** A button that copies a text, which may be null. */
 export function copyButton(text, label) {
   const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
-    button.textContent = (await copied(text())) ? "copied" : "not copied";
+    const words = text();
+    if (words === null) return;
+    button.textContent = (await copied(words)) ? "copied" : "not copied";
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   } }, "copy");
   return button;
