@@ -19,6 +19,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection import plotting
 from ..inspection.explaining import explain
+from ..progress import during
 from ..tables import count
 from ..truth import bounds
 from ..truth.exact import abs_sum
@@ -198,12 +199,15 @@ class Explorer:
     def data(self, *, live: bool = False) -> dict[str, Any]:
         """Return the JSON document of the page; with ``live`` it has no variants, which Python computes."""
         document = self._document
-        made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
+        with during("computing the call"):
+            made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
-            made["beside"] = self._beside()
+            with during(f"comparing it with {self._other[0]}"):
+                made["beside"] = self._beside()
         front_end = len((script() + style()).encode())
         budget = 0 if live else self.budget - front_end - nbytes(made)
-        made["variants"] = Variants(document, live=live).table(budget)
+        with during("its variants"):
+            made["variants"] = Variants(document, live=live).table(budget)
         return made
 
     def _beside(self) -> dict[str, Any]:
@@ -218,18 +222,22 @@ class Explorer:
             "shape": list(theirs.shape),
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
+        large = call.geometry.macs > _DIFF
+        work = f"The call has {count(call.geometry.macs, 'multiply-add')}: "
         if theirs.shape != tuple(call.result_shape):
             back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
-            return made | self._diagnosis(label, theirs)
+            if not large:
+                return made | self._diagnosis(label, theirs)
+            note = f"Its shape is {list(theirs.shape)}, and this call's is {list(call.result_shape)}. "
+            return made | {"passed": False, "diagnosis": f"{note}{work}no mistake was looked for."}
         canonical = call.from_caller(theirs)
         differs = self._judge(canonical)
         made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
         made["array"] = tables.array(side, canonical, document.part, "beside")
-        if call.geometry.macs <= _DIFF:
+        if not large:
             return made | self._diagnosis(label, theirs)
-        work = count(call.geometry.macs, "multiply-add")
-        note = f"The call has {work}: only the cells that are shown were compared."
+        note = f"{work}only the cells that are shown were compared."
         return made | {"passed": not differs.any(), "diagnosis": note}
 
     def _diagnosis(self, label: str, theirs: np.ndarray) -> dict[str, Any]:

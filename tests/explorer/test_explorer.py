@@ -1,8 +1,10 @@
 """The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
 import html
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -244,6 +246,24 @@ def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
     assert not beside["passed"]
     assert "only the cells that are shown were compared" in beside["diagnosis"]
     assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
+    smaller = explorer.beside(explorer.result[:, 1:-1, 1:-1])._beside()
+    assert not smaller["passed"]
+    assert "Its shape is [1, 158, 158, 64], and this call's is [1, 160, 160, 64]" in smaller["diagnosis"]
+    assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
+
+
+def test_a_terminal_shows_what_is_computed(monkeypatch):
+    pytest.importorskip("rich", reason="progress needs rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    tc.explore(tc.conv2d, X, W, 2, "SAME", budget=150_000).beside(padding=1).data()
+    for what in ("computing the call", "comparing it with padding=1", "its variants"):
+        assert what in terminal.getvalue()
 
 
 torch, jax = tc.dialects.torch, tc.dialects.jax
