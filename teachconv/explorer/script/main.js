@@ -32,6 +32,7 @@ export function render({ model, el }) {
     model.send({ at });
   });
   const root = document.createElement("div");
+  root.classList.add("in-a-page");
   el.append(root);
   const app = mount(root, data, { request, move });
   return () => app.play(false);
