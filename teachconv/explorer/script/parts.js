@@ -86,9 +86,10 @@ export function legendEntries(grids, doc, focus, beside) {
   }
   const marks = focus ? ["met", "fed"] : ["window"];
   return [entry("current", MARKS.current), ...marks.map((mark) => entry(mark, MARKS[mark])),
+    focus ? null : entry("window factor", "what it is multiplied by"),
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
-    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name])).filter(Boolean)];
+    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */
