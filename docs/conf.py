@@ -12,7 +12,7 @@ import explorer_examples
 
 dialect_map.write()
 error_index.write()
-explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by explorer.md
+explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by index.md and explorer.md
 
 project = "teachconv"
 author = "the teachconv authors"
@@ -28,6 +28,7 @@ nb_execution_timeout = 60
 nb_merge_streams = True
 html_theme = "furo"
 html_title = "teachconv"
+html_extra_path = ["_generated/extra"]  # explorer/playground.html, a page that can be linked to
 exclude_patterns = ["_build", "_generated"]
 nitpicky = False
 default_role = "py:obj"

@@ -1,4 +1,4 @@
-"""Write the index of error messages: those of teachconv, made now, and those of the frameworks, as recorded."""
+"""Write the index of error messages: teachconv's, made now, and the frameworks', as recorded."""
 
 import json
 from pathlib import Path
@@ -11,12 +11,13 @@ HERE = Path(__file__).parent
 RECORDED = HERE.parent / "tests" / "recorded" / "errors.json"
 HEAD = """# Error messages, and where each is explained
 
-Search this page for a part of the message that you got. The frameworks' messages were recorded from real calls
-({versions}); teachconv's were made when this page was built.
+Search this page for a part of the message that you got. The frameworks' messages were recorded from real
+calls ({versions}); teachconv's were made when this page was built.
 """
 
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")
 WT, NCHW, OIHW = W.transpose(0, 1, 3, 2), X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)
+NAMES = {"np": np, "tc": tc, "X": X, "W": W, "WT": WT, "NCHW": NCHW, "OIHW": OIHW}
 # (the page that explains it, the call)
 OURS = [
     ("four_strides", "tc.conv2d(X, W, [1, 2, 2, 2])"),
@@ -39,7 +40,7 @@ OURS = [
 def our_message(call: str) -> tuple[str, str]:
     """Return the class and the text of the error that a call raises."""
     try:
-        eval(call)
+        eval(call, NAMES)
     except Exception as error:
         return type(error).__name__, str(error)
     raise AssertionError(f"{call} raises nothing")
@@ -57,7 +58,9 @@ def page() -> str:
     for framework, entries in groups.items():
         lines.append(f"## {framework}\n")
         for answer, call, error, message in entries:
-            lines.append(f"```text\n{error}: {message}\n```\n\nof `{call}`: {{doc}}`answers/{answer}`\n")
+            lines.append(
+                f"```{{code-block}} text\n{error}: {message}\n```\n\nof `{call}`: {{doc}}`answers/{answer}`\n"
+            )
     return "\n".join(lines)
 
 

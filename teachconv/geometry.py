@@ -97,6 +97,28 @@ class AxisGeometry:
         """The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek."""
         return (self.out_size - 1) * self.stride + self.effective_filter
 
+    @property
+    def window_edges(self) -> tuple[Pair, Pair]:
+        """What to pad and what to crop before windows slide: two pairs (before, after), none negative.
+
+        Behind the input less than a stride is not cropped: a window that does not fit is left out anyway.
+
+        >>> conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME").rows.window_edges
+        ((0, 1), (0, 0))
+        """
+        (pad_before, pad_after), (crop_before, crop_after) = self.full_edges[::-1]
+        return (pad_before, pad_after), (crop_before, crop_after if crop_after >= self.stride else 0)
+
+    @property
+    def full_edges(self) -> tuple[Pair, Pair]:
+        """What to pad and what to crop of the full result of the transpose, as `window_edges`.
+
+        >>> conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), None, 2).forward.rows.full_edges
+        ((0, 0), (0, 1))
+        """
+        after = self.full_size - self.pad_before - self.in_size
+        return (max(0, -self.pad_before), max(0, -after)), (max(0, self.pad_before), max(0, after))
+
     def size_of(self, role: str) -> int:
         """Return the length of this axis in the array of a role: "input", "filters" or "output"."""
         return {"input": self.in_size, "filters": self.filter_size, "output": self.out_size}[role]

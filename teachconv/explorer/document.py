@@ -28,7 +28,7 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of, teaching
+from .axis_tables import Part, axis_table, part_of, results_at, teaching
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
 
@@ -186,6 +186,9 @@ class Document:
         return {
             "image": f"data:image/png;base64,{data}",
             "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
+            "results": None
+            if call.kind.sums_images
+            else [results_at(axis, call.kind, step) for axis in (call.geometry.rows, call.geometry.cols)],
         }
 
     def _shown(self) -> str:

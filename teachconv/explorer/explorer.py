@@ -99,6 +99,12 @@ class Explorer:
         both._other = (label, other)
         return both
 
+    def _at(self, at: Sequence[int] | None) -> Explorer:
+        """Return this picture at another cell."""
+        moved = Explorer(self.op, self.args, self.kwargs, at, self.budget)
+        moved._other = self._other
+        return moved
+
     # ---------------------------------------------------------------------------------------------
     # Ways to see it
     # ---------------------------------------------------------------------------------------------
@@ -108,19 +114,19 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif``, all windows in turn. The last
-                three need matplotlib.
+                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif`` or ``.mp4``, all windows in
+                turn. All but the page need matplotlib, and ``.mp4`` imageio-ffmpeg.
 
         Returns:
             The path.
 
         Raises:
             ValueError: if the ending is another one, or the call is too large for a picture.
-            ImportError: if matplotlib is not installed.
+            ImportError: if a package that the format needs is not installed; the message names it.
         """
         path = Path(path)
         words = nn_ops.without_options(self.kwargs)
-        if path.suffix == ".gif":
+        if path.suffix in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
         if path.suffix in (".svg", ".png"):
             at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
@@ -128,7 +134,7 @@ class Explorer:
         elif path.suffix in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
-            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {str(path)!r}")
+            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
         return path
 
     def html(self) -> str:

@@ -7,25 +7,42 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["frame", "page", "playground_page", "script", "style"]
+from .. import palette
+
+__all__ = ["frame", "frame_of", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
-_BODY = "body { margin: 0; padding: 1em; background: light-dark(#fdfdfc, #16181c) }"
+_BODY = (
+    palette.scheme_rules(":root")
+    + f"body {{ margin: 0; padding: 1em; background: light-dark({', '.join(palette.COLOURS['paper'])}) }}"
+)
 
-# a framed page reports its height and the frame takes it; if the host runs no scripts, the frame scrolls
-_TELL_HEIGHT = """
+# a framed page reports its height and takes the theme of its frame's host, which may be any page; if the host
+# runs no scripts, the frame scrolls
+_IN_A_FRAME = """
+addEventListener("message", ({ data }) => {
+  if (data?.explorerTheme) document.documentElement.dataset.theme = data.explorerTheme;
+});
 const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
 if (parent !== window) addEventListener("load", () => {
+  document.body.style.padding = ".4em"; // the document around has a margin, and more below the frame
+  for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;
   setTimeout(tell);
   new ResizeObserver(tell).observe(document.body);
 });
 """
-_TAKE_HEIGHT = (
+# the host's side, as the frame's onload
+_AROUND_A_FRAME = (
     "window.addEventListener('message', ({ source, data }) => {"
     " if (source === this.contentWindow && data.explorerHeight > 0)"
-    " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } })"
+    " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } });"
+    "const tell = () =>"
+    " this.contentWindow?.postMessage({ explorerTheme: getComputedStyle(this).colorScheme }, '*');"
+    "for (const e of [document.documentElement, document.body])"
+    " new MutationObserver(tell).observe(e, { attributes: true });"
+    "tell()"
 )
 
 
@@ -39,10 +56,15 @@ MODULES = (
     "matrix_panel",
     "transposed_panels",
     "panels",
+    "pointing",
     "sections",
     "parts",
+    "channels",
+    "stage",
+    "flight",
     "motion",
     "stamping",
+    "controls",
     "app",
     "main",
 )
@@ -69,8 +91,8 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """Return the front-end's style sheet."""
-    return _asset("explorer.css")
+    """Return the front-end's style sheet: the palette's colours, and how the page uses them."""
+    return palette.css(".tcx") + _asset("explorer.css")
 
 
 def _asset(name: str) -> str:
@@ -117,13 +139,13 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
     """Return an HTML document with the style sheet and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
-        '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
+        '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
         f"<style>{_BODY}\n{style()}</style></head><body>"
         f'<main id="explorer">{still}</main>{data}'
-        f'<script type="module">\n{module}\n{_TELL_HEIGHT}</script></body></html>\n'
+        f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )
 
 
@@ -138,8 +160,27 @@ def frame(html: str, still: str, label: str) -> str:
     Returns:
         HTML text.
     """
+    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label)
+
+
+def frame_of(address: str, label: str) -> str:
+    """Return a page that lies in a file beside the document, in a frame.
+
+    Args:
+        address: the file's address, as the document has it.
+        label: the frame's title.
+
+    Returns:
+        HTML text.
+    """
+    return _frame(f'src="{escape(address)}"', "", label)
+
+
+def _frame(source: str, still: str, label: str) -> str:
+    """Return a frame that takes its height from its page, and tells it the theme of the document around."""
     return (
-        f'<iframe sandbox="allow-scripts" title="{escape(label)}" srcdoc="{escape(html)}" '
-        'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical;color-scheme:light dark" '
-        f'onload="{escape(_TAKE_HEIGHT)}" loading="lazy"></iframe><noscript>{still}</noscript>'
+        f"<style>{palette.scheme_rules('.tcx-frame')}</style>"
+        f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
+        'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
+        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>'
     )
