@@ -70,7 +70,8 @@ test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m slow
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py
+	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
+	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
