@@ -96,6 +96,8 @@ def _what_was_lost(error: BaseException, array: da.Array) -> str:
             f"{chunk}; rechunk the input to smaller chunks, or give workers more memory or fewer threads"
         )
     if isinstance(error, _distributed("client.CancelledError", "comm.CommClosedError")):
-        reason = f"{type(error).__name__}: {error}"
-        return f"the scheduler ended before the last chunk was computed ({reason}); start one and compute again"
+        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return (
+            f"the scheduler ended before the last chunk was computed ({reason}); start one and compute again"
+        )
     return ""

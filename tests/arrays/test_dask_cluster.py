@@ -19,7 +19,7 @@ cloudpickle = pytest.importorskip("cloudpickle")
 distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
 
-from teachconv.arrays.dask_store import to_zarr  # noqa: E402
+from teachconv.arrays.dask import to_zarr  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
