@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, nbytes
-from .page import frame, page, script, style
+from .document import SIDES, Document, code, dumps
+from .page import frame, page
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
-BUDGET = 900_000  # the default size of a page in bytes
+_PAGE = 300_000  # the default size of a page in bytes
+_VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
 
@@ -44,7 +46,7 @@ class Explorer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         at: Sequence[int] | None = None,
-        budget: int = BUDGET,
+        budget: int | None = None,
     ) -> None:
         self.op, self.at, self.budget = op, at, budget
         self.args, self.kwargs = call_on_host(args, kwargs)
@@ -139,7 +141,7 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(self.data()), self._still)
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -152,7 +154,12 @@ class Explorer:
         return widget(self)
 
     def _repr_html_(self) -> str:
-        return frame(self.html(), self._repr_svg_() or "", repr(self))
+        return frame(self.html(), self._still, repr(self))
+
+    @cached_property
+    def _still(self) -> str:
+        """The static picture, or "": what a page shows where scripts are disabled."""
+        return self._repr_svg_() or ""
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""
@@ -177,9 +184,10 @@ class Explorer:
         made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
             made["beside"] = self._beside()
-        front_end = len((script() + style()).encode())
-        budget = 0 if live else self.budget - front_end - nbytes(made)
-        made["variants"] = Variants(document, live=live).table(budget)
+        variants = Variants(document, live=live)
+        rest = len(page("", dumps(made | {"variants": variants.table(0)}), self._still).encode())
+        size = self.budget or (_PAGE if rest < _PAGE else rest + _VARIANTS)
+        made["variants"] = variants.table(0 if live else size - rest)
         return made
 
     def _beside(self) -> dict[str, Any]:
@@ -245,7 +253,7 @@ def explore(
     op: Callable[..., Any],
     *args: Any,
     at: Sequence[int] | None = None,
-    budget: int = BUDGET,
+    budget: int | None = None,
     **kwargs: Any,
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
@@ -256,9 +264,9 @@ def explore(
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes. Variants of the call (other strides, paddings, ...)
-            are included as long as they fit, those with the fewest changes first; the page says how many are
-            left out.
+        budget: the approximate size of the page in bytes; by default 300 kB, or, for a call that takes more by
+            itself, 100 kB for its variants. Variants of the call (other strides, paddings, ...) are included as long as they
+            fit, those with the fewest changes first; the page says how many are left out.
         **kwargs: the op's arguments by name.
 
     Returns:

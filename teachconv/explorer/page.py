@@ -86,7 +86,7 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
     Returns:
         The text.
     """
-    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in modules)
+    return "\n".join(_bare(_asset(f"script/{name}.js")) for name in modules)
 
 
 @lru_cache(maxsize=1)
@@ -99,9 +99,11 @@ def _asset(name: str) -> str:
     return (files("teachconv.explorer") / name).read_text(encoding="utf-8")
 
 
-def _without_imports(module: str) -> str:
-    """Return the text of a JavaScript module without its import and export statements."""
-    return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
+def _bare(module: str) -> str:
+    """Return the text of a JavaScript module without its comments, its imports and the word export."""
+    for ours in (r"^ */\*\*.*?\*/\n", r"^ *//.*\n", r"^import [^;]*;\n+", r"^export "):
+        module = re.sub(ours, "", module, flags=re.M | (re.S if "*/" in ours or r"\*/" in ours else 0))
+    return module
 
 
 def playground_page() -> str:
