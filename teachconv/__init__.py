@@ -35,6 +35,7 @@ from .settings import get_num_threads, set_num_threads, use_backend
 
 if TYPE_CHECKING:
     from . import dialects
+    from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
     from .inspection.explaining import Explanation, Tap, explain
@@ -103,6 +104,7 @@ __all__ = [
     "receptive_field",
     "resolve",
     "set_num_threads",
+    "to_onnx",
     "trace",
     "translate",
     "use_backend",
@@ -119,7 +121,7 @@ _LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
-_LATER["convert_filters"] = "translation.filters"
+_LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_export"}
 _LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES

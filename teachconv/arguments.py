@@ -342,9 +342,23 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     if is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
-    if not flags.c_contiguous:
+    if not (flags.c_contiguous or type(value) is ShapeOnly):
         check_memory(array.shape, array.dtype, name)  # a broadcast view may be larger than the memory
     return array if flags.aligned else array.copy()
+
+
+class ShapeOnly(np.ndarray):
+    """An array that stands for one whose shape and dtype alone are known; it has one element, repeated."""
+
+
+def shape_only(shape: Sequence[int], dtype: Any) -> ShapeOnly:
+    """Return an array that takes no memory, for calls that are resolved before there are values.
+
+    Args:
+        shape: its shape, which may be larger than the machine's memory.
+        dtype: its dtype.
+    """
+    return np.broadcast_to(np.zeros((), dtype), tuple(shape)).view(ShapeOnly)
 
 
 def _counts(ndim: int | tuple[int, ...]) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "device_array",
     "hold_borrowed",
     "is_on_device",
+    "lazy_call",
     "lies_on_a_gpu",
     "on_device_of",
     "override_of",
@@ -48,6 +49,7 @@ _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 # the first part of the module's name of a class of arrays -> the module that has its ADAPTER
 ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
+    "dask": "teachconv.arrays.dask_arrays",
     "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__
@@ -129,6 +131,19 @@ class Adapter:
         """Return the values as a NumPy array, for tools that only look at them."""
         return self.to_array(value, "array")
 
+    def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return a call whose arrays are loaded part by part, for tools that look at cells, or None.
+
+        Args:
+            op: the op.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+
+        Returns:
+            None where the arrays are in memory; else a `teachconv.arrays.dask_parts.LazyCall`.
+        """
+        return None
+
     def from_array(self, result: np.ndarray, like: Any) -> Any:
         """Return a result of an op as an array of the library, of the kind of ``like`` and where that is."""
         return result
@@ -185,6 +200,13 @@ def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
             if adapter is not None and adapter.takes_over(value):
                 return partial(adapter.call, value)
     return None if found is None or found.native else partial(found.call, first)
+
+
+def lazy_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the `Adapter.lazy_call` of the first argument that has one, or None."""
+    adapters = map(adapter_of, (*args, *kwargs.values()))
+    calls = (adapter.lazy_call(op, args, kwargs) for adapter in adapters if adapter is not None)
+    return next((call for call in calls if call is not None), None)
 
 
 def to_array(value: Any, name: str) -> Any:

@@ -145,7 +145,7 @@ class ConvCall:
             return w.reshape(self.geometry.filters_shape)
         if self.regroup:
             w = groups_to_last(w, self.groups)
-        return contiguous(w[::-1, ::-1] if self.flip else w)
+        return w[::-1, ::-1] if self.flip else w
 
     @property
     def part_channels(self) -> int:
@@ -366,7 +366,7 @@ def _prepared(conv: ConvCall, by_role: dict[str, np.ndarray]) -> tuple[np.ndarra
     """The first and second array of a `Call`: what the backend's function takes."""
     prepare = {
         "input": conv.prepare_input,
-        "filters": conv.prepare_filter,
+        "filters": lambda w: contiguous(conv.prepare_filter(w)),
         "out_backprop": lambda dy: conv.to_nhwc(dy, conv.output_layout),
     }
     first, second = (conv.op.words[role] for role in (conv.kind.first, conv.kind.second))

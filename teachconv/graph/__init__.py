@@ -46,8 +46,9 @@ from .common_runtime.graph_pictures import picture_graph
 from .common_runtime.run_metadata import LoadStats, NodeStats, RunMetadata
 from .common_runtime.session import InteractiveSession, Session
 from .eager import functional_ops  # noqa: F401  (fill the registries)
-from .eager.backprop import GradientTape, custom_gradient
+from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
+from .eager.custom_gradient import custom_gradient
 from .eager.def_function import Function, function
 from .eager.functional_ops import cond
 from .find_source import find_source

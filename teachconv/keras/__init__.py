@@ -31,6 +31,7 @@ from . import (
     losses,
     metrics,
     models,
+    onnx_export,  # noqa: F401  (registers models)
     optimizers,
     utils,
 )

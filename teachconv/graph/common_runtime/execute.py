@@ -8,6 +8,7 @@ reads like a node of a graph, so one gradient engine walks both.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -15,16 +16,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import record
+from ...devices import to_host
 from ...errors import ArgumentError, ArgumentTypeError
 from .. import kernels  # noqa: F401  (kernels fills the registry)
+from ..framework.config import DeviceSpec
+from ..framework.default_graph import eager_device
 from ..framework.eager_tensor import EagerTensor, to_array
-from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError
+from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
 from ..framework.op_def_library import check_attrs, element_type, packed
-from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel
+from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
 from ..framework.ops import Tensor
 from ..framework.shape_inference import InferenceContext, check_size
+from ..kernels.gpu_ops import to_gpu
 
 __all__ = [
     "EagerOperation",
@@ -37,6 +42,7 @@ __all__ = [
 ]
 
 _NOTHING = OpKernelContext({})
+_CPU = DeviceSpec("CPU", 0)
 _OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run
 
 
@@ -74,6 +80,8 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         given.append(value)
         arrays.append(array)
         own = own and owned
+    node, device = _placed(op_type, args, checked)
+    arrays = [_at(device, array, arg) for array, arg in zip(arrays, args, strict=True)]
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
     context = InferenceContext(
@@ -86,8 +94,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         check_size(op_def, checked, op_def.shape_fn(context))
     except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
         raise InvalidArgumentError(str(error)) from None
-    node = NodeDef(op_type, op_type, (), (), checked, "", 0, "", 0)
-    kernel_def = find_kernel(node, "CPU")
+    kernel_def = find_kernel(node, device.device_type or "")
     kernel = kernel_def.kernel(node, kernel_def.label)
     with record.stage(f"eager {op_type}") as stage, np.errstate(all="ignore"):
         stage.say("{}", kernel_def)
@@ -95,7 +102,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     out_args = op_def.flat(op_def.outputs, checked)
     results = (result,) if len(out_args) == 1 else result
     outputs = tuple(
-        _variable(value, given, arrays) if type(value) is VariableRef else _output(value, arrays, own)
+        _variable(value, given, arrays) if type(value) is VariableRef else _output(value, arrays, own, device)
         for value in results
     )
     for output in outputs:
@@ -126,7 +133,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     what = f"{arg.name} of {op_def.name}"
     dtype = element_type(value, arg, checked, op_def)
     if type(value) is EagerTensor:
-        array, own = to_array(value, dtype, what), True
+        array, own = value._held() if dtype in (None, value.dtype) else to_array(value, dtype, what), True
     elif hasattr(value, "_graph_tensor"):
         array, own = _reference(value, arg, op_def).read(), True
     else:
@@ -151,8 +158,29 @@ def _variable(ref: VariableRef, given: list[Any], arrays: list[Any]) -> Any:
     return next(variable for variable, array in zip(given, arrays, strict=True) if array is ref)
 
 
-def _output(result: Any, arrays: list[Any], own: bool) -> EagerTensor:
+def _placed(op_type: str, args: Sequence[ArgDef], attrs: dict[str, Any]) -> tuple[NodeDef, DeviceSpec]:
+    """Return the op as a node, and its device: the requested GPU if it has a kernel there, or the CPU."""
+    gpu = eager_device()
+    if gpu is not None and not any(arg.is_ref for arg in args):  # a variable made eagerly is on the CPU
+        node = NodeDef(op_type, op_type, (), (), attrs, str(gpu), 0, "", 0)
+        if has_kernel(node, "GPU"):
+            return node, gpu
+        warnings.warn(f"{op_type} has no kernel on {gpu}: it runs on the CPU", SoftPlacementWarning, 4)
+    return NodeDef(op_type, op_type, (), (), attrs, "", 0, "", 0), _CPU
+
+
+def _at(device: DeviceSpec, array: Any, arg: ArgDef) -> Any:
+    """Return an input in the memory of a device."""
+    if device.device_type == "GPU":
+        # what has a type of its own, such as sizes, stays on the host: TensorFlow's HostMemory
+        return to_gpu(array, device.device_index or 0) if arg.type == "T" else array
+    return array if isinstance(array, (np.ndarray, VariableRef)) else to_host(array)
+
+
+def _output(result: Any, arrays: list[Any], own: bool, device: DeviceSpec = _CPU) -> EagerTensor:
     """Return a result as a tensor; a copy if it shares memory with an array that the caller can write to."""
+    if device.device_type == "GPU":
+        return EagerTensor(result, str(device))
     if not isinstance(result, np.ndarray):
         result = np.asarray(result)
     elif not own and (result.base is not None or any(result is array for array in arrays)):

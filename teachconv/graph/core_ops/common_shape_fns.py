@@ -93,8 +93,13 @@ def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
 
 def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes`` as far as it is known; check that it fits ``out_backprop``."""
+    given = c.shapes[0]
+    if given is not None and len(given) == 1 and given[0] not in (None, 2, 4):
+        raise ArgumentError(
+            f"{c.op} requires input_sizes to contain 4 values or 2 values, but got: {given[0]}"
+        )
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
-    sizes = input_sizes(c)
+    sizes = _two_sizes(c, out_backprop, filters) if given == (2,) else input_sizes(c)
     wanted = _windowed(c, sizes, filters)
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
@@ -102,6 +107,19 @@ def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
             f"{text(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
         )
     return [sizes]
+
+
+def _two_sizes(
+    c: InferenceContext, out_backprop: tuple[int | None, ...], filters: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """Return all four sizes where ``input_sizes`` holds rows and columns alone, as TensorFlow allows."""
+    sizes: Any = c.shape_value(0, "input_sizes", 2)
+    return all_input_sizes(sizes, out_backprop[0], filters[2], c.attrs["data_format"])
+
+
+def all_input_sizes(sizes: Any, batch: Any, channels: Any, data_format: str) -> tuple[Any, ...]:
+    """Return the sizes of a batch of images in ``data_format`` order, from rows and columns."""
+    return (batch, channels, *sizes) if data_format == "NCHW" else (batch, *sizes, channels)
 
 
 def input_sizes(c: InferenceContext) -> tuple[int | None, ...]:

@@ -1,38 +1,36 @@
 """`GradientTape` records the ops that run and differentiates them with the engine of `gradients`.
 
-TensorFlow: python/eager/backprop.py, and python/ops/custom_gradient.py for `custom_gradient`. Eagerly,
-`execute` hands every op to the tape as a record that reads like a node. In a graph, or in a function that is
-traced, the records are the nodes themselves.
+TensorFlow: python/eager/backprop.py. Eagerly, `execute` hands every op to the tape as a record that reads
+like a node. In a graph, or in a function that is traced, the records are the nodes themselves.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import wraps
-from itertools import count
+from math import prod
 from types import TracebackType
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError
+import numpy as np
+
+from ...errors import ArgumentError
 from .. import nest
-from ..common_runtime.execute import EagerOperation, active_recorders, recorded_by, stop_recording
-from ..framework.context import current_graph
-from ..framework.eager_tensor import EagerTensor
-from ..framework.op_def import get_op_def
+from ..common_runtime.execute import recorded_by
+from ..framework.context import current_graph, executing_eagerly
 from ..framework.ops import GraphKeys
+from ..framework.tensor_shape import TensorShape
 from ..gradients.gradients_util import (
-    RegisterGradient,
     backpropagate,
     check_unconnected,
     default_gradients,
     fill_unconnected,
 )
-from ..ops import array_ops, gen_nn_ops
+from ..ops import array_ops
 from ..ops.constant_op import is_tensor
 
-__all__ = ["GradientTape", "custom_gradient"]
+__all__ = ["GradientTape"]
 
 _log = logging.getLogger("teachconv.graph")
 
@@ -75,14 +73,6 @@ class GradientTape:
         self._producers: dict[int, Any] = {}  # the operation that made a tensor, by the tensor's identity
 
     # --- recording -------------------------------------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("jacobian", "batch_jacobian"):
-            raise AttributeError(
-                f"GradientTape.{name} is not here: with persistent=True, gradient() of each element of the "
-                "target gives the rows of the Jacobian"
-            )
-        raise AttributeError(f"GradientTape has no attribute {name!r}")
 
     def __enter__(self) -> GradientTape:
         if self._recording:
@@ -231,37 +221,164 @@ class GradientTape:
             ValueError, TypeError: if target or sources are no tensors, or ``output_gradients`` do not fit.
             LookupError: if an op between them has no registered gradient.
         """
+        check_unconnected(unconnected_gradients)
+        self._check_unused()
+        targets = [self._target(item) for item in nest.flatten(target)]
+        flat = [self._source(item) for item in nest.flatten(sources)]
+        with self._one_use():
+            found = self._backpropagate(
+                targets, flat, None if output_gradients is None else nest.flatten(output_gradients)
+            )
+            found = fill_unconnected(found, flat, unconnected_gradients)
+        return nest.pack_sequence_as(sources, found)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: str = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Return the derivative of each element of the target with respect to each element of a source.
+
+        The engine runs once for each element of the target. TensorFlow rewrites the engine's nodes to run for
+        all elements at once.
+
+        Args:
+            target: a tensor of known shape.
+            sources: a tensor or variable, or a nested structure of them.
+            unconnected_gradients: "none", or "zero" for zeros of the source's shape, where the target does
+                not depend on a source.
+            parallel_iterations: without effect, because the elements are taken one after the other.
+            experimental_use_pfor: without effect, except that False needs a persistent tape eagerly, as in
+                TensorFlow.
+
+        Returns:
+            The structure of ``sources`` with a tensor of shape [*target, *source] for each, or None.
+
+        Raises:
+            RuntimeError: if the tape was used already and is not persistent.
+            ValueError, TypeError: as from `gradient`, and if the shape of the target is not known.
+
+        >>> from teachconv import graph as tg
+        >>> x = tg.Variable([1.0, 2.0])
+        >>> with tg.GradientTape() as tape:
+        ...     y = x * x
+        >>> tape.jacobian(y, x).numpy().tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+        """
+        check_unconnected(unconnected_gradients)
+        self._check_unused()
+        self._check_loop("jacobian", experimental_use_pfor)
+        y = self._target(target)
+        flat = [self._source(item) for item in nest.flatten(sources)]
+        shape = _known_shape(y, "target")
+        with self._one_use():
+            rows = [self._backpropagate([y], flat, [start]) for start in _unit_starts(shape, y.dtype)]
+            found: list[Any] = []
+            for source, *grads in zip(flat, *rows, strict=True):
+                sizes = [*shape, *_known_shape(source, "a source")]
+                if not grads:
+                    found.append(array_ops.zeros(sizes, y.dtype))
+                elif grads[0] is None:
+                    found.append(None)
+                else:
+                    found.append(array_ops.reshape(array_ops.stack(grads), sizes))
+            found = fill_unconnected(found, flat, unconnected_gradients)
+        return nest.pack_sequence_as(sources, found)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: str = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Return the Jacobian of each example of a batch, whose target depends on that example only.
+
+        The engine runs once for each element of one example's target.
+
+        Args:
+            target: a tensor of known shape [batch, ...].
+            source: a tensor or variable of known shape [batch, ...].
+            unconnected_gradients: "none" or "zero"; both give zeros, as in TensorFlow.
+            parallel_iterations, experimental_use_pfor: as in `jacobian`.
+
+        Returns:
+            A tensor of shape [batch, *target[1:], *source[1:]].
+
+        Raises:
+            RuntimeError: if the tape was used already and is not persistent.
+            ValueError, TypeError: if the first axes differ, or a shape has no axis or is not known.
+
+        >>> from teachconv import graph as tg
+        >>> x = tg.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> with tg.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.batch_jacobian(y, x).numpy().tolist()
+        [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+        """
+        check_unconnected(unconnected_gradients)
+        self._check_unused()
+        self._check_loop("batch_jacobian", experimental_use_pfor)
+        y, x = self._target(target), self._source(source)
+        outs, ins = _known_shape(y, "target"), _known_shape(x, "source")
+        if not outs or not ins or outs[0] != ins[0]:
+            raise ArgumentError(
+                f"Need first dimension of target shape ({outs}) and source shape ({ins}) to match."
+            )
+        with self._one_use():
+            starts = (np.repeat(start[None], outs[0], axis=0) for start in _unit_starts(outs[1:], y.dtype))
+            columns = [self._backpropagate([y], [x], [start])[0] for start in starts]
+            sizes = [*outs, *ins[1:]]
+            if not columns or columns[0] is None:
+                return array_ops.zeros(sizes, y.dtype)
+            return array_ops.reshape(array_ops.stack(columns, axis=1), sizes)
+
+    def _check_unused(self) -> None:
         if self._used:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or "
                 "jacobians)"
             )
-        check_unconnected(unconnected_gradients)
+
+    def _check_loop(self, name: str, experimental_use_pfor: bool) -> None:
+        if not experimental_use_pfor and not self._persistent and executing_eagerly():
+            raise RuntimeError(
+                f"GradientTape must be created with persistent=True to compute the {name} with eager "
+                "execution enabled and with experimental_use_pfor set to False."
+            )
+
+    @contextmanager
+    def _one_use(self) -> Iterator[None]:
+        """Within the block, the records are there; afterwards, a tape that is not persistent is spent."""
         self._read_graph()
-        targets = [self._target(item) for item in nest.flatten(target)]
-        flat = [self._source(item) for item in nest.flatten(sources)]
         if not self._persistent:
             if self._recording:
                 self._end()
             self._used = True
+        yield
+        if not self._persistent:
+            self._watched, self._variables, self._producers = {}, {}, {}
+
+    def _backpropagate(self, targets: list[Any], sources: list[Any], starts: list[Any] | None) -> list[Any]:
+        """Return the gradient of the targets with respect to each source; None where there is none."""
         producers = dict(self._producers) if self._recording else self._producers
-        starts = default_gradients(
-            targets, None if output_gradients is None else nest.flatten(output_gradients)
-        )
-        known = [index for index, source in enumerate(flat) if id(source) in self._watched]
-        found: list[Any] = [None] * len(flat)
+        known = [index for index, source in enumerate(sources) if id(source) in self._watched]
         grads = backpropagate(
             targets,
-            starts,
-            [flat[index] for index in known],
+            default_gradients(targets, starts),
+            [sources[index] for index in known],
             lambda tensor: producers.get(id(tensor)),
             scope=self._name_scope,
         )
+        found: list[Any] = [None] * len(sources)
         for index, grad in zip(known, grads, strict=True):
             found[index] = grad
-        if not self._persistent:
-            self._watched, self._variables, self._producers = {}, {}, {}
-        return nest.pack_sequence_as(sources, fill_unconnected(found, flat, unconnected_gradients))
+        return found
 
     def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
         graph = current_graph()
@@ -289,6 +406,22 @@ class GradientTape:
         return item
 
 
+def _known_shape(tensor: Any, what: str) -> tuple[int, ...]:
+    """Return the static shape of a tensor or variable; raise ``ValueError`` if a size is not known."""
+    shape = TensorShape(tensor.shape)
+    if not shape.is_fully_defined():
+        raise ArgumentError(f"a Jacobian needs known shapes; {what} has {shape}")
+    return tuple(map(int, shape.as_list()))  # type: ignore[arg-type]
+
+
+def _unit_starts(shape: tuple[int, ...], dtype: Any) -> Iterator[np.ndarray]:
+    """Yield for each element an array of the shape that has 1 there and 0 elsewhere."""
+    for index in range(prod(shape)):
+        start = np.zeros(prod(shape), dtype)
+        start[index] = 1
+        yield start.reshape(shape)
+
+
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:
     """Return the trainable variables of a graph by the identity of the tensors that refer to them."""
     known = (
@@ -297,82 +430,3 @@ def _trainable_by_ref(graph: Any) -> dict[int, Any]:
         else graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     )
     return {id(variable._graph_tensor(graph, True)): variable for variable in known if variable.trainable}
-
-
-_numbers = count()
-
-
-def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function that returns its result and the function of its gradient, as tf.custom_gradient.
-
-    Args:
-        f: a function of tensors. It returns the result (a tensor or a nested structure of them) and a
-            function that takes the gradient of each tensor of the result and returns that of each argument.
-            It must not read trainable variables; pass them as arguments.
-
-    Returns:
-        A function that returns the result alone.
-
-    Raises:
-        TypeError: at the call, if ``f`` returns something else or reads a trainable variable.
-
-    >>> from teachconv import graph as tg
-    >>> @tg.custom_gradient
-    ... def clipped(x):
-    ...     return x, lambda dy: tg.minimum(dy, 1.0)
-    >>> x = tg.constant(2.0)
-    >>> with tg.GradientTape() as tape:
-    ...     tape.watch(x)
-    ...     y = 5.0 * clipped(x)
-    >>> float(y), float(tape.gradient(y, x))
-    (10.0, 1.0)
-    """
-
-    @wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        tensors = [arg if is_tensor(arg) else array_ops.identity(arg) for arg in args]
-        with stop_recording(), GradientTape() as reads:
-            returned = f(*tensors, **kwargs)
-        if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
-            raise ArgumentTypeError(
-                f"a function with a custom gradient must return (result, gradient function); got {returned!r}"
-            )
-        if reads.watched_variables():
-            names = ", ".join(variable.name for variable in reads.watched_variables())
-            raise ArgumentTypeError(
-                f"a function with a custom gradient must not read trainable variables ({names}): pass them "
-                "as arguments"
-            )
-        result, function = returned
-        return nest.pack_sequence_as(result, _with_gradient(nest.flatten(result), tensors, function))
-
-    return decorated
-
-
-def _with_gradient(results: list[Any], arguments: list[Any], function: Callable[..., Any]) -> list[Any]:
-    """Return the results as outputs of an IdentityN node whose gradient is the function's."""
-
-    def gradient(op: Any, *grads: Any) -> tuple[Any, ...]:
-        pairs = zip(grads, op.outputs, strict=True)
-        given = [array_ops.zeros_like(output) if grad is None else grad for grad, output in pairs]
-        found = nest.flatten(function(*given[: len(results)]))
-        if len(found) != len(arguments):
-            raise ArgumentTypeError(
-                f"a custom gradient must return one gradient for each of the {len(arguments)} arguments; got "
-                f"{len(found)}"
-            )
-        return *(None,) * len(results), *found
-
-    graph = current_graph()
-    if graph is not None:
-        name = f"CustomGradient-{next(_numbers)}"  # for as long as the process runs, as in TensorFlow
-        RegisterGradient(name)(gradient)
-        with graph.gradient_override_map({"IdentityN": name}):
-            return list(gen_nn_ops.identity_n([*results, *arguments])[: len(results)])
-    outputs = [EagerTensor(item._numpy()) for item in (*results, *arguments)]
-    operation = EagerOperation(
-        get_op_def("IdentityN"), (*results, *arguments), tuple(outputs), {"_gradient_function": gradient}
-    )
-    for recorder in active_recorders():
-        recorder.record(operation)
-    return outputs[: len(results)]

@@ -78,7 +78,8 @@ def function(
 
     Args:
         python_function: the function; None returns a decorator.
-        input_signature: one `TensorSpec` per argument, in order; there is then only one trace.
+        input_signature: one `TensorSpec` for each of the first arguments, in order; there is then only one
+            trace, and the other arguments keep their defaults.
         config: switches the optimisers.
 
     Returns:
@@ -123,7 +124,7 @@ class Function:
         input_signature: Sequence[TensorSpec] | None = None,
         config: ConfigProto | None = None,
     ):
-        functools.update_wrapper(self, python_function)
+        functools.update_wrapper(self, python_function, updated=())  # a callable object keeps its state
         self._python_function = python_function
         self._signature = inspect.signature(python_function)
         self._specs = None if input_signature is None else tuple(input_signature)
@@ -207,26 +208,28 @@ class Function:
         return self._concrete[key], arguments
 
     def _apply_specs(self, bound: inspect.BoundArguments) -> None:
-        """Use the declared shapes in the signature, and check the arrays against them."""
-        specs = self._specs or ()
-        names = list(bound.arguments)
-        if len(specs) != len(names):
-            raise ArgumentError(
-                f"input_signature must hold one TensorSpec for each argument ({', '.join(names) or 'none'}); "
-                f"got {len(specs)}"
-            )
-        for name, spec in zip(names, specs, strict=True):
-            value = bound.arguments[name]
-            if isinstance(value, TensorSpec):
-                bound.arguments[name] = spec
-                continue
-            if not isinstance(value, Tensor):
-                value = to_array(value, spec.dtype, name)
-            if not spec.shape.is_compatible_with(value.shape):
-                raise ArgumentError(
-                    f"{name} must have shape {spec.shape} (input_signature); got {value.shape}"
-                )
-            bound.arguments[name] = _Declared(spec, value)
+        """Use the declared shapes in the signature, and check the arrays against them.
+
+        As in TensorFlow, the specs are those of the first arguments; the others keep their defaults.
+        """
+        specs = list(self._specs or ())
+        for name, value in bound.arguments.items():
+            parameter = self._signature.parameters[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                if len(value) > len(specs):
+                    raise ArgumentTypeError(
+                        f"input_signature missing type constraint for {name}[{len(specs)}]"
+                    )
+                taken, specs = specs[: len(value)], specs[len(value) :]
+                items = enumerate(zip(value, taken, strict=True))
+                bound.arguments[name] = tuple(_declared(f"{name}[{i}]", *pair) for i, pair in items)
+            elif specs and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+                bound.arguments[name] = _declared(name, value, specs.pop(0))
+            else:
+                _check_default(parameter, value)
+        if specs:
+            count = tables.count(len(specs), "extra type constraint")
+            raise ArgumentTypeError(f"input_signature contains {count}.")
 
     def _trace(self, key: tuple[Leaf, ...], bound: inspect.BoundArguments) -> ConcreteFunction:
         first = not self._concrete
@@ -293,6 +296,34 @@ class _Declared:
 
     spec: TensorSpec
     value: Any
+
+
+def _declared(name: str, value: Any, spec: TensorSpec) -> Any:
+    """Return an argument with its declared shape, after a check."""
+    if isinstance(value, TensorSpec):
+        return spec
+    if not isinstance(value, Tensor):
+        value = to_array(value, spec.dtype, name)
+    if not spec.shape.is_compatible_with(value.shape):
+        raise ArgumentError(f"{name} must have shape {spec.shape} (input_signature); got {value.shape}")
+    return _Declared(spec, value)
+
+
+def _check_default(parameter: inspect.Parameter, value: Any) -> None:
+    """Raise ``TypeError`` unless an argument without a spec has its default."""
+    name, default = parameter.name, parameter.default
+    if parameter.kind is parameter.VAR_KEYWORD:
+        if value:
+            raise ArgumentTypeError(f"input_signature missing type constraint for {', '.join(value)}")
+    elif default is parameter.empty:
+        raise ArgumentTypeError(f"input_signature missing type constraint for {name}")
+    elif value is not default:
+        leaf, is_argument = _leaf(name, value)
+        if is_argument or leaf != _leaf(name, default)[0]:
+            raise ArgumentTypeError(
+                f"{name} has no TensorSpec in input_signature, so it must keep its default {default!r}; got "
+                f"{value!r}"
+            )
 
 
 def _path_text(path: tuple[Any, ...]) -> str:

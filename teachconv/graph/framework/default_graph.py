@@ -6,11 +6,13 @@ TensorFlow: python/framework/ops.py and python/compat/v2_compat.py.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
-from .config import DeviceSpec
+from ... import backends
+from .config import DeviceSpec, list_physical_devices
 from .context import current_graph, in_a_block, process_graph, set_process_graph
 from .errors import InvalidArgumentError, SoftPlacementWarning
 from .ops import Graph
@@ -19,6 +21,7 @@ __all__ = [
     "control_dependencies",
     "device",
     "disable_v2_behavior",
+    "eager_device",
     "enable_v2_behavior",
     "name_scope",
     "reset_default_graph",
@@ -39,9 +42,10 @@ def name_scope(name: str | None) -> Any:
 
 
 def device(name: str | None) -> Any:
-    """Request a device in the default graph: `Graph.device`.
+    """Request a device in the default graph: `Graph.device`; without a graph, for the ops of the block.
 
-    Ops that run eagerly run on the CPU; where another device is requested for them, a warning says so.
+    An op that runs eagerly runs on the requested GPU if it has a kernel there. If it has none, or the machine
+    has no such GPU, it runs on the CPU and a `SoftPlacementWarning` says so.
 
     Args:
         name: a device such as "/cpu:1", or None.
@@ -55,14 +59,32 @@ def device(name: str | None) -> Any:
     graph = current_graph()
     if graph is not None:
         return graph.device(name)
-    if name is not None and DeviceSpec.from_string(name).device_type not in (None, "CPU"):
-        warnings.warn(
-            f"{name}: ops that run eagerly run on the CPU; on another device runs what is in a graph or in a "
-            "function decorated with teachconv.function",
-            SoftPlacementWarning,
-            stacklevel=2,
-        )
-    return nullcontext()
+    spec = DeviceSpec() if name is None else DeviceSpec.from_string(name)
+    if spec.device_type != "GPU":
+        return _eager_on(None)
+    gpu = DeviceSpec("GPU", spec.device_index or 0)
+    if gpu in list_physical_devices("GPU"):
+        return _eager_on(gpu)
+    why = backends.why_not("cupy") or "the machine has fewer GPUs"
+    warnings.warn(f"{name}: ops run on the CPU, because {gpu} does not exist: {why}", SoftPlacementWarning, 2)
+    return _eager_on(None)
+
+
+_eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_device", default=None)
+
+
+def eager_device() -> DeviceSpec | None:
+    """Return the GPU that ops which run eagerly shall use, or None for the CPU."""
+    return _eager_device.get()
+
+
+@contextmanager
+def _eager_on(gpu: DeviceSpec | None) -> Iterator[None]:
+    token = _eager_device.set(gpu)
+    try:
+        yield
+    finally:
+        _eager_device.reset(token)
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:

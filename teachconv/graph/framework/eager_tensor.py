@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import as_array, converted
+from ...devices import to_host
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError
 from .tensor import Operators
@@ -34,7 +35,7 @@ class EagerTensor(Operators):
         gradient_of: the name under which the gradient function that returned it is registered, or "".
 
     Args:
-        array: the value, which becomes read-only: the tensor takes it over.
+        array: the value, which becomes read-only: the tensor takes it over. It may be an array on a GPU.
         device: the name of the device that computed it.
 
     >>> import numpy as np
@@ -49,7 +50,8 @@ class EagerTensor(Operators):
     __slots__ = ("__weakref__", "_array", "_device", "gradient_of", "made_by")
 
     def __init__(self, array: np.ndarray, device: str = "/device:CPU:0") -> None:
-        array.flags.writeable = False
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
         self._array, self._device = array, device
         self.made_by = self.gradient_of = ""
 
@@ -94,37 +96,42 @@ class EagerTensor(Operators):
     # --- the value -------------------------------------------------------------------------------
 
     def _numpy(self) -> np.ndarray:
-        """Return the read-only array itself, for the files of the runtime."""
+        """Return the read-only array itself, for the files of the runtime; a copy of one on a GPU."""
+        return self._array if isinstance(self._array, np.ndarray) else to_host(self._array)
+
+    def _held(self) -> Any:
+        """Return the array where it is: NumPy's or, on a GPU, CuPy's."""
         return self._array
 
     def numpy(self) -> Any:
         """Return the value: a new array, or a NumPy scalar for a tensor without axes."""
-        return self._array.copy() if self._array.ndim else self._array[()]
+        array = self._numpy()
+        return array.copy() if array.ndim else array[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._array, dtype) if copy else np.asarray(self._array, dtype)
+        return np.array(self._numpy(), dtype) if copy else np.asarray(self._numpy(), dtype)
 
     def __bool__(self) -> bool:
-        return bool(self._array)
+        return bool(self._numpy())
 
     def __int__(self) -> int:
-        return int(self._array)
+        return int(self._numpy())
 
     def __float__(self) -> float:
-        return float(self._array)
+        return float(self._numpy())
 
     def __index__(self) -> int:
-        return self._array.__index__()
+        return self._numpy().__index__()
 
     def __len__(self) -> int:
-        if not self._array.ndim:
+        if not self.ndim:
             raise ArgumentTypeError("Scalar tensor has no `len()`")
-        return len(self._array)
+        return len(self._numpy())
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._array.ndim:
+        if not self.ndim:
             raise ArgumentTypeError("Cannot iterate over a scalar tensor.")
-        return (self[index] for index in range(len(self._array)))
+        return (self[index] for index in range(len(self._numpy())))
 
     def __copy__(self) -> EagerTensor:
         return self
@@ -133,19 +140,19 @@ class EagerTensor(Operators):
         return self
 
     def __reduce__(self) -> Any:
-        return EagerTensor, (np.array(self._array), self._device)
+        return EagerTensor, (np.array(self._numpy()), self._device)
 
     # --- as text ---------------------------------------------------------------------------------
 
     def __format__(self, spec: str) -> str:
-        return format(self._array[()], spec)
+        return format(self._numpy()[()], spec)
 
     def __str__(self) -> str:
-        lines = "\n" if "\n" in str(self._array) else ""
-        return f"tf.Tensor({lines}{self._array!s}, shape={self.shape}, dtype={self.dtype.name})"
+        lines = "\n" if "\n" in str(self._numpy()) else ""
+        return f"tf.Tensor({lines}{self._numpy()!s}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
-        value = repr(self._array) if self._array.ndim else str(self._array)
+        value = repr(self._numpy()) if self.ndim else str(self._numpy())
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={value}>"
 
 

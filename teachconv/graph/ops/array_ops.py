@@ -14,7 +14,6 @@ from ...dtypes import to_dtype
 from ...errors import ArgumentError
 from ..framework.context import executing_eagerly
 from ..framework.eager_tensor import int_vector, static_shape
-from ..framework.errors import InvalidArgumentError
 from ..framework.tensor_shape import is_fully_defined
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
@@ -64,7 +63,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
         The tensor.
 
     Raises:
-        ValueError: outside a graph.
+        RuntimeError: outside a graph.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
@@ -72,8 +71,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     <tf.Tensor 'images:0' shape=(None, 28, 28, 1) dtype=float32>
     """
     if executing_eagerly():
-        raise InvalidArgumentError(
-            "placeholder needs a graph: use `with graph.as_default():`; eagerly, pass the array"
+        raise RuntimeError(
+            "tf.placeholder() is not compatible with eager execution: use `with graph.as_default():`, or "
+            "pass the array"
         )
     return gen_nn_ops.placeholder(dtype, shape, name=name)
 

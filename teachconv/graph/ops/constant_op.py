@@ -17,7 +17,7 @@ from ...dtypes import to_dtype
 from ...errors import ArgumentError
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
-from ..framework.default_graph import name_scope
+from ..framework.default_graph import eager_device, name_scope
 from ..framework.eager_tensor import EagerTensor, frozen, int_vector, static_shape, to_array
 from ..framework.ops import Tensor
 from ..framework.tensor_shape import as_shape, is_fully_defined
@@ -67,6 +67,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         check_memory(sizes, array.dtype, "value")
         array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
     if executing_eagerly():
+        if eager_device() is not None:
+            return gen_nn_ops.const(frozen(array), array.dtype)
         return EagerTensor(frozen(array))
     return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
 

@@ -163,7 +163,7 @@ normal, uniform = random_normal, random_uniform  # the names in tf.random
 
 def _arguments(shape: Any, dtype: Any, **numbers: Any) -> list[Any]:
     """Return the shape and the numbers as tensors, named as TensorFlow names them."""
-    sizes = int_vector(shape)
+    sizes = to_array(shape, None, "shape") if isinstance(shape, int) else int_vector(shape)  # no vector
     if isinstance(sizes, np.ndarray) or (isinstance(sizes, list) and not any(map(is_tensor, sizes))):
         sizes = constant(to_array(sizes, None, "shape"), name="shape")
     found: list[Any] = [sizes]
