@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         type=int,
-        help="about how many bytes the page may have (default: 300000, or 100000 for the variants of a larger call)",
+        help="about how many bytes the page may have (default: 300000, and more for a large call)",
     )
     parser.add_argument(
         "--playground",

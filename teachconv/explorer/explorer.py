@@ -186,7 +186,8 @@ class Explorer:
             made["beside"] = self._beside()
         variants = Variants(document, live=live)
         rest = len(page("", dumps(made | {"variants": variants.table(0)}), self._still).encode())
-        size = self.budget or (_PAGE if rest < _PAGE else rest + _VARIANTS)
+        usual = _PAGE if rest < _PAGE else rest + _VARIANTS
+        size = usual if self.budget is None else self.budget
         made["variants"] = variants.table(0 if live else size - rest)
         return made
 
@@ -264,9 +265,10 @@ def explore(
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes; by default 300 kB, or, for a call that takes more by
-            itself, 100 kB for its variants. Variants of the call (other strides, paddings, ...) are included as long as they
-            fit, those with the fewest changes first; the page says how many are left out.
+        budget: the approximate size of the page in bytes; by default 300 kB, or, if the call itself takes
+            more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
+            included as long as they fit, those with the fewest changes first; the page says how many are
+            left out.
         **kwargs: the op's arguments by name.
 
     Returns:

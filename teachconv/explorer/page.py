@@ -101,8 +101,8 @@ def _asset(name: str) -> str:
 
 def _bare(module: str) -> str:
     """Return the text of a JavaScript module without its comments, its imports and the word export."""
-    for ours in (r"^ */\*\*.*?\*/\n", r"^ *//.*\n", r"^import [^;]*;\n+", r"^export "):
-        module = re.sub(ours, "", module, flags=re.M | (re.S if "*/" in ours or r"\*/" in ours else 0))
+    for ours in (r"^ */\*\*(?s:.)*?\*/\n", r"^ *//.*\n", r"^import [^;]*;\n+", r"^export "):
+        module = re.sub(ours, "", module, flags=re.M)
     return module
 
 

@@ -120,7 +120,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes(made) + tables.size()[2] - before[2]
+            cost = nbytes({_key(key): made}) + tables.size()[2] - before[2]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1

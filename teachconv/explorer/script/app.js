@@ -304,6 +304,7 @@ export class App {
   update() {
     const { view, doc, state } = this;
     this.player.rest();
+    this.shown = null;
     if (doc.empty || !this.cells.length) {
       this.sum.replaceChildren(h("p", { class: "headline" }, "The result is empty: there is no cell to explain."));
       this.refresh();
