@@ -34,7 +34,7 @@ from .nn_ops import (
 from .settings import get_num_threads, set_num_threads, use_backend
 
 if TYPE_CHECKING:
-    from . import dialects
+    from . import arrays, dialects
     from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
@@ -76,6 +76,7 @@ __all__ = [
     "Tap",
     "Trace",
     "Translation",
+    "arrays",
     "autotune",
     "backends",
     "check_backend",
@@ -110,7 +111,13 @@ __all__ = [
     "use_backend",
 ]
 
-_MODULES = {"dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
+_MODULES = {
+    "arrays": "arrays",
+    "dialects": "dialects",
+    "graph": "graph",
+    "keras": "keras",
+    "plot": "inspection.plotting",
+}
 _LATER = {"function": "graph"}
 _LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}

@@ -49,6 +49,11 @@ _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 # the first part of the module's name of a class of arrays -> the module that has its ADAPTER
 ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
+    "jax": "teachconv.arrays.jax",
+    "jaxlib": "teachconv.arrays.jax",
+    "PIL": "teachconv.arrays.pillow",
+    "torch": "teachconv.arrays.torch",
+    "xarray": "teachconv.arrays.xarray",
     "dask": "teachconv.arrays.dask_arrays",
     "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
 }
@@ -98,9 +103,8 @@ class Adapter:
         given = {name: arguments[name] for name in inspect.signature(op).parameters}
         out = given.get("out")
         if out is not None and not getattr(adapter_of(out), "writable", True):
-            kind = f"{type(out).__module__}.{type(out).__qualname__}"
             raise ArgumentTypeError(
-                f"out must be an array that can be written to, such as a NumPy array; got {kind}"
+                f"out must be an array that can be written to, such as a NumPy array; got {_class_of(out)}"
             )
         with record.stage(f"convert {self.name}") as stage:
             converted = {name: to_array(item, name) for name, item in given.items()}
@@ -123,9 +127,8 @@ class Adapter:
                 return np.asarray(value)
             return np.from_dlpack(value)
         except Exception as error:
-            raise ArgumentTypeError(
-                f"{name} must be an array or nested lists; got {value!r:.80}: {error}"
-            ) from error
+            got = _class_of(value) if hasattr(value, "shape") else f"{value!r:.80}"
+            raise ArgumentTypeError(f"{name} must be an array or nested lists; got {got}: {error}") from error
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, for tools that only look at them."""
@@ -147,6 +150,11 @@ class Adapter:
     def from_array(self, result: np.ndarray, like: Any) -> Any:
         """Return a result of an op as an array of the library, of the kind of ``like`` and where that is."""
         return result
+
+
+def _class_of(value: Any) -> str:
+    """Return the name of a value's class with its module."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 @lru_cache(maxsize=1024)
@@ -253,7 +261,7 @@ def device_array(value: Any, name: str) -> Any:
     Raises:
         ArgumentTypeError: if CuPy cannot be imported, or cannot read the array.
     """
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    kind = _class_of(value)
     try:
         cupy = import_module("cupy")
     except ImportError as error:

@@ -81,10 +81,11 @@ def svg_style() -> str:
     Where CSS does not know light-dark(), the light values hold.
     """
     rules = "".join(
-        f'.tc-picture[{what}="{light}"],.tc-picture [{what}="{light}"]{{{what}:light-dark({light},{dark})}}'
+        f'.tc-picture [{what}="{light}"]{{{what}:light-dark({light},{dark})}}'
         for light, dark in COLOURS.values()
         for what in ("fill", "stroke")
     )
+    rules += f".tc-picture{{fill:light-dark({','.join(COLOURS['ink'])})}}"
     return f"<style>{scheme_rules('.tc-picture')}{rules}</style>"
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...devices import Adapter
+from ... import nn_ops
+from ...devices import Adapter, to_array
 from ...dtypes import to_dtype
 from ...errors import ArgumentTypeError
 from .context import executing_eagerly, session_for, set_default_graph
@@ -184,8 +185,14 @@ class _Tensors(Adapter):
         return True
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        with _graph_of(arguments.values()):
-            return OVERRIDES["teachconv"](op.__name__, arguments)
+        if vars(nn_ops).get(op.__name__) is not op:  # a dialect's function, which needs values
+            return super().call(value, op, arguments)
+        given = {
+            name: item if isinstance(item, Operators) else to_array(item, name)
+            for name, item in arguments.items()
+        }
+        with _graph_of(given.values()):
+            return OVERRIDES["teachconv"](op.__name__, given)
 
 
 ADAPTER = _Tensors()
