@@ -51,7 +51,6 @@ class Torch:
         torch.set_num_threads(threads)
         if torch.get_num_interop_threads() != 1:  # PyTorch takes this once in a process
             torch.set_num_interop_threads(1)
-        torch.set_grad_enabled(False)
         self.torch = torch
         self.format = torch.channels_last if self.channels_last else torch.contiguous_format
         self.versions = {"torch": torch.__version__}

@@ -9,7 +9,7 @@ import pytest
 
 import teachconv as tc
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 BENCHMARKS = Path(tc.__file__).parents[1] / "benchmarks"
 
 
@@ -34,6 +34,7 @@ def test_every_problem_has_its_peers(gpu, stand_in, tmp_path):
     assert {line["competitor"] for line in peers} == {"cudnn", "cudnn_channels_last"}
     assert {line["status"] for line in peers} == {"ok"}
     assert len(peers) == 2 * len([line for line in lines if line["competitor"] == "teachconv"])
+    assert torch.is_grad_enabled()  # a benchmark leaves the process as it was: other tests train with PyTorch
 
 
 def test_a_less_exact_peer_is_timed_and_flagged(gpu, stand_in, monkeypatch):

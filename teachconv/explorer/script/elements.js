@@ -15,16 +15,34 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A text that may break after each underscore. */
+const breakable = (text) => text.split("_").flatMap((part, i) => (i ? ["_", h("wbr"), part] : [part]));
+
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 /** A table. `each(i)` gives the attributes of a row. Columns whose name begins with "<" hold text, the others hold numbers. */
 export function table(caption, columns, rows, each = (_) => ({})) {
   const heads = columns.map((name) =>
-    h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, name.replace("<", "")),
+    h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, breakable(name.replace("<", ""))),
   );
   const body = rows.map((row, i) =>
     h("tr", each(i), row.map((cell, j) => h("td", { class: columns[j].startsWith("<") ? "words" : null }, cell))),
   );
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
+}
+
+const identity = (element) => ["role", "aria-label", "name", "data-channel", "data-thumb", "class"].map((name) => element.getAttribute(name)).join("|");
+
+/** Draw parts of an element anew; the keyboard's focus stays on the element that replaces the one that had it. */
+export function keepFocus(root, draw) {
+  const had = root.ownerDocument.activeElement;
+  const alike = (known) => [...root.querySelectorAll(had.tagName)].filter((element) => identity(element) === known);
+  const known = had && root.contains(had) && had !== root ? identity(had) : null;
+  const position = known === null ? -1 : alike(known).indexOf(had);
+  draw();
+  if (known === null || had.isConnected) return;
+  const found = alike(known);
+  const next = found[position] ?? found[0] ?? root.querySelector(".sum .scroll, .stage [role=grid]");
+  next?.focus({ preventScroll: true });
 }

@@ -1,0 +1,77 @@
+"""The changelog has the form of Keep a Changelog, version and citation agree, and a release dates both."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import teachconv as tc
+
+HERE = Path(__file__).parent
+spec = importlib.util.spec_from_file_location("release", HERE / "release.py")
+release = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(release)
+
+GOOD = """# Changelog
+
+## [Unreleased]
+
+### Added
+
+- One thing,
+  in two lines.
+- Another.
+
+### Fixed
+
+- A fault.
+
+## [0.1.0] - 2026-01-02
+
+### Added
+
+- The first.
+"""
+
+
+def test_the_changelog_of_the_project_has_the_form():
+    assert list(release.changelog_problems(release.CHANGELOG.read_text())) == []
+
+
+def test_version_and_citation_agree():
+    assert release.version() == tc.__version__
+    assert f"version: {tc.__version__}\n" in release.CITATION.read_text()
+
+
+def test_a_changelog_of_the_form():
+    assert list(release.changelog_problems(GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("# Changelog\n", "# News\n", "first line"),
+        ("[Unreleased]", "0.2.0 (unreleased)", "only the first section may be"),
+        ("[0.1.0] - 2026-01-02", "[0.1.0]", "only the first section may be"),
+        ("2026-01-02", "2. 1. 2026", "only the first section may be"),
+        ("### Added\n\n- One", "- One", "text before the first heading"),
+        ("### Fixed", "### Mended", "Mended: no heading of Keep a Changelog"),
+        ("### Fixed", "### Added", "each once, in the order"),
+        ("### Added\n\n- One", "### Security\n\n- One", "each once, in the order"),
+        ("- A fault.\n", "", "does not begin with an item"),
+        ("- Another.", "Another.", "belongs to no item"),
+        ("[Unreleased]", "[0.0.9] - 2025-12-31", "latest version does not come first"),
+    ],
+)
+def test_another_form_is_found(old, new, problem):
+    assert old in GOOD
+    assert any(problem in found for found in release.changelog_problems(GOOD.replace(old, new, 1)))
+
+
+def test_a_release_dates_changelog_and_citation():
+    citation = "title: x\nversion: 0.2.0\ndate-released: 2026-01-02\nlicense: y\n"
+    changelog, citation = release.dated(GOOD, citation, "0.2.0", "2026-12-24")
+    assert list(release.changelog_problems(changelog)) == []
+    assert "## [0.2.0] - 2026-12-24\n" in changelog
+    assert "[Unreleased]" not in changelog
+    assert citation == "title: x\nversion: 0.2.0\ndate-released: 2026-12-24\nlicense: y\n"
