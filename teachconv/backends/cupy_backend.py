@@ -222,8 +222,8 @@ def _work(
         scratch = execute(job, given, machine, kept)
         hold_borrowed()
     machine.report(stage)
-    if "data_marks" in scratch and isinstance(stage, record.Stage):
-        _report_redo(job, scratch["data_marks"].get(), scratch["filter_marks"].get())
+    if isinstance(stage, record.Stage):
+        _report_redo(job, scratch, machine.redone(), given["result"].size)
     result = given["result"]
     if from_host:
         with record.stage("copy to the host") as stage:
@@ -275,19 +275,21 @@ def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype
 
 
-def _report_redo(job: Schedule, data_marks: np.ndarray, filter_marks: np.ndarray) -> None:
-    """Record how many images were computed by the definition, by the marks that `winograd.cu` explains."""
-    (bad, some, enough), (bad_w, some_w, enough_w) = data_marks.reshape(-1, 3).T > 0, filter_marks > 0
-    again = bad | (some & ~enough) | bool(bad_w or (some_w and not enough_w))
-    if not again.any():
+def _report_redo(job: Schedule, scratch: Mapping[str, Any], redone: int, cells: int) -> None:
+    """Record how many cells, or images of Winograd's, were computed by the definition, and why."""
+    count, whole, what = redone, cells, "cells"
+    why = "their sums were NaN, as infinity times a zero of the padding is"
+    if "data_marks" in scratch:  # winograd.cu explains them
+        marks = scratch["data_marks"].get().reshape(-1, 3).T > 0, scratch["filter_marks"].get() > 0
+        (bad, some, enough), (bad_w, some_w, enough_w) = marks
+        again = bad | (some & ~enough) | bool(bad_w or (some_w and not enough_w))
+        count, whole, what = int(again.sum()), again.size, "images"
+        why = "infinity, NaN, or numbers out of the range of the transform"
+    if not count:
         return
     with record.stage("choose algorithm again") as stage:
         stage.know(algorithm=f"{job.algorithm}, direct")
-        stage.say(
-            "{} of {} recomputed by direct: infinity, NaN, or numbers out of the range of the transform",
-            int(again.sum()),
-            again.size,
-        )
+        stage.say("{:,} of {:,} {} recomputed by direct: {}", count, whole, what, why)
 
 
 def _bytes_asked(

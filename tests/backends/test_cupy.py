@@ -95,6 +95,27 @@ def test_trace_shows_compilation_once_launches_and_time(cupy, xw):
     assert "cublasGemmStridedBatched" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
 
 
+def test_a_first_call_compiles_the_kernels_that_it_runs(stand_in):
+    """One kernel at a time, and none twice for a second kind of call."""
+    x, w, dy = arrays((1, 6, 6, 4), (3, 3, 4, 4), (1, 6, 6, 4))
+    calls = {
+        "forward": lambda **how: tc.conv2d(x, w, 1, "SAME", **how),
+        "dx": lambda **how: tc.conv2d_backprop_input(x.shape, w, dy, 1, "SAME", **how),
+    }
+    nvrtc = stand_in.cuda.nvrtc
+    for algorithm, (forward, dx) in {
+        "im2col": (["TO_GROUPS", "TO_PATCHES", "FROM_GROUPS"], ["COL2IM"]),
+        "winograd2": (["TRANSFORM_FILTER", "TRANSFORM_INPUT", "TRANSFORM_OUTPUT"], ["TRANSFORM_OUTPUT"]),
+    }.items():
+        for kind, want in (("forward", forward), ("dx", dx)):
+            nvrtc.options.clear()
+            calls[kind](backend="cupy", algorithm=algorithm)
+            assert [options[1].removeprefix("-D") for options in nvrtc.options] == want
+    nvrtc.options.clear()
+    tc.depthwise_conv2d(x, w[..., :1], (1, 1, 1, 1), "SAME", backend="cupy")
+    assert [options[1] for options in nvrtc.options] == ["-DDEPTHWISE_FORWARD"]
+
+
 def test_the_choice_and_its_reason(cupy):
     for dtype, precision, channels, want in (
         ("float32", None, 32, "winograd2: 3x3 at stride 1"),
@@ -148,8 +169,28 @@ def test_what_is_done_again_is_said(cupy, xw):
     x[1, 3, 3, 0] = np.inf
     traced = tc.trace(tc.conv2d, x, w, padding="SAME", backend="cupy", algorithm="winograd2")
     assert traced.algorithm == "winograd2, direct"
-    assert "1 of 2 recomputed by direct" in notes(traced)
+    assert "1 of 2 images recomputed by direct" in notes(traced)
     assert np.array_equal(traced.result, tc.conv2d(x, w, padding="SAME", backend="reference"), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["tiled", "registers", "im2col", "implicit_gemm", "pipelined_gemm_float32"]
+)
+def test_cells_that_are_done_again_are_counted(cupy, algorithm):
+    """An infinite weight times the zeros of the padding is NaN in the first row and column of its channel.
+
+    With 32 channels several blocks share the depth, and add_splits decides.
+    """
+    for channels in (4, 32):
+        x, w = arrays((1, 3, 3, channels), (3, 3, channels, channels))
+        x[...] = 1
+        clean = tc.trace(tc.conv2d, x, w, padding="SAME", backend="cupy", algorithm=algorithm)
+        assert clean.algorithm == algorithm
+        w[0, 0, 2, 1] = np.inf
+        traced = tc.trace(tc.conv2d, x, w, padding="SAME", backend="cupy", algorithm=algorithm)
+        assert traced.algorithm == f"{algorithm}, direct"
+        assert f"5 of {9 * channels} cells recomputed by direct: their sums were NaN" in notes(traced)
+        assert np.array_equal(traced.result, tc.conv2d(x, w, padding="SAME", backend="reference"))
 
 
 # ---------------------------------------------------------------------------------------------

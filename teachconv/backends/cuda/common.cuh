@@ -61,11 +61,15 @@ DEVICE bool is_negative(Sum sum) { return narrow(sum) < 0; }
 DEVICE bool is_negative(Sum sum) { return sum < 0; } /* false for NaN, so relu keeps it */
 #endif
 
-/* The 16 integers of a geometry, passed by value. */
+/* The 16 integers of a geometry, passed by value, and during a trace a place to count. */
 struct Problem {
     int batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
     int filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left;
+    int *redone; /* for each thread of the grid, how many cells it has computed again; or null */
 
+    DEVICE void count_redone() const {
+        if (redone) redone[blockIdx.x * blockDim.x + threadIdx.x]++;
+    }
     DEVICE int in_depth() const { return in_channels / groups; } /* channels of one group */
     DEVICE int out_depth() const { return out_channels / groups; }
     DEVICE int taps() const { return filter_rows * filter_cols; }

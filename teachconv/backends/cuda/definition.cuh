@@ -89,7 +89,10 @@ struct FilterGradient {
 template <class Kind>
 DEVICE Number finish_or_redo(const Problem &p, const Number *first, const Number *second, Index cell, Sum sum, const Number *bias,
                              int relu) {
-    if (sum != sum) sum = Kind::value(p, first, second, cell); /* NaN */
+    if (sum != sum) { /* NaN */
+        sum = Kind::value(p, first, second, cell);
+        p.count_redone();
+    }
     return finish(sum, bias, Kind::channel(p, cell), relu);
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import record
 from .compiling import function
-from .launches import Launch
+from .launches import PROBLEM, Launch
 
 __all__ = ["Device"]
 
@@ -21,6 +21,7 @@ class Device:
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
         self._timed: list[tuple[record.Stage, Any, Any]] = []
+        self._redone: list[Any] = []  # the counters of each launch, during a trace
 
     def empty(self, size: int, dtype: str, zero: bool) -> Any:
         """Return a flat array on the device, zeroed if ``zero`` is set."""
@@ -29,11 +30,13 @@ class Device:
     def launch(self, step: Launch, arguments: Sequence[Any]) -> None:
         """Launch a kernel."""
         run = function(step.kernel, self._cupy.cuda.Device().id, step.shared)
-        values = tuple(np.uint64(0) if value is None else value for value in arguments)  # a null pointer
+        values = [np.uint64(0) if value is None else value for value in arguments]  # a null pointer
         with record.stage(f"launch {step.kernel.name}") as stage:
             stage.say("grid {}, block {}", step.grid, step.block)
+            if isinstance(stage, record.Stage):
+                values = [self._count(value, step) for value in values]
             start = self._start(stage)
-            run((step.grid,), (step.block,), values, shared_mem=step.shared)
+            run((step.grid,), (step.block,), tuple(values), shared_mem=step.shared)
             self._stop(stage, start)
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
@@ -76,6 +79,19 @@ class Device:
             event = self._cupy.cuda.Event()
             event.record()
             self._timed.append((stage, start, event))
+
+    def _count(self, value: Any, step: Launch) -> Any:
+        """Give a kernel's problem a counter for each thread; return other arguments unchanged."""
+        if not isinstance(value, np.ndarray) or value.dtype != PROBLEM:
+            return value
+        self._redone.append(self._cupy.zeros(step.grid * step.block, "int32"))
+        value = value.copy()
+        value["redone"] = self._redone[-1].data.ptr
+        return value
+
+    def redone(self) -> int:
+        """Return how many cells were computed again, because their sums were NaN; 0 outside of a trace."""
+        return sum(int(counters.get().sum()) for counters in self._redone)
 
     def report(self, whole: Any) -> None:
         """Wait for the device, and add its times, measured by CUDA events, to the notes."""

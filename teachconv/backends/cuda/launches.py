@@ -17,6 +17,7 @@ from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 
 __all__ = [
+    "PROBLEM",
     "Buffer",
     "Kernel",
     "Launch",
@@ -257,7 +258,7 @@ def launch_blocks(kernel: Kernel, blocks: int, *arguments: Argument | int, share
 
 
 # struct Problem of common.cuh. CuPy passes a NumPy array with one element, of any dtype, by value.
-PROBLEM = np.dtype([("integers", np.int32, 16)])
+PROBLEM = np.dtype([("integers", np.int32, 16), ("redone", np.uint64)])
 
 
 def problem(g: Conv2DGeometry) -> np.ndarray:
@@ -272,4 +273,4 @@ def problem(g: Conv2DGeometry) -> np.ndarray:
             raise ArgumentError(
                 f"the cupy backend counts in 32 bits, and the taps span {span} {name}; use backend='cython'"
             )
-    return np.array((g.integers,), PROBLEM)
+    return np.array((g.integers, 0), PROBLEM)
