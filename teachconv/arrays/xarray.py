@@ -208,6 +208,8 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
             f"cells or outside of them, where windows of the result have their centres: drop_vars({name!r}) "
             "leaves it out"
         )
+    if not values.size:  # no images
+        return values.take(np.zeros(len(places), np.intp), axis)
     origin = values.ravel()[0]
     distances = values - origin
     distance = distances.astype(np.float64)  # times are large integers, their distances are not

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import array_api_strict as xp
 import numpy as np
 import pytest
 
@@ -13,6 +12,8 @@ import teachconv as tc
 from teachconv import devices
 from teachconv.data.seeded import make_array
 from teachconv.verification.cases import CASES
+
+xp = pytest.importorskip("array_api_strict")
 
 ROOT = Path(__file__).parents[2]
 X, W = (
@@ -110,7 +111,7 @@ def test_a_class_of_the_library_that_is_no_array_is_none(recorder):
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
+@pytest.mark.parametrize("case", CASES[::9], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
 def test_array_api_arrays_in_and_out(case):
     for problem in case.problems("float32", "integers"):
         kwargs = dict(zip(problem.kwargs, own(problem.kwargs.values(), xp.asarray), strict=True))

@@ -1,12 +1,12 @@
 """xarray's DataArrays: dimensions and coordinates of a result, against numbers worked by hand."""
 
-import array_api_strict as xp
 import numpy as np
 import pytest
-import xarray as xr
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+
+xr, xp = pytest.importorskip("xarray"), pytest.importorskip("array_api_strict")
 
 DIMS = ("time", "lat", "lon", "band")
 LAT, LON = [50.0, 48.0, 46.0, 44.0, 42.0], [0, 10, 20, 30, 40, 50]
@@ -169,3 +169,10 @@ def test_refused():
         tc.plan(tc.conv2d, w, input_shape=x.shape)(x)
     with pytest.raises(TypeError, match="input must be an array or nested lists"):
         tc.conv2d(x.to_dataset(), w)
+
+
+def test_no_images():
+    x = field(age=(("time", "lat"), np.ones((2, 5)))).isel(time=slice(0))
+    y = tc.conv2d(x, filters(2, 2))
+    assert y.shape == (0, 4, 5, 4)
+    assert y.age.shape == (0, 4)
