@@ -74,7 +74,8 @@ class Torch(ArrayApi):
         """Return the tensor as a NumPy array on the same memory, or a CuPy array if it is on a GPU."""
         if self.takes_over(value):
             raise ArgumentTypeError(
-                f"{name} requires a gradient, and PyTorch would not record what is done here: {name}.detach()"
+                f"{name} requires a gradient or is transformed by torch.func, and PyTorch would not see what "
+                f"is done here: {name}.detach()"
             )
         return self._array(value.detach(), name)
 

@@ -359,6 +359,20 @@ def test_every_op_under_jit(jax):
     assert np.array_equal(jax.jit(loss)(w), theirs(w))
 
 
+def test_the_default_backend_reaches_the_callback(jax, monkeypatch):
+    """JAX runs it in a thread of its own, which does not see the block of `use_backend`."""
+    from teachconv.backends import numpy_backend
+
+    calls, plain = [], numpy_backend.conv2d
+    monkeypatch.setattr(
+        numpy_backend, "conv2d", lambda *args, **kwargs: calls.append(1) or plain(*args, **kwargs)
+    )
+    with tc.use_backend("numpy"):
+        got = jax.jit(lambda x: tc.conv2d(x, W))(jax.numpy.asarray(X))
+    assert np.array_equal(got, tc.conv2d(X, W))
+    assert calls == [1]
+
+
 def test_jax_refused(jax):
     x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
     with pytest.raises(
