@@ -1,5 +1,7 @@
 """Sphinx configuration. `make docs` treats warnings as errors."""
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,9 +12,16 @@ import dialect_map
 import error_index
 import explorer_examples
 
+HERE = Path(__file__).parent
+
 dialect_map.write()
 error_index.write()
-explorer_examples.write(Path(__file__).parent / "_generated")  # embedded by index.md and explorer.md
+explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
+for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
+    shutil.copy2(notebook, HERE / "learn")
+os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
+    filter(None, [str(HERE.parent / "examples"), os.environ.get("PYTHONPATH")])
+)
 
 project = "teachconv"
 author = "the teachconv authors"
