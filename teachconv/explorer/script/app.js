@@ -10,6 +10,7 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
+import { takeAway } from "./take_away.js";
 import { callable, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 export class App {
@@ -114,7 +115,7 @@ export class App {
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
-      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport),
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, takeAway(this)),
         h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
