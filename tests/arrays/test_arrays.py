@@ -256,6 +256,8 @@ def test_images():
     assert tc.conv2d(whole, w[:, :, :1].astype("int32")).dtype == np.int32
     with pytest.raises(ValueError, match=r'mode P: input.convert\("RGB"\)'):
         tc.conv2d(picture.convert("P"), w)
+    with pytest.raises(ValueError, match="data_format must be NHWC for an image"):
+        tc.conv2d(picture, w, data_format="NCHW")
     with pytest.raises(TypeError, match="filters must be an array; got an image"):
         tc.conv2d(want, picture)
 

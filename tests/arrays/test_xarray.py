@@ -52,6 +52,20 @@ def test_dilation():
     assert y.lon.values.tolist() == [10, 20, 30, 40]
 
 
+def test_coordinates_are_what_a_mean_over_the_window_gives(rng):
+    """The mean of a ramp over a window is the coordinate of its centre: the op itself is the check."""
+    for _ in range(20):
+        rows, cols, *steps = rng.integers(1, 4, 6).tolist()
+        strides, dilations = steps[:2], steps[2:]
+        lat, lon = np.cumsum([7.0, *[0.5] * 11]), np.cumsum([-3.0, *[2.0] * 12])
+        ramps = np.stack(np.broadcast_arrays(lat[:, None], lon), -1)[None]
+        x = xr.DataArray(ramps, dims=DIMS, coords={"lat": lat, "lon": lon})
+        mean = np.full((rows, cols, 2, 1), 1 / (rows * cols))
+        y = tc.depthwise_conv2d(x, mean, strides, "VALID", dilations=dilations)
+        assert np.allclose(y.values[0, :, 0, 0], y.lat, rtol=1e-14)
+        assert np.allclose(y.values[0, 0, :, 1], y.lon, rtol=1e-14)
+
+
 def test_channels_first():
     x = field().transpose("time", "band", "lat", "lon")
     y = tc.conv2d(x, filters(), 2, "SAME", "NCHW")
