@@ -77,6 +77,7 @@ from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the r
 from .gradients.gradients_util import NotDifferentiable, RegisterGradient, gradients
 from .ops import gen_nn_ops, tensor_math_operator_overrides  # noqa: F401  (fill the registries)
 from .ops import image_ops as image
+from .ops import logging_ops as debugging
 from .ops import nn_ops as nn
 from .ops.array_ops import (
     broadcast_to,
@@ -144,6 +145,8 @@ from .ops.math_ops import (
     matmul,
     multiply,
     range,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -201,6 +204,7 @@ __all__ = [
     "control_dependencies",
     "convert_to_tensor",
     "custom_gradient",
+    "debugging",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
@@ -258,6 +262,8 @@ __all__ = [
     "random_uniform",
     "range",
     "rank",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

@@ -255,7 +255,7 @@ class GradientTape:
                 TensorFlow.
 
         Returns:
-            The structure of ``sources`` with a tensor of shape [*target, *source] for each, or None.
+            The structure of ``sources`` with a tensor of shape ``[*target, *source]`` for each, or None.
 
         Raises:
             RuntimeError: if the tape was used already and is not persistent.
@@ -307,7 +307,7 @@ class GradientTape:
             parallel_iterations, experimental_use_pfor: as in `jacobian`.
 
         Returns:
-            A tensor of shape [batch, *target[1:], *source[1:]].
+            A tensor of shape ``[batch, *target[1:], *source[1:]]``.
 
         Raises:
             RuntimeError: if the tape was used already and is not persistent.

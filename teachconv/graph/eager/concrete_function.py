@@ -128,7 +128,7 @@ class ConcreteFunction:
         outputs: the tensors of the result.
         captured_inputs: what it takes from outside: eager tensors, or tensors of the graph around it.
         variables: the variables that it uses.
-        is_stateful: whether it changes a variable.
+        is_stateful: whether it changes a variable, prints or checks.
     """
 
     def __init__(self, graph: FuncGraph, inputs: Sequence[Tensor], result: Any, config: ConfigProto):

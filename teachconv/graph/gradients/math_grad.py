@@ -22,7 +22,7 @@ __all__: list[str] = []
 
 for _name in (
     *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
-    *("LogicalAnd", "LogicalOr", "LogicalNot", "FloorDiv", "Range", "ArgMax"),
+    *("LogicalAnd", "LogicalOr", "LogicalNot", "All", "Any", "FloorDiv", "Range", "ArgMax"),
     *("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"),
 ):
     NotDifferentiable(_name)

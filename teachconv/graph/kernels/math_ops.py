@@ -182,6 +182,22 @@ class MinOp(_Fold):
         return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
 
 
+@register_kernel("All")
+class AllOp(_Fold):
+    """Returns whether all values over axes are True."""
+
+    ufunc = np.logical_and
+    initial = staticmethod(lambda dtype: True)
+
+
+@register_kernel("Any")
+class AnyOp(_Fold):
+    """Returns whether any value over axes is True."""
+
+    ufunc = np.logical_or
+    initial = staticmethod(lambda dtype: False)
+
+
 def lowest(dtype: np.dtype[Any]) -> Any:
     """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
     if is_integer(dtype):

@@ -19,10 +19,13 @@ __all__ = [
     "abs",
     "add",
     "add_n",
+    "all",
+    "any",
     "apply_adam",
     "apply_gradient_descent",
     "apply_momentum",
     "arg_max",
+    "_assert",
     "assign",
     "assign_add",
     "assign_sub",
@@ -84,6 +87,7 @@ __all__ = [
     "partitioned_call",
     "placeholder",
     "pow",
+    "print_v2",
     "prod",
     "random_standard_normal",
     "random_uniform",
@@ -206,6 +210,62 @@ def add_n(
     if executing_eagerly():
         return execute("AddN", _inputs, _attrs)
     return op_def_library.apply_op("AddN", name, _inputs, _attrs)
+
+
+def all(
+    input: Any,
+    reduction_indices: Any,
+    keep_dims: Any = False,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns whether all values over axes are True.
+
+    Args:
+        input: input, of type bool.
+        reduction_indices: input, of type Tidx.
+        keep_dims: attribute, bool = False.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type bool.
+
+    Op All; Tidx: {int32, int64} = 'int32'.
+    """
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("All", _inputs, _attrs)
+    return op_def_library.apply_op("All", name, _inputs, _attrs)
+
+
+def any(
+    input: Any,
+    reduction_indices: Any,
+    keep_dims: Any = False,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns whether any value over axes is True.
+
+    Args:
+        input: input, of type bool.
+        reduction_indices: input, of type Tidx.
+        keep_dims: attribute, bool = False.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The output output, of type bool.
+
+    Op Any; Tidx: {int32, int64} = 'int32'.
+    """
+    _inputs: list[Any] = [input, reduction_indices]
+    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
+    if executing_eagerly():
+        return execute("Any", _inputs, _attrs)
+    return op_def_library.apply_op("Any", name, _inputs, _attrs)
 
 
 def apply_adam(
@@ -340,6 +400,43 @@ def arg_max(
     if executing_eagerly():
         return execute("ArgMax", _inputs, _attrs)
     return op_def_library.apply_op("ArgMax", name, _inputs, _attrs)
+
+
+def _assert(
+    condition: Any,
+    data: Any,
+    template: Any,
+    placeholder: Any = "{}",
+    summarize: Any = 3,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Fails with the text unless the condition holds.
+
+    Args:
+        condition: input, of type bool.
+        data: input, of type T.
+        template: attribute, string.
+        placeholder: attribute, string = '{}'.
+        summarize: attribute, int = 3.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The operation.
+
+    Op Assert; T: list(type).
+    """
+    _inputs: list[Any] = [condition, data]
+    _attrs: dict[str, Any] = {
+        "template": template,
+        "placeholder": placeholder,
+        "summarize": summarize,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("Assert", _inputs, _attrs)
+    return op_def_library.apply_op("Assert", name, _inputs, _attrs)
 
 
 def assign(
@@ -2132,6 +2229,47 @@ def pow(
     if executing_eagerly():
         return execute("Pow", _inputs, _attrs)
     return op_def_library.apply_op("Pow", name, _inputs, _attrs)
+
+
+def print_v2(
+    inputs: Any,
+    template: Any,
+    end: Any,
+    placeholder: Any = "{}",
+    summarize: Any = 3,
+    output_stream: Any = "stderr",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Writes the text to a stream.
+
+    Args:
+        inputs: input, of type T.
+        template: attribute, string.
+        placeholder: attribute, string = '{}'.
+        summarize: attribute, int = 3.
+        output_stream: attribute, {stderr, stdout} = 'stderr'.
+        end: attribute, string.
+        name: name of the node.
+        _kernel: label of the kernel; None selects the default.
+
+    Returns:
+        The operation.
+
+    Op PrintV2; T: list(type).
+    """
+    _inputs: list[Any] = [inputs]
+    _attrs: dict[str, Any] = {
+        "template": template,
+        "end": end,
+        "placeholder": placeholder,
+        "summarize": summarize,
+        "output_stream": output_stream,
+        "_kernel": _kernel,
+    }
+    if executing_eagerly():
+        return execute("PrintV2", _inputs, _attrs)
+    return op_def_library.apply_op("PrintV2", name, _inputs, _attrs)
 
 
 def prod(

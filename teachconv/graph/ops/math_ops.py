@@ -242,6 +242,42 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     return gen_nn_ops.range(start, limit, delta, name=name)
 
 
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether all values over axes are True.
+
+    Args:
+        input_tensor: a tensor, variable or array of bools.
+        axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor of bools; of no elements, True.
+
+    Raises:
+        ValueError, TypeError: as `reduce_sum`.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
+    [False, True]
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.all(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether any value over axes is True.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_all`.
+
+    Returns:
+        A tensor of bools; of no elements, False.
+
+    Raises:
+        ValueError, TypeError: as `reduce_all`.
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.any(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
 def reduced_shape(input_shape: Any, axes: Any) -> Any:
     """Return the shape of a reduction with ``keepdims``, computed by nodes; TensorFlow has the same helper.
 
