@@ -2,6 +2,7 @@
 
 import importlib
 import random
+import re
 import threading
 import weakref
 from math import prod
@@ -528,6 +529,26 @@ def test_diff_finds_the_cell_and_the_mistake_chunk_by_chunk():
     assert all(past - first <= 12 for place in source.read for first, past in place)
     with pytest.raises(ValueError, match=r"against\['y'\] must be an array of shape \[1, 40, 40, 1\]"):
         tc.diff(tc.conv2d, source.chunked(), w, padding="SAME", against={"y": theirs[:, 1:]})
+
+
+def test_the_picture_shows_a_chunk_its_slab_and_its_halo():
+    from teachconv.arrays.dask import chunk_picture
+
+    # 520 pixels to 260: two cells a pixel. SAME at stride 2 with 9 taps of 520 cells pads 3 before and 4 after
+    x = da.ones((1, 520, 520, 1), chunks=(1, 130, 130, 1), dtype="float32")
+    call = tc.conv2d, x, np.ones((9, 9, 1, 1), "float32"), 2, "SAME"
+    svg = chunk_picture(*call, chunk=(1, 3))
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="#', svg)
+    boxes = [[float(number) - (24 if place < 2 else 0) for place, number in enumerate(box)] for box in boxes]
+    slab, alone, part = boxes
+    # outputs 65..129 read 65 * 2 - 3 .. 129 * 2 - 3 + 8, outputs 195..259 read 387..523, of which 4 are padding
+    assert [2 * number for number in slab] == pytest.approx([387, 127, 133, 137], abs=0.2)
+    assert [2 * number for number in alone] == pytest.approx([394, 134, 126, 123], abs=0.2)
+    assert [2 * number for number in part[1:]] == pytest.approx([65, 65, 65], abs=0.2)
+    assert "chunk 1, 3 of 4 x 4: rows 65..129, columns 195..259" in svg
+    assert "it reads rows 127..263, columns 387..519" in svg
+    with pytest.raises(ValueError, match="chunk must be inside 4 x 4 chunks"):
+        chunk_picture(*call, chunk=(4, 0))
 
 
 def test_an_array_is_not_loaded_whole_without_a_word():
