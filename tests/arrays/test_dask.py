@@ -429,6 +429,23 @@ def test_bad_arguments_are_named_when_the_call_is_made(arguments, error, message
         tc.conv2d(**(good | arguments))
 
 
+def test_chunks_of_another_kind_are_refused():
+    masked = da.ma.masked_greater(da.ones((1, 6, 6, 1), chunks=3, dtype="float32"), 2)
+    with pytest.raises(
+        TypeError, match=r"input must have NumPy arrays as chunks; got numpy\.ma.*MaskedArray"
+    ):
+        tc.conv2d(masked, np.ones((3, 3, 1, 1), "float32"))
+
+
+@pytest.mark.parametrize("wrong", [lambda block: block.astype("float64"), lambda block: block[:, 1:]])
+def test_a_chunk_that_is_not_what_dask_says_is_refused(wrong):
+    x = da.ones((1, 6, 6, 1), chunks=(1, 3, 6, 1), dtype="float32").map_blocks(wrong, meta=EMPTY)
+    with pytest.raises(
+        ValueError, match=r"the part of input that a chunk reads must have shape \[1, 4, 6, 1\]"
+    ):
+        tc.conv2d(x, np.ones((3, 3, 1, 1), "float32"), padding="SAME").compute()
+
+
 def test_a_dialect_says_that_it_takes_no_dask_arrays():
     x = da.ones((1, 4, 6, 6), dtype="float32")
     with pytest.raises(TypeError, match=r"(takes no dask arrays|input is a dask array)"):
