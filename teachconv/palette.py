@@ -85,6 +85,7 @@ def svg_style() -> str:
         for light, dark in COLOURS.values()
         for what in ("fill", "stroke")
     )
+    rules += f".tc-picture{{fill:light-dark({','.join(COLOURS['ink'])})}}"
     return f"<style>{scheme_rules('.tc-picture')}{rules}</style>"
 
 

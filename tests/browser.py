@@ -95,10 +95,10 @@ const grounds = (e) => e ? [...grounds(e.parentElement), getComputedStyle(e).bac
 const shown = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !e.closest(".hidden");
 const found = [...document.querySelectorAll(arguments[0])]
   .filter((e) => shown(e) && [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim()))
-  .filter((e) => !getComputedStyle(e).color.endsWith(", 0)")) // a number that is still to come
+  .filter((e) => !/^rgba.*, 0\\)$/.test(getComputedStyle(e).color)) // a number that is still to come
   .map((e) => { const [a, b] = [light(...grounds(e), getComputedStyle(e).color), light(...grounds(e))]; return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 200)]; })
   .filter(([, text]) => !text.includes('disabled'));
-return found.reduce((a, b) => (b[0] < a[0] ? b : a));
+return found.reduce((a, b) => (b[0] < a[0] ? b : a), [21, ""]);
 """
 
 

@@ -182,7 +182,7 @@ def _halo(word: str, chunks: list[AxisChunk]) -> str:
     (first, past), (low, high) = largest.part, largest.read
     shared = max((one.read[1] - two.read[0] for one, two in pairwise(chunks)), default=0)
     return (
-        f"{word}: chunk {first}..{past - 1} reads {low}..{high - 1}; neighbouring slabs share "
+        f"{word}: chunk {first}..{past - 1} reads {low}..{high - 1}, neighbouring slabs share "
         f"{max(0, shared)} (the halo)"
     )
 
@@ -214,7 +214,8 @@ class Dask(Adapter):
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Refuse: an array that may be larger than the memory is not loaded without a word."""
         raise ArgumentTypeError(
-            f"{name} is a dask array, which is not loaded whole here: give {name}.compute(), or that of a part"
+            f"{name} is a dask array, which is not loaded whole here: give {name}.compute(), "
+            "or a part of it that is computed"
         )
 
 

@@ -25,7 +25,7 @@ __all__ = ["LazyCall", "SlabCells"]
 
 @dataclass(frozen=True, slots=True)
 class SlabCells:
-    """The cells of a slab and of the part of the result computed from it, by their numbers in the whole arrays.
+    """The cells of a slab and of the part that is computed from it, by their numbers in the whole arrays.
 
     Attributes:
         shapes: the shape of the whole array of each role.
@@ -93,7 +93,7 @@ class LazyCall:
             cell: the cell, as a backend numbers those of the whole array.
 
         Returns:
-            A call with values. For a filter gradient it is the whole one, because a cell sums over all images.
+            A call with values. For a filter gradient it is the whole one: a cell sums over all images.
         """
         kind, job = self.call.kind, self.plan.job
         if kind.sums_images:

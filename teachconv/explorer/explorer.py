@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +19,20 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection import plotting
 from ..inspection.explaining import explain
+from ..progress import during
 from ..tables import count
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, nbytes
-from .page import frame, page, script, style
+from .document import SIDES, Document, code, dumps, packed
+from .page import frame, page
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
-BUDGET = 900_000  # the default size of a page in bytes
+_PAGE = 300_000  # the default size of a page in bytes
+_VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
 
@@ -44,7 +49,7 @@ class Explorer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         at: Sequence[int] | None = None,
-        budget: int = BUDGET,
+        budget: int | None = None,
     ) -> None:
         self.op, self.at, self.budget = op, at, budget
         self.args, self.kwargs = call_on_host(args, kwargs)
@@ -129,17 +134,21 @@ class Explorer:
         if path.suffix in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
         if path.suffix in (".svg", ".png"):
-            at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
-            plotting.window(self.op, *self.args, at=at, **words).savefig(path)
+            self._window().savefig(path)
         elif path.suffix in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
             raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
         return path
 
+    def _window(self) -> Any:
+        """Return the figure of the first cell's window."""
+        at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
+        return plotting.window(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs))
+
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(packed(self.data())), self._still)
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -152,7 +161,29 @@ class Explorer:
         return widget(self)
 
     def _repr_html_(self) -> str:
-        return frame(self.html(), self._repr_svg_() or "", repr(self))
+        address = f"data:image/png;base64,{b64encode(self._image).decode()}" if self._image else ""
+        return frame(self.html(), self._still, repr(self), address)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return the page in its frame, and an image for places that show no HTML."""
+        bundle: dict[str, Any] = {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return bundle | ({"image/png": self._image} if self._image else {})
+
+    @cached_property
+    def _image(self) -> bytes | None:
+        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
+        written = BytesIO()
+        try:
+            if not self._document.empty:
+                self._window().savefig(written, format="png")
+        except (ImportError, ValueError):  # too large for a picture
+            return None
+        return written.getvalue() or None
+
+    @cached_property
+    def _still(self) -> str:
+        """The static picture, or "": what a page shows where scripts are disabled."""
+        return self._repr_svg_() or ""
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""
@@ -174,12 +205,18 @@ class Explorer:
     def data(self, *, live: bool = False) -> dict[str, Any]:
         """Return the JSON document of the page; with ``live`` it has no variants, which Python computes."""
         document = self._document
-        made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
+        with during("computing the call"):
+            made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
-            made["beside"] = self._beside()
-        front_end = len((script() + style()).encode())
-        budget = 0 if live else self.budget - front_end - nbytes(made)
-        made["variants"] = Variants(document, live=live).table(budget)
+            with during(f"comparing it with {self._other[0]}"):
+                made["beside"] = self._beside()
+        variants = Variants(document, live=live)
+        bare = packed(made | {"variants": variants.table(0)})
+        rest = len(page("", dumps(bare), self._still).encode())
+        usual = _PAGE if rest < _PAGE else rest + _VARIANTS
+        size = usual if self.budget is None else self.budget
+        with during("its variants"):
+            made["variants"] = variants.table(0 if live else size - rest)
         return made
 
     def _beside(self) -> dict[str, Any]:
@@ -194,18 +231,22 @@ class Explorer:
             "shape": list(theirs.shape),
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
+        large = call.geometry.macs > _DIFF
+        work = f"The call has {count(call.geometry.macs, 'multiply-add')}: "
         if theirs.shape != tuple(call.result_shape):
             back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
-            return made | self._diagnosis(label, theirs)
+            if not large:
+                return made | self._diagnosis(label, theirs)
+            note = f"Its shape is {list(theirs.shape)}, and this call's is {list(call.result_shape)}. "
+            return made | {"passed": False, "diagnosis": f"{note}{work}no mistake was looked for."}
         canonical = call.from_caller(theirs)
         differs = self._judge(canonical)
         made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
         made["array"] = tables.array(side, canonical, document.part, "beside")
-        if call.geometry.macs <= _DIFF:
+        if not large:
             return made | self._diagnosis(label, theirs)
-        work = count(call.geometry.macs, "multiply-add")
-        note = f"The call has {work}: only the cells that are shown were compared."
+        note = f"{work}only the cells that are shown were compared."
         return made | {"passed": not differs.any(), "diagnosis": note}
 
     def _diagnosis(self, label: str, theirs: np.ndarray) -> dict[str, Any]:
@@ -245,7 +286,7 @@ def explore(
     op: Callable[..., Any],
     *args: Any,
     at: Sequence[int] | None = None,
-    budget: int = BUDGET,
+    budget: int | None = None,
     **kwargs: Any,
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
@@ -256,8 +297,9 @@ def explore(
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes. Variants of the call (other strides, paddings, ...)
-            are included as long as they fit, those with the fewest changes first; the page says how many are
+        budget: the approximate size of the page in bytes; by default 300 kB, or, if the call itself takes
+            more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
+            included as long as they fit, those with the fewest changes first; the page says how many are
             left out.
         **kwargs: the op's arguments by name.
 

@@ -45,7 +45,8 @@ def widget(explorer: Explorer) -> Any:
             found = variants.make(key, run=True)
         except Exception as error:  # the page waits for an answer, whatever the error is
             found = {"error": f"{type(error).__name__}: {error}"}
-        made.send({"key": list(key), "variant": found, "axes": tables.axes, "arrays": tables.arrays})
+        shared = {"axes": tables.axes, "arrays": tables.arrays, "lines": tables.lines}
+        made.send({"key": list(key), "variant": found} | shared)
 
     made.on_msg(answer)
     return made

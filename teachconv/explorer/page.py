@@ -59,6 +59,7 @@ MODULES = (
     "pointing",
     "sections",
     "parts",
+    "take_away",
     "channels",
     "stage",
     "flight",
@@ -78,7 +79,7 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
-    unique among them, which a test checks.
+    unique among them, which a test checks, and so are comments and indents.
 
     Args:
         modules: their names, in an order in which each imports only from those before it.
@@ -86,7 +87,7 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
     Returns:
         The text.
     """
-    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in modules)
+    return "\n".join(_compact(_without_imports(_asset(f"script/{name}.js"))) for name in modules)
 
 
 @lru_cache(maxsize=1)
@@ -102,6 +103,12 @@ def _asset(name: str) -> str:
 def _without_imports(module: str) -> str:
     """Return the text of a JavaScript module without its import and export statements."""
     return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
+
+
+def _compact(module: str) -> str:
+    """Return the text of a JavaScript module without comments on lines of their own and indents."""
+    code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", module, flags=re.M | re.S)
+    return re.sub(r"\n[ \t\n]+", "\n", code)
 
 
 def playground_page() -> str:
@@ -129,8 +136,9 @@ def page(title: str, data: str, still: str) -> str:
     """
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
-        'mount(document.getElementById("explorer"),'
-        ' JSON.parse(document.getElementById("explorer-data").textContent));'
+        'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
+        "for (const axis of data.call.axes) axis.formulas = axis.formulas.map((i) => data.call.lines[i]);\n"
+        'mount(document.getElementById("explorer"), data);'
     )
     return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
 
@@ -149,18 +157,19 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
     )
 
 
-def frame(html: str, still: str, label: str) -> str:
+def frame(html: str, still: str, label: str, image: str = "") -> str:
     """Return a page in a sandboxed frame, which runs scripts but has no access to the document around it.
 
     Args:
         html: the page.
         still: HTML that is shown if scripts are disabled.
         label: the frame's title.
+        image: the address of an image that is shown in places that remove frames, such as GitHub.
 
     Returns:
         HTML text.
     """
-    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label)
+    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label, image)
 
 
 def frame_of(address: str, label: str) -> str:
@@ -176,11 +185,13 @@ def frame_of(address: str, label: str) -> str:
     return _frame(f'src="{escape(address)}"', "", label)
 
 
-def _frame(source: str, still: str, label: str) -> str:
+def _frame(source: str, still: str, label: str, image: str = "") -> str:
     """Return a frame that takes its height from its page, and tells it the theme of the document around."""
+    # where frames are removed, so are styles
+    instead = f'<img src="{image}" alt="{escape(label)}">' if image else ""
     return (
-        f"<style>{palette.scheme_rules('.tcx-frame')}</style>"
+        f"<style>{palette.scheme_rules('.tcx-frame')}.tcx-frame ~ img {{ display: none }}</style>"
         f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
         'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
-        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>'
+        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
     )

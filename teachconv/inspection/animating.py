@@ -15,6 +15,7 @@ import numpy as np
 from .. import nn_ops, record, tables
 from ..devices import call_on_host
 from ..errors import ArgumentError
+from ..progress import track
 from .explaining import explain
 from .plot_planes import Windows
 
@@ -117,7 +118,7 @@ class _Film:
 def _within(parts: list[Any], seconds: float) -> Iterator[Any]:
     """Yield the cells of each frame; raise if the first ones say that all would take longer than allowed."""
     start = record.clock()
-    for done, part in enumerate(_progress(parts, "frames")):
+    for done, part in enumerate(track(parts, "frames")):
         spent = record.clock() - start
         if done and spent / done * len(parts) > seconds:
             need = tables.duration(spent / done * len(parts))
@@ -168,18 +169,3 @@ def _write_film(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
         finally:
             writer.close()
         return Path(path).read_bytes()
-
-
-def _progress(items: list[Any], what: str) -> Iterable[Any]:
-    """Show how far we are, on a terminal with rich; nothing otherwise."""
-    import sys
-
-    if not sys.stderr.isatty():
-        return items
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError:
-        return items
-    shown: Callable[..., Iterable[Any]] = track
-    return shown(items, what, console=Console(stderr=True), transient=True)

@@ -121,7 +121,8 @@ def panels_to_svg(panels: list[Panel], signs: list[str], caption: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(caption)}" '
         f'class="tc-picture" viewBox="0 0 {width:.0f} {total:.0f}" width="{width:.0f}" height="{total:.0f}" '
-        f'style="max-width:100%;height:auto" font-family="system-ui, sans-serif">{svg_style()}'
+        f'style="max-width:100%;height:auto" font-family="system-ui, sans-serif" font-size="11" '
+        f'text-anchor="middle" fill="{_LIGHT["ink"]}">{svg_style()}'
         f'<rect width="100%" height="100%" rx="6" fill="{_LIGHT["paper"]}"/>{"".join(parts)}</svg>'
     )
 
@@ -130,7 +131,7 @@ def _panel(panel: Panel, x: float, y: float) -> tuple[str, float]:
     """Return one grid whose cells begin at ``y``, and its width."""
     left = x + 22  # room for row numbers
     width, height = len(panel.cols) * _CELL, len(panel.rows) * _CELL
-    parts = [_text(left, y - 22, panel.title, size=12, anchor="start", weight="bold")]
+    parts = [f"<g font-weight='bold'>{_text(left, y - 22, panel.title, size=12, anchor='start')}</g>"]
     for i, col in enumerate(panel.cols):
         parts.append(_text(left + (i + 0.5) * _CELL, y - 6, str(col), size=9, colour="faint"))
     for j, row in enumerate(panel.rows):
@@ -139,6 +140,15 @@ def _panel(panel: Panel, x: float, y: float) -> tuple[str, float]:
         parts.append(_text(left - 6, middle, str(row), size=9, anchor="end", colour="faint"))
         for i, col in enumerate(panel.cols):
             parts.append(_cell(panel, (row, col), left + i * _CELL, top))
+    if panel.ring == "window" and len(panel.window) > 1:
+        rows, cols = ([cell[axis] for cell in panel.window] for axis in (0, 1))
+        across, down = (
+            left + (min(cols) - panel.cols.start) * _CELL,
+            y + (min(rows) - panel.rows.start) * _CELL,
+        )
+        size = f'width="{_CELL * (max(cols) - min(cols) + 1)}" height="{_CELL * (max(rows) - min(rows) + 1)}"'
+        frame = f'x="{across:.6g}" y="{down:.6g}" {size} rx="3" fill="none" stroke="{_LIGHT["ring"]}"'
+        parts.append(f'<rect class="frame" {frame} stroke-width="3"/>')
     if panel.largest:
         parts.append(_scale(panel, left, y + height + 8))
     return "".join(parts), max(22 + width, 7.0 * len(panel.title) + 22)
@@ -162,26 +172,24 @@ def _cell(panel: Panel, cell: Cell, x: float, y: float) -> str:
         drawn.append("cell")
     panel.marks |= {*drawn}
     value = panel.plane[cell] if panel.plane is not None and inside else 0
-    tint = _tint(value, panel.largest, x, y, _CELL)
-    marks = "".join(_mark(mark, x, y, _CELL) for mark in drawn)
-    number = _text(x + _CELL / 2, y + _CELL / 2 + 4, text, size=11, colour=colour) if text else ""
-    return f"<g><title>{escape(label)}</title>{tint}{marks}{number}</g>"
+    ground = _mark(drawn[0], x, y, _CELL, _tint(value, panel.largest))
+    marks = "".join(_mark(mark, x, y, _CELL) for mark in drawn[1:])
+    number = _text(x + _CELL / 2, y + _CELL / 2 + 4, text, colour=colour) if text else ""
+    return f"<g><title>{escape(label)}</title>{ground}{marks}{number}</g>"
 
 
-def _tint(value: Any, largest: float, x: float, y: float, width: float) -> str:
-    """Return the colour of a number, which lies over paper; nothing for zero."""
+def _tint(value: Any, largest: float) -> str:
+    """Return the colour of a number, which lies over paper, as attributes; none for zero."""
     opacity = TINT * strength(value, largest)
-    if not opacity:
-        return ""
     colour = _LIGHT["above" if value > 0 else "below"]
-    return f'<rect {_square(x, y, width)} fill="{colour}" fill-opacity="{opacity:.3g}"/>'
+    return f'fill="{colour}" fill-opacity="{opacity:.2g}"' if opacity else 'fill="none"'
 
 
-def _mark(mark: str, x: float, y: float, size: float) -> str:
+def _mark(mark: str, x: float, y: float, size: float, fill: str = 'fill="none"') -> str:
     """Return one mark of a cell. The class says which it is."""
     if mark == "cropped":
-        line = f'd="M{x:.6g} {y + size:.6g}l{size:.6g} {-size:.6g}" stroke="{_LIGHT["faint"]}" fill="none"'
-        return _mark("plain", x, y, size) + f'<path class="cropped" {line}/>'
+        line = f'd="M{x:.6g} {y + size:.6g}l{size:.6g} {-size:.6g}" stroke="{_LIGHT["faint"]}"'
+        return _mark("plain", x, y, size, fill) + f'<path class="cropped" {line}/>'
     inset, colour, width, dash = {
         "plain": (0.0, "line", 1.0, ""),
         "padding": (1.0, "faint", 1.0, "3 3"),
@@ -191,10 +199,10 @@ def _mark(mark: str, x: float, y: float, size: float) -> str:
         "tap in the padding": (2.5, "ring", 2.5, "5 4"),
         "cell": (1.5, "mark", 4.0, ""),
     }[mark]
-    place = _square(x + inset, y + inset, size - 2 * inset)
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    stroke = f'stroke="{_LIGHT[colour]}" stroke-width="{width:g}"{dashes}'
-    return f'<rect class="{mark}" {place} fill="none" {stroke}/>'
+    stroke = f'stroke="{_LIGHT[colour]}"'
+    stroke += f' stroke-width="{width:g}"' if width != 1 else ""
+    stroke += f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<rect class="{mark}" {_square(x + inset, y + inset, size - 2 * inset)} {fill} {stroke}/>'
 
 
 def _square(x: float, y: float, side: float) -> str:
@@ -208,7 +216,7 @@ def _scale(panel: Panel, x: float, y: float) -> str:
     start = x + 6.5 * len(low) + 4
     parts = [_text(start - 4, y + 9, low, size=10, anchor="end", colour="faint")]
     for i, step in enumerate(steps):
-        parts.append(_tint(step, 4, start + side * i, y, side))
+        parts.append(f"<rect {_square(start + side * i, y, side)} {_tint(step, 4)}/>")
     end = start + side * len(steps)
     frame = f'x="{start:.6g}" y="{y:.6g}" width="{end - start:.6g}" height="{side}"'
     parts.append(f'<rect {frame} fill="none" stroke="{_LIGHT["line"]}"/>')
@@ -231,23 +239,14 @@ def _legend(marks: set[str], x: float, y: float) -> tuple[str, float]:
     parts = []
     for mark, meaning in _MEANING.items():
         if mark in marks:
-            parts.append(_mark(mark, x, y, 14) + _text(x + 20, y + 11, meaning, size=11, anchor="start"))
+            parts.append(_mark(mark, x, y, 14) + _text(x + 20, y + 11, meaning, anchor="start"))
             x += 20 + 6.2 * len(meaning) + 18
     return "".join(parts), x
 
 
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: int,
-    anchor: str = "middle",
-    weight: str = "",
-    colour: str = "ink",
-) -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    return (
-        f'<text x="{x:.6g}" y="{y:.6g}" font-size="{size}" text-anchor="{anchor}"{bold} '
-        f'fill="{_LIGHT[colour]}">{escape(text)}</text>'
-    )
+def _text(x: float, y: float, text: str, *, size: int = 11, anchor: str = "", colour: str = "ink") -> str:
+    """Return a text; what is not given is as the SVG element has it."""
+    style = f' font-size="{size}"' if size != 11 else ""
+    style += f' text-anchor="{anchor}"' if anchor else ""
+    style += f' fill="{_LIGHT[colour]}"' if colour != "ink" else ""
+    return f'<text x="{x:.6g}" y="{y:.6g}"{style}>{escape(text)}</text>'

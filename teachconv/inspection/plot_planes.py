@@ -39,7 +39,8 @@ class Plane:
         ax: where it is drawn.
         numbers: its numbers, [rows, cols]; NaN is not drawn.
         numbered: whether its cells show their numbers.
-        marks: the window, the taps in the padding, and the frame of the cell.
+        framed: whether the window has a frame.
+        marks: the frame of the window, its cells, the taps in the padding, and the cell.
     """
 
     def __init__(
@@ -71,14 +72,18 @@ class Plane:
         if self.numbered:
             for text in self.texts(np.argwhere(~np.isnan(numbers))):
                 ax.add_artist(text)
-        self.marks = [
-            PolyCollection(
-                [], facecolors="none", edgecolors=self.colours[colour], lw=width, ls=dash, zorder=3
-            )
-            for colour, width, dash in ((ring, 2, "-"), (ring, 1.5, "--"), ("mark", 3, "-"))
-        ]
-        for mark in self.marks:
+        self.framed, thick = ring == "ring", 3 if max(numbers.shape) <= _LIMIT else 1.5
+        self.marks = []
+        for colour, width, dash in (
+            (ring, 2.5, "-"),
+            (ring, 1.5, "-"),
+            (ring, 1.5, "--"),
+            ("mark", thick, "-"),
+        ):
+            edges = self.colours[colour]
+            mark = PolyCollection([], facecolors="none", edgecolors=edges, lw=width, ls=dash, zorder=3)
             mark.set_clip_on(False)
+            self.marks.append(mark)
             ax.add_collection(mark, autolim=False)
         (top, bottom), (left, right) = ((span.start, span.stop - 1) for span in spans)
         ax.set_xlim(left - 0.6, right + 0.6)
@@ -108,9 +113,11 @@ class Plane:
     def mark(self, window: Cells = frozenset(), framed: tuple[int, ...] | None = None) -> None:
         """Move the marks: a ring in each cell of the window, and the frame of the cell."""
         inside = {cell for cell in window if self._inside(cell)}
-        places = (inside, window - inside, set() if framed is None else {framed})
-        for mark, cells in zip(self.marks, places, strict=True):
-            mark.set_verts(_outlines(cells, each=max(self.numbers.shape) <= _LIMIT))
+        each = max(self.numbers.shape) <= _LIMIT  # smaller cells have no room for rings
+        taps = (inside, window - inside) if each else ((), ())
+        self.marks[0].set_verts(_frame(window) if self.framed else [])
+        for mark, cells in zip(self.marks[1:], (*taps, () if framed is None else [framed]), strict=True):
+            mark.set_verts([_square(cell, 0.42 if each else 0.9) for cell in cells])
 
     def _inside(self, cell: tuple[int, ...]) -> bool:
         rows, cols = self.numbers.shape
@@ -150,14 +157,15 @@ class Windows:
         """Draw the planes around an explained cell, the result empty if it is not ``filled``."""
         call, canonical = explained.call, explained.canonical or explained
         g, kind = call.geometry, call.kind
-        sizes = [(g.rows.size_of(role), g.cols.size_of(role)) for role in (kind.first, kind.second)]
+        roles = (kind.first, kind.second, kind.result)
+        sizes = [(g.rows.size_of(role), g.cols.size_of(role)) for role in roles]
+        check_size("rows and columns", *sizes[0], *sizes[2], most=most)
         result = dispatch.run_canonical(call)
         numbers = _numbers(result, call, kind.result, canonical.cell)
-        check_size("rows and columns", *sizes[0], *numbers.shape, most=most)
         first, second = self._cells(canonical)
         padded = (None, None) if kind.scatters else (g.rows, g.cols)
-        wide = [size[1] for size in (*sizes, numbers.shape)]
-        tall = max(size[0] for size in (*sizes, numbers.shape)) + (0 if kind.scatters else 2)
+        wide = [size[1] for size in sizes]
+        tall = max(size[0] for size in sizes) + (0 if kind.scatters else 2)
         ratios = [max(width, 0.3 * max(wide), 2.5) for width in wide]
         self.figure = figure_of((9, min(6.0, max(2.6, 1.25 + 5.8 / sum(ratios) * tall))))
         axes = self.figure.subplots(1, 3, width_ratios=ratios)
@@ -170,7 +178,7 @@ class Windows:
             Plane(axes[1], operand, largest_of(call.second), ring="filter"),
             Plane(axes[2], numbers if filled else numbers * np.nan, largest_of(result)),
         ]
-        for ax, role in zip(axes, (kind.first, kind.second, kind.result), strict=True):
+        for ax, role in zip(axes, roles, strict=True):
             ax.set_title(call.op.words[role], fontsize=10)
         faint = self.planes[0].colours["faint"]
         for ax, sign in ((axes[1], "×"), (axes[2], equals_sign(call))):
@@ -236,12 +244,12 @@ def _square(cell: tuple[int, ...], half: float) -> list[tuple[float, float]]:
     return [(col + dx * half, row + dy * half) for dx, dy in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
 
 
-def _outlines(cells: Cells, *, each: bool) -> list[Any]:
-    """Return a square in each cell, or, of small cells, one around all of them if there is none between."""
-    rows, cols = {cell[0] for cell in cells}, {cell[1] for cell in cells}
-    if each or len(cells) < 2 or len(cells) != (max(rows) - min(rows) + 1) * (max(cols) - min(cols) + 1):
-        return [_square(cell, 0.45) for cell in cells]
-    top, left, bottom, right = min(rows) - 0.6, min(cols) - 0.6, max(rows) + 0.6, max(cols) + 0.6
+def _frame(cells: Cells) -> list[Any]:
+    """Return a frame around cells."""
+    if not cells:
+        return []
+    rows, cols = ([cell[axis] for cell in cells] for axis in (0, 1))
+    top, left, bottom, right = min(rows) - 0.5, min(cols) - 0.5, max(rows) + 0.5, max(cols) + 0.5
     return [[(left, top), (right, top), (right, bottom), (left, bottom)]]
 
 

@@ -223,13 +223,13 @@ def _by_chunks(
     compare: Callable[[Call, Mapping[str, Any]], tuple[list[DiffRow], float]],
     against: Mapping[str, Any],
 ) -> tuple[list[DiffRow], float]:
-    """Compare a call chunk by chunk, so that the arrays are never loaded whole; each row covers all chunks."""
+    """Compare a call chunk by chunk, so that no array is loaded whole; each row covers all chunks."""
     shape = tuple(lazy.call.result_shape)
     for name, array in against.items():
         if lazy.call.kind.sums_images:
             raise ArgumentError(
-                f"against[{name!r}] must be None for a filter gradient of arrays in chunks: each chunk adds to "
-                "every cell, so no chunk has a result to compare it with; diff a part that fits into memory"
+                f"against[{name!r}] must be left out for a filter gradient of arrays in chunks, each of "
+                "which adds to every cell; diff a part that fits into memory"
             )
         if getattr(array, "shape", None) != shape:
             raise ArgumentError(

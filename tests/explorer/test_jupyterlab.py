@@ -38,7 +38,7 @@ PAPER = [
 ]
 
 GROUND = "return getComputedStyle(document.body).backgroundColor"
-FILL = "return getComputedStyle(document.querySelector('.jp-OutputArea .tc-picture > [rx]')).fill"
+FILL = "return getComputedStyle(document.querySelector('.jp-OutputArea .tc-picture > rect')).fill"
 
 
 def executed(path, environment):

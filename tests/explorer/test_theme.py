@@ -82,7 +82,7 @@ def grounds(page):
         found = page.run(ask.format("body:has(.stage)", "backgroundColor"))
         page.driver.switch_to.default_content()
         found += page.run(ask.format("#widget.tcx", "backgroundColor"))
-        found += page.run(ask.format("div > svg.tc-picture > [rx]", "fill"))
+        found += page.run(ask.format("div > svg.tc-picture > rect:first-of-type", "fill"))
     return found
 
 

@@ -163,26 +163,27 @@ def test_the_library_s_own_ops_take_tensors(rng):
         rng.standard_normal((3, 3, 2, 4)).astype("float32"),
     )
     b, depthwise = rng.standard_normal(4).astype("float32"), w[..., :2]
-    y, z = tc.conv2d(x, w, 2, "SAME", bias=b), tc.depthwise_conv2d(x, depthwise, bias=b)
-    up = tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID")
-    programs = (
-        (lambda x, w, b: tc.conv2d(x, w, 2, "SAME", bias=b), y, (x, w, b)),
-        (lambda x, w, b: tc.depthwise_conv2d(x, w, bias=b), z, (x, depthwise, b)),
-        (lambda y, w: tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID"), up, (y, w)),
-        (lambda y, w: tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"), None, (y, w)),
-        (lambda x, y: tc.conv2d_backprop_filter(x, w.shape, y, 2, "SAME"), None, (x, y)),
+    y = tc.conv2d(x, w, 2, "SAME", bias=b)
+    programs = (  # with the number of terms of a sum: taps, channels, the bias; positions for the filter
+        (lambda x, w, b: tc.conv2d(x, w, 2, "SAME", bias=b), 19, (x, w, b)),
+        (lambda x, w, b: tc.depthwise_conv2d(x, w, bias=b), 10, (x, depthwise, b)),
+        (lambda y, w: tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID"), 36, (y, w)),
+        (lambda y, w: tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"), 36, (y, w)),
+        (lambda x, y: tc.conv2d_backprop_filter(x, w.shape, y, 2, "SAME"), 9, (x, y)),
     )
-    for op, want, arrays in programs:
-        want = op(*arrays) if want is None else want
+    for op, terms, arrays in programs:
+        exact = op(*(array.astype("float64") for array in arrays)).astype("float32")
+        sizes = op(*(abs(array).astype("float64") for array in arrays))
+        bound = bounds.direct(sizes, terms, "float32")
         eager = op(*map(tg.constant, arrays))
         assert isinstance(eager, tg.EagerTensor)
-        assert np.allclose(eager.numpy(), want, atol=1e-5)
+        assert bounds.judge(eager.numpy(), exact, bound).passed
         assert np.array_equal(op(tg.Variable(arrays[0]), *arrays[1:]).numpy(), eager.numpy())
         with tg.Graph().as_default() as graph:
             first = tg.placeholder("float32", arrays[0].shape)
             tensor = op(first, *arrays[1:])
             with tg.Session(graph) as session:
-                assert np.allclose(session.run(tensor, {first: arrays[0]}), want, atol=1e-5)
+                assert bounds.judge(session.run(tensor, {first: arrays[0]}), exact, bound).passed
         assert np.array_equal(tc.function(op)(*arrays).numpy(), eager.numpy())
     for bad, message in (
         (

@@ -160,7 +160,7 @@ def svg_cells(explained):
     space = {"svg": "http://www.w3.org/2000/svg"}
     return {
         group.find("svg:title", space).text: {mark.get("class") for mark in group if mark.get("class")}
-        for group in root.iterfind("svg:g", space)
+        for group in root.iterfind("svg:g[svg:title]", space)
     }
 
 

@@ -10,6 +10,7 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
+import { takeAway } from "./take_away.js";
 import { callable, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 export class App {
@@ -114,7 +115,7 @@ export class App {
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
-      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport),
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, takeAway(this)),
         h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
@@ -186,13 +187,13 @@ export class App {
   }
 
   /** A grid of a panel; `content` returns a number or undefined. */
-  small(title, [rows, cols], content, marks, onPoint = null) {
+  small(title, [rows, cols], content, marks, onPoint = null, most = Infinity) {
     const grid = new Grid({ title, rows, cols, onPoint, most: 34, content: (r, q, kind) => {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
       return { value };
     } });
     const em = parseFloat(getComputedStyle(this.root).fontSize);
-    grid.fit(Math.min(2.2 * em, (Math.min(this.root.clientWidth, 34 * em) - 4 * em) / (cols.length || 1)));
+    grid.fit(Math.min(most, 2.2 * em, (Math.min(this.root.clientWidth, 34 * em) - 4 * em) / (cols.length || 1)));
     grid.mark(marks);
     return grid.element;
   }
@@ -304,6 +305,7 @@ export class App {
   update() {
     const { view, doc, state } = this;
     this.player.rest();
+    this.shown = null;
     if (doc.empty || !this.cells.length) {
       this.sum.replaceChildren(h("p", { class: "headline" }, "The result is empty: there is no cell to explain."));
       this.refresh();

@@ -11,7 +11,7 @@ export function mount(root, data, host = null) {
 export function render({ model, el }) {
   const data = model.get("data");
   const waiting = new Map();
-  model.on("msg:custom", ({ key, variant, axes, arrays, moved }) => {
+  model.on("msg:custom", ({ key, variant, axes, arrays, lines, moved }) => {
     if (moved) {
       data.call = moved.call;
       waiting.get("at")?.(moved);
@@ -19,6 +19,7 @@ export function render({ model, el }) {
     }
     data.call.axes.push(...axes.slice(data.call.axes.length));
     data.call.arrays.push(...arrays.slice(data.call.arrays.length));
+    data.call.lines.push(...lines.slice(data.call.lines.length));
     waiting.get(key.join())?.(variant);
     waiting.delete(key.join());
   });
@@ -31,6 +32,7 @@ export function render({ model, el }) {
     model.send({ at });
   });
   const root = document.createElement("div");
+  root.classList.add("in-a-page");
   el.append(root);
   const app = mount(root, data, { request, move });
   return () => app.play(false);

@@ -86,9 +86,10 @@ export function legendEntries(grids, doc, focus, beside) {
   }
   const marks = focus ? ["met", "fed"] : ["window"];
   return [entry("current", MARKS.current), ...marks.map((mark) => entry(mark, MARKS[mark])),
+    focus ? null : entry("window factor", "what it is multiplied by"),
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
-    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name])).filter(Boolean)];
+    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */
@@ -113,10 +114,12 @@ export function choiceLabel(control, i, usual) {
 /** A call that runs: the arrays by their names alone, without their shapes. */
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
 
-/** A button that copies a text. */
+/** A button that copies a text, which may be null. */
 export function copyButton(text, label) {
   const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
-    button.textContent = (await copied(text())) ? "copied" : "not copied";
+    const words = text();
+    if (words === null) return;
+    button.textContent = (await copied(words)) ? "copied" : "not copied";
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   } }, "copy");
   return button;

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import tables
 from ...inspection.tracing import loop_text
+from ...palette import COLOURS, svg_style
 from ..framework import tensor_shape
 from ..framework.node_def import NodeDef, from_operation
 from ..framework.op_kernel import SILENT
@@ -32,13 +33,14 @@ __all__ = ["GraphPicture", "chrome_trace", "picture_graph", "timeline_svg"]
 
 _LINES = 200  # limit for the lines of a tree and the nodes of a drawing
 _INDENT = 24
+_LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
 _STYLES = {
     "": "",
-    "pruned": ' style="dashed" color="#888888" fontcolor="#888888"',
-    "folded": ' style="filled" fillcolor="#F0E442"',
-    "fused": ' style="filled,bold" fillcolor="#9AD0F5"',
-    "merged": ' style="filled" fillcolor="#F5C9A0"',
-    "copy": ' style="bold" shape="cds"',
+    "pruned": f' style="filled,dashed" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["faint"]}"',
+    "folded": f' color="{_LIGHT["filter"]}" penwidth="2.5"',
+    "fused": f' color="{_LIGHT["ring"]}" penwidth="2.5"',
+    "merged": f' color="{_LIGHT["mark"]}" penwidth="2.5"',
+    "copy": ' penwidth="2.5" shape="cds"',
     "fed": ' shape="house"',
 }
 
@@ -117,10 +119,11 @@ class GraphPicture:
         drawn = {node.name for node in nodes}
         lines = [
             "digraph {",
-            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" fontcolor="#777777" '
-            'bgcolor="transparent"',
-            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" fillcolor="white"]',
-            '  edge [arrowsize="0.6" color="#777777"]',  # reads on light and on dark pages
+            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" '
+            f'fontcolor="{_LIGHT["faint"]}" bgcolor="{_LIGHT["paper"]}"',
+            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" '
+            f'fillcolor="{_LIGHT["paper"]}" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["ink"]}"]',
+            f'  edge [arrowsize="0.6" color="{_LIGHT["faint"]}"]',
         ]
         lines += _boxes(nodes, "")
         for node in nodes:
@@ -148,7 +151,9 @@ class GraphPicture:
             encoding="utf-8",
             check=True,
         )
-        return done.stdout[done.stdout.index("<svg") :]
+        svg = done.stdout[done.stdout.index("<svg") :]
+        head = svg.index(">")
+        return f'<svg class="tc-picture"{svg[4 : head + 1]}{svg_style()}{svg[head + 1 :]}'
 
     def __str__(self) -> str:
         return self.tree()
@@ -170,7 +175,8 @@ def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
     for inner, members in inside.items():
         if inner and len(members) > 1:
             label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
-            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} color="#aaaaaa" fontcolor="#777777"'
+            lines = f'color="{_LIGHT["line"]}" fontcolor="{_LIGHT["faint"]}"'
+            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} {lines}'
             yield from _boxes(members, inner)
             yield "  }"
             continue
@@ -284,7 +290,7 @@ def _picture(
 _ROWS = 40  # nodes that are drawn; of more, the longest
 _ROW, _LEFT, _WIDTH = 16, 230, 900  # pixels: a row's height, the names' column, the whole
 _NAME = 34  # letters of a node's name that are shown
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # of the devices; their names are in the rows too
+_DEVICES = ("ring", "mark", "filter", "below")  # their colours, in this order
 
 
 def chrome_trace(metadata: RunMetadata) -> str:
@@ -368,6 +374,7 @@ def timeline_svg(metadata: RunMetadata) -> str:
     scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
     row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
     devices = sorted({node.device for node in metadata.nodes})
+    colour = {device: _LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
 
     def at(time: float) -> float:
         return _LEFT + (clock(time) - begin) * scale
@@ -377,31 +384,37 @@ def timeline_svg(metadata: RunMetadata) -> str:
         x, y, to_x, to_y = at(maker.end), row[maker.name] + 6, at(taker.start), row[taker.name] + 6
         parts.append(
             f'<path d="M{x:.1f} {y}C{x + 12:.1f} {y} {to_x - 12:.1f} {to_y} {to_x:.1f} {to_y}" fill="none" '
-            'stroke="currentColor" opacity=".35" marker-end="url(#to)"/>'
+            f'stroke="{_LIGHT["faint"]}" opacity=".6" marker-end="url(#to)"/>'
         )
     for node in nodes:
         y, seconds = row[node.name], node.end - node.start
-        color = _COLORS[devices.index(node.device) % len(_COLORS)]
         name = node.name if len(node.name) <= _NAME else "..." + node.name[3 - _NAME :]
         what = f"{node.name}: {node.op} on {node.device}, {tables.duration(seconds)}, {node.kernel}"
         parts.append(
             f"<g><title>{escape(what)}</title>"
             f'<text x="{_LEFT - 8}" y="{y + 10}" text-anchor="end">{escape(name)}</text>'
             f'<rect x="{at(node.start):.1f}" y="{y}" width="{max(seconds * scale, 1):.1f}" height="12" '
-            f'fill="{color}"/>'
+            f'fill="{colour[node.device]}"/>'
             f'<text x="{at(node.end) + 5:.1f}" y="{y + 10}">{tables.duration(seconds)}</text></g>'
         )
-    legend = "   ".join(device.removeprefix("/device:") for device in devices)
     left_out = len(compute) - len(nodes)
     note = f"; {tables.count(left_out, 'shorter node')} not shown" if left_out else ""
     height = 30 + _ROW * len(nodes) + 6
-    caption = f"{tables.duration(end - begin)} on {legend}{note}"
+    caption = f"{tables.duration(end - begin)}{note}"
+    x = _LEFT + 7.0 * len(caption) + 20
+    for device in devices:
+        name = device.removeprefix("/device:")
+        parts.append(f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>')
+        parts.append(f'<text x="{x + 17:.0f}" y="16">{escape(name)}</text>')
+        x += 17 + 7 * len(name) + 16
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="timeline: {escape(caption)}" '
-        f'viewBox="0 0 {_WIDTH} {height}" style="width:100%;min-width:640px;max-width:{_WIDTH}px" '
-        'font-family="system-ui, sans-serif" font-size="11" fill="currentColor">'
+        f'class="tc-picture" viewBox="0 0 {_WIDTH} {height}" fill="{_LIGHT["ink"]}" '
+        f'style="width:100%;min-width:640px;max-width:{_WIDTH}px" '
+        f'font-family="system-ui, sans-serif" font-size="11">{svg_style()}'
         '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" markerHeight="5" '
-        'orient="auto"><path d="M0 0L6 3L0 6z" fill="currentColor"/></marker></defs>'
+        f'orient="auto"><path d="M0 0L6 3L0 6z" fill="{_LIGHT["faint"]}"/></marker></defs>'
+        f'<rect width="100%" height="100%" rx="6" fill="{_LIGHT["paper"]}"/>'
         f'<text x="{_LEFT}" y="16">{escape(caption)}</text>{"".join(parts)}</svg>'
     )
 
