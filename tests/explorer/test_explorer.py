@@ -293,7 +293,7 @@ DIALECT_CALLS = [
 @pytest.mark.parametrize(("function", "args", "kwargs"), DIALECT_CALLS)
 def test_a_dialects_call_is_shown_canonically(function, args, kwargs):
     arrays = [make_array(a, "float32", "integers", str(i)) for i, a in enumerate(args[:2])]
-    explorer = tc.explore(function, *arrays, *args[2:], budget=150_000, **kwargs)
+    explorer = tc.explore(function, *arrays, *args[2:], budget=220_000, **kwargs)
     data = explorer.data()
     call = data["call"]
     held = call["arrays"][call["base"]["arrays"][call["result"]]]
