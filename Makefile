@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check release public-api bench-check
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -121,6 +121,10 @@ bench-check: $(EXTENSION)
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:
 	$(PYTHON) tests/minimum.py
+
+# The NEON build and the case table on another processor: Debian's Python for aarch64, run by qemu-user.
+aarch64: $(ENVIRONMENT)
+	sh tests/aarch64.sh $(CURDIR)/$(BIN)/python
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
