@@ -93,7 +93,7 @@ $(VENV)/.release: $(EXTENSION)
 	touch $@
 
 # The sdist and this machine's wheel, checked and used in an environment without a compiler. OTHER is another
-# interpreter of the same version to try the wheel on, such as Debian's /usr/bin/python3.
+# interpreter, of any version from 3.11, to try the wheel on, such as Debian's /usr/bin/python3.
 OTHER ?=
 wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)

@@ -37,8 +37,8 @@ if [ ! -e "$work/site/pytest" ]; then
 fi
 
 CC="aarch64-linux-gnu-gcc -I$work/root/usr/include/python$version -idirafter $work/root/usr/include" \
-  LDSHARED="aarch64-linux-gnu-gcc -shared" SETUPTOOLS_EXT_SUFFIX=.aarch64.so _PYTHON_HOST_PLATFORM=linux-aarch64 \
-  TEACHCONV_REQUIRE_CYTHON=1 "$python" setup.py -q build --build-base "$work/build" --build-lib "$work/lib"
+  LDSHARED="aarch64-linux-gnu-gcc -shared" _PYTHON_HOST_PLATFORM=linux-aarch64 TEACHCONV_REQUIRE_CYTHON=1 \
+  "$python" setup.py -q build --build-base "$work/build" --build-lib "$work/lib"
 
 # two threads share what cores there are: one that waits must not turn in a loop
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
@@ -47,7 +47,7 @@ on_aarch64() {
   qemu-aarch64 -L root -E PYTHONPATH="$work/lib:$source/tests:$work/site" -E PYTHONSAFEPATH=1 "root/usr/bin/python$version" "$@"
 }
 on_aarch64 -c "import platform, sys, numpy, scipy; print(platform.machine(), sys.version, numpy.__version__, scipy.__version__)"
-on_aarch64 "$source/tests/sanitize.py" lib/teachconv/_kernels.aarch64.so 300
+on_aarch64 "$source/tests/sanitize.py" lib/teachconv/_kernels*.so 300
 # qemu-user can neither fork a process of several threads nor start another program of the other processor
 on_aarch64 -m pytest -q -p no:cacheprovider --rootdir "$source" -c "$source/pyproject.toml" -k "not fork and not microsoft" \
   "$source/tests/backends/test_engine.py" "$source/tests/backends/test_engine_threads.py"
