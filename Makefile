@@ -70,11 +70,13 @@ test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m slow
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py
+	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
+	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # cython-lint looks for pycodestyle on PATH
 
 types: $(VENV)/.dev
@@ -83,6 +85,7 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tests/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 wheel-check: $(VENV)/.dev

@@ -1,15 +1,19 @@
-"""Writes the explorers that docs/explorer.md embeds; each build of the docs runs it."""
+"""Writes the explorers that docs/index.md and docs/explorer.md embed; each build of the docs runs it."""
 
 from pathlib import Path
 
 import numpy as np
 
 import teachconv as tc
+from teachconv.explorer.page import frame_of
+
+# the arrays of the picture on the front page, which shows these lines
+X = np.arange(36, dtype="float32").reshape(1, 6, 6, 1)
+W = np.float32([[1, 0, -1], [2, 0, -2], [1, 0, -1]]).reshape(3, 3, 1, 1)
 
 
 def examples():
     """Yield the name and the explorer of each example."""
-    yield "playground", tc.playground()
     rng = np.random.default_rng(7)
 
     def integers(*shape):
@@ -36,6 +40,13 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, explorer in examples():
         (folder / f"explorer_{name}.html").write_text(explorer._repr_html_(), encoding="utf-8")
+    extra = folder / "extra" / "explorer"
+    extra.mkdir(parents=True, exist_ok=True)
+    tc.playground().save(extra / "playground.html")
+    playground = frame_of("explorer/playground.html", "the convolution playground")
+    (folder / "playground.html").write_text(playground, encoding="utf-8")
+    picture = tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 2, 2, 0)).picture()
+    (folder / "front.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

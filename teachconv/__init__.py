@@ -34,7 +34,8 @@ from .nn_ops import (
 from .settings import get_num_threads, set_num_threads, use_backend
 
 if TYPE_CHECKING:
-    from . import dialects
+    from . import arrays, dialects
+    from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
     from .inspection.explaining import Explanation, Tap, explain
@@ -75,6 +76,7 @@ __all__ = [
     "Tap",
     "Trace",
     "Translation",
+    "arrays",
     "autotune",
     "backends",
     "check_backend",
@@ -103,12 +105,19 @@ __all__ = [
     "receptive_field",
     "resolve",
     "set_num_threads",
+    "to_onnx",
     "trace",
     "translate",
     "use_backend",
 ]
 
-_MODULES = {"dialects": "dialects", "graph": "graph", "keras": "keras", "plot": "inspection.plotting"}
+_MODULES = {
+    "arrays": "arrays",
+    "dialects": "dialects",
+    "graph": "graph",
+    "keras": "keras",
+    "plot": "inspection.plotting",
+}
 _LATER = {"function": "graph"}
 _LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
 _LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
@@ -119,7 +128,7 @@ _LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
-_LATER["convert_filters"] = "translation.filters"
+_LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_export"}
 _LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= _MODULES

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .devices import device_array, is_on_device, lies_on_a_gpu
+from .devices import Adapter, adapter_of, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, suggestion
 from .tables import size
@@ -29,7 +29,6 @@ __all__ = [
     "check_data_format",
     "check_memory",
     "check_steps",
-    "override_of",
     "to_nhwc",
 ]
 
@@ -343,30 +342,23 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     if is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
-    if not flags.c_contiguous:
+    if not (flags.c_contiguous or type(value) is ShapeOnly):
         check_memory(array.shape, array.dtype, name)  # a broadcast view may be larger than the memory
     return array if flags.aligned else array.copy()
 
 
-def override_of(*values: Any) -> Any:
-    """Return what the class of an argument does instead of an op of this library, or None.
+class ShapeOnly(np.ndarray):
+    """An array that stands for one whose shape and dtype alone are known; it has one element, repeated."""
 
-    A class of tensors that are no arrays, such as those of a graph, says it by a static method
-    ``__teachconv_function__(op_name, arguments)``, which returns the op's result. (NumPy's counterpart is
-    ``__array_function__``.)
+
+def shape_only(shape: Sequence[int], dtype: Any) -> ShapeOnly:
+    """Return an array that takes no memory, for calls that are resolved before there are values.
 
     Args:
-        *values: the arguments that may be arrays.
-
-    Returns:
-        The method, of the first argument whose class has one.
+        shape: its shape, which may be larger than the machine's memory.
+        dtype: its dtype.
     """
-    for value in values:
-        if type(value) is not np.ndarray:
-            override = getattr(type(value), "__teachconv_function__", None)
-            if override is not None:
-                return override
-    return None
+    return np.broadcast_to(np.zeros((), dtype), tuple(shape)).view(ShapeOnly)
 
 
 def _counts(ndim: int | tuple[int, ...]) -> str:
@@ -385,16 +377,7 @@ def _foreign_array(value: Any, name: str) -> np.ndarray:
         return np.asarray(value.data)
     if isinstance(value, (list, tuple)):
         return _array_of_lists(value, name)
-    if lies_on_a_gpu(value):
-        return device_array(value, name)
-    try:
-        if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
-            return np.asarray(value)
-        return np.from_dlpack(value)
-    except Exception as error:
-        raise ArgumentTypeError(
-            f"{name} must be an array or nested lists; got {value!r:.80}: {error}"
-        ) from error
+    return (adapter_of(value) or Adapter()).to_array(value, name)
 
 
 def _array_of_lists(value: Any, name: str) -> np.ndarray:

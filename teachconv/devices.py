@@ -1,21 +1,28 @@
-"""Arrays in host memory (NumPy) and in GPU memory (CuPy), and the few functions that tell them apart.
+"""Arrays in host memory (NumPy) and in GPU memory (CuPy), and the registry of other libraries' arrays.
 
-CuPy is imported only when an array is on a GPU.
+A library is known by the name of its module, and the `Adapter` of its arrays is imported when the first of
+them is met; CuPy is imported only when an array is on a GPU.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache, partial
 from importlib import import_module
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from . import record
 from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "adapter_of",
     "array_module",
     "call_on_host",
     "check_same_place",
@@ -23,13 +30,202 @@ __all__ = [
     "device_array",
     "hold_borrowed",
     "is_on_device",
+    "lazy_call",
     "lies_on_a_gpu",
     "on_device_of",
+    "override_of",
     "seconds_on_device",
+    "to_array",
     "to_host",
 ]
 
 _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
+
+
+# ---------------------------------------------------------------------------------------------
+# Other libraries' arrays
+# ---------------------------------------------------------------------------------------------
+
+# the first part of the module's name of a class of arrays -> the module that has its ADAPTER
+ADAPTERS = {
+    "cupy": "teachconv.arrays.cupy",
+    "jax": "teachconv.arrays.jax",
+    "jaxlib": "teachconv.arrays.jax",
+    "PIL": "teachconv.arrays.pillow",
+    "torch": "teachconv.arrays.torch",
+    "xarray": "teachconv.arrays.xarray",
+    "dask": "teachconv.arrays.dask_arrays",
+    "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
+}
+_PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__
+
+
+class Adapter:
+    """How the arrays of one library go into an op, and how its result becomes one of them.
+
+    The base class converts to NumPy and returns NumPy. A subclass says what differs, and its module ends in
+    ``ADAPTER = ItsClass()``, which `ADAPTERS` names.
+
+    There are two ways. Where the first array argument of a call has an adapter, `call` converts the arrays,
+    runs the op on NumPy or CuPy arrays, and converts the result back. Arrays without values, such as the
+    tensors of a graph, and arrays whose library records what is done with them take over the whole call,
+    wherever they stand among the arguments: `takes_over` says so, and `call` is then their own.
+
+    Attributes:
+        name: what traces and error messages call the library's arrays.
+        native: whether backends take them as they are, so that no call is needed around the op.
+        writable: whether `to_array` returns a view that writes to the same memory, which ``out`` needs.
+    """
+
+    name = "arrays"
+    native = False
+    writable = False
+
+    def knows(self, cls: type) -> bool:
+        """Return whether a class of the library is one of arrays."""
+        return True
+
+    def takes_over(self, value: Any) -> bool:
+        """Return whether a call with this array is computed by `call` wherever the array stands."""
+        return False
+
+    def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Run an op on arrays of the library.
+
+        Args:
+            value: the array that decides: the first that takes over, or the first array argument.
+            op: the op, such as `teachconv.conv2d`, or a dialect's function.
+            arguments: all of its arguments by name; names that the op does not have are ignored.
+
+        Returns:
+            The result, of the kind of ``value``; ``out`` if that was given.
+        """
+        given = {name: arguments[name] for name in inspect.signature(op).parameters}
+        out = given.get("out")
+        if out is not None and not getattr(adapter_of(out), "writable", True):
+            raise ArgumentTypeError(
+                f"out must be an array that can be written to, such as a NumPy array; got {_class_of(out)}"
+            )
+        with record.stage(f"convert {self.name}") as stage:
+            converted = {name: to_array(item, name) for name, item in given.items()}
+            stage.arrays(**{n: a for n, a in converted.items() if a is not given[n]})
+        result = op(**converted)
+        return self.from_array(result, value) if out is None else out
+
+    def to_array(self, value: Any, name: str) -> np.ndarray:
+        """Return an array of the library as a NumPy array, or a CuPy array if it is on a GPU.
+
+        Args:
+            value: the array.
+            name: what error messages call it.
+
+        Raises:
+            ArgumentTypeError: if that is not possible, or would lose something without a word.
+        """
+        try:
+            if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
+                return np.asarray(value)
+            return np.from_dlpack(value)
+        except Exception as error:
+            got = _class_of(value) if hasattr(value, "shape") else f"{value!r:.80}"
+            raise ArgumentTypeError(f"{name} must be an array or nested lists; got {got}: {error}") from error
+
+    def to_host(self, value: Any) -> np.ndarray:
+        """Return the values as a NumPy array, for tools that only look at them."""
+        return self.to_array(value, "array")
+
+    def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return a call whose arrays are loaded part by part, for tools that look at cells, or None.
+
+        Args:
+            op: the op.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+
+        Returns:
+            None where the arrays are in memory; else a `teachconv.arrays.dask_parts.LazyCall`.
+        """
+        return None
+
+    def from_array(self, result: np.ndarray, like: Any) -> Any:
+        """Return a result of an op as an array of the library, of the kind of ``like`` and where that is."""
+        return result
+
+
+def _class_of(value: Any) -> str:
+    """Return the name of a value's class with its module."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+@lru_cache(maxsize=1024)
+def _adapter_of_class(cls: type) -> Adapter | None:
+    """Return the adapter of a class: that of the first of its bases whose library has one."""
+    for base in cls.__mro__:
+        module = ADAPTERS.get(base.__module__.partition(".")[0])
+        if module is not None:
+            adapter: Adapter = import_module(module).ADAPTER
+            if adapter.knows(cls):
+                return adapter
+    if issubclass(cls, (np.ndarray, np.generic)):
+        return None
+    protocols = ("__array_namespace__", "__dlpack_device__", "__cuda_array_interface__")
+    if any(hasattr(cls, protocol) for protocol in protocols):
+        return import_module(_PROTOCOLS).ADAPTER
+    return None
+
+
+def adapter_of(value: Any) -> Adapter | None:
+    """Return the adapter of another library's array, or None for a NumPy array and anything else.
+
+    >>> import numpy as np
+    >>> adapter_of(np.ones(3)), adapter_of([1.0]), adapter_of("SAME")
+    (None, None, None)
+    """
+    cls: Any = type(value)
+    return None if cls is np.ndarray else _adapter_of_class(cls)
+
+
+def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
+    """Return what runs a call instead of the op itself, or None where the op does.
+
+    Arrays that take over decide wherever they are; otherwise the first array argument does.
+
+    Args:
+        first: the first array argument of the op.
+        *others: the other arguments that may be arrays.
+
+    Returns:
+        `Adapter.call` for the array that decides: a function of the op and its arguments by name.
+    """
+    cls: Any = type(first)
+    found = None if cls is np.ndarray else _adapter_of_class(cls)
+    if found is not None and found.takes_over(first):
+        return partial(found.call, first)
+    for value in others:
+        cls = type(value)
+        if cls is not np.ndarray and value is not None:
+            adapter = _adapter_of_class(cls)
+            if adapter is not None and adapter.takes_over(value):
+                return partial(adapter.call, value)
+    return None if found is None or found.native else partial(found.call, first)
+
+
+def lazy_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the `Adapter.lazy_call` of the first argument that has one, or None."""
+    adapters = map(adapter_of, (*args, *kwargs.values()))
+    calls = (adapter.lazy_call(op, args, kwargs) for adapter in adapters if adapter is not None)
+    return next((call for call in calls if call is not None), None)
+
+
+def to_array(value: Any, name: str) -> Any:
+    """Return another library's array as NumPy's or CuPy's; anything else is returned unchanged."""
+    adapter = adapter_of(value)
+    return value if adapter is None else adapter.to_array(value, name)
+
+
+# ---------------------------------------------------------------------------------------------
+# Arrays on a GPU
+# ---------------------------------------------------------------------------------------------
 
 
 def lies_on_a_gpu(value: Any) -> bool:
@@ -65,7 +261,7 @@ def device_array(value: Any, name: str) -> Any:
     Raises:
         ArgumentTypeError: if CuPy cannot be imported, or cannot read the array.
     """
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    kind = _class_of(value)
     try:
         cupy = import_module("cupy")
     except ImportError as error:
@@ -156,7 +352,7 @@ def contiguous(array: np.ndarray) -> np.ndarray:
 
 
 def to_host(value: Any) -> Any:
-    """Return a NumPy copy of an array on a GPU; anything else is returned unchanged.
+    """Return the values of another library's array, or of one on a GPU, as NumPy's; anything else unchanged.
 
     Args:
         value: anything.
@@ -167,11 +363,12 @@ def to_host(value: Any) -> Any:
     >>> to_host([1, 2])
     [1, 2]
     """
-    return device_array(value, "array").get() if lies_on_a_gpu(value) else value
+    adapter = adapter_of(value)
+    return value if adapter is None else adapter.to_host(value)
 
 
 def call_on_host(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call with every array on a GPU copied to the host.
+    """Return the arguments of a call with the arrays of other libraries and of GPUs as NumPy arrays.
 
     Args:
         args: positional arguments.

@@ -97,6 +97,28 @@ class AxisGeometry:
         """The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek."""
         return (self.out_size - 1) * self.stride + self.effective_filter
 
+    @property
+    def window_edges(self) -> tuple[Pair, Pair]:
+        """What to pad and what to crop before windows slide: two pairs (before, after), none negative.
+
+        Behind the input less than a stride is not cropped: a window that does not fit is left out anyway.
+
+        >>> conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME").rows.window_edges
+        ((0, 1), (0, 0))
+        """
+        (pad_before, pad_after), (crop_before, crop_after) = self.full_edges[::-1]
+        return (pad_before, pad_after), (crop_before, crop_after if crop_after >= self.stride else 0)
+
+    @property
+    def full_edges(self) -> tuple[Pair, Pair]:
+        """What to pad and what to crop of the full result of the transpose, as `window_edges`.
+
+        >>> conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), None, 2).forward.rows.full_edges
+        ((0, 0), (0, 1))
+        """
+        after = self.full_size - self.pad_before - self.in_size
+        return (max(0, -self.pad_before), max(0, -after)), (max(0, self.pad_before), max(0, after))
+
     def size_of(self, role: str) -> int:
         """Return the length of this axis in the array of a role: "input", "filters" or "output"."""
         return {"input": self.in_size, "filters": self.filter_size, "output": self.out_size}[role]
@@ -125,6 +147,58 @@ class AxisGeometry:
             return False
         last = self.in_index(self.out_size - 1, self.filter_size - 1)
         return self.in_index(0, 0) < 0 or last >= self.in_size
+
+
+def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, Pair]:
+    """Return the convolution that computes a part of a result on one axis, and what it reads.
+
+    A *slab* is the part of the input that a part of the output depends on: the cells beneath the part, and
+    beside them the *halo*, which the neighbouring parts read too. Inside its slab a part is a convolution of
+    its own, with the same taps: only sizes and padding differ.
+
+    Args:
+        axis: one axis of the whole convolution.
+        role: the role of the array that is computed in parts: "output" for a forward convolution and for a
+            filter gradient's out_backprop, "input" for a transposed convolution and an input gradient.
+        part: (first, past) of the part.
+
+    Returns:
+        The axis of the part, and (first, past) of the indices that it reads of the array on the other side.
+        A part that reads only padding is given one cell beside it, because a convolution of nothing has a
+        rule of its own.
+
+    >>> same = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME").rows
+    >>> part, read = axis_slab(same, "output", (2, 4))
+    >>> read, (part.in_size, part.out_size, part.pad_before, part.pad_after)
+    ((4, 8), (4, 2, 0, 1))
+    >>> part, read = axis_slab(same, "input", (2, 4))       # of the transposed convolution
+    >>> read, (part.in_size, part.out_size, part.pad_before)
+    ((0, 2), (2, 2, 2))
+    """
+    first, past = part
+    reach = axis.effective_filter - 1
+    if role == "output":
+        start = axis.in_index(first, 0)  # the first tap of the first output, perhaps in the padding
+        low, high = _inside((start, axis.in_index(past - 1, 0) + reach + 1), axis.in_size, first < past)
+        in_size, out_size, before = high - low, past - first, low - start
+        read = low, high
+    else:
+        # output o reaches start..start + reach, where start is o * stride - pad_before
+        shift = axis.pad_before + first
+        span = -(-(shift - reach) // axis.stride), (axis.pad_before + past - 1) // axis.stride + 1
+        low, high = _inside(span, axis.out_size, first < past)
+        in_size, out_size, before = past - first, high - low, shift - low * axis.stride
+        read = low, high
+    after = (out_size - 1) * axis.stride + reach + 1 - before - in_size
+    return AxisGeometry(in_size, axis.filter_size, out_size, axis.stride, axis.dilation, before, after), read
+
+
+def _inside(span: Pair, size: int, wanted: bool) -> Pair:
+    """Return the part of a span inside 0..size-1, one index beside it if there is none; none if unwanted."""
+    if not (wanted and size):
+        return 0, 0
+    low = min(max(0, span[0]), size - 1)
+    return low, max(low + 1, min(size, span[1]))
 
 
 def split_padding(total: int, lower: bool = False) -> Pair:
@@ -523,6 +597,31 @@ class Conv2DGeometry(_Shared):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields alone: strings hash differently in every process, so the hash must not travel."""
         return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
+
+
+def slab(
+    geometry: Conv2DGeometry, role: str, images: int, rows: Pair, cols: Pair
+) -> tuple[Conv2DGeometry, Pair, Pair]:
+    """Return the convolution that computes some rows and columns of a result, and the slab that it reads.
+
+    Args:
+        geometry: the whole convolution.
+        role: the role of the array that is computed in parts, as in `axis_slab`.
+        images: how many images the part has.
+        rows: (first, past) of its rows.
+        cols: (first, past) of its columns.
+
+    Returns:
+        The geometry of the part, and (first, past) of the rows and of the columns of its slab.
+
+    >>> whole = conv2d_geometry((2, 100, 100, 3), (5, 5, 3, 8), padding="SAME")
+    >>> part, rows, cols = slab(whole, "output", 2, (0, 50), (50, 100))
+    >>> rows, cols, part.output_shape, part.padding
+    ((0, 52), (48, 100), (2, 50, 50, 8), ((2, 0), (0, 2)))
+    """
+    row_axis, rows_read = axis_slab(geometry.rows, role, rows)
+    col_axis, cols_read = axis_slab(geometry.cols, role, cols)
+    return replace(geometry, batch=images, rows=row_axis, cols=col_axis), rows_read, cols_read
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,9 @@ from .arguments import (
     normalize_padding,
     normalize_pair,
     normalize_shape,
-    override_of,
     to_nhwc,
 )
-from .devices import check_same_place
+from .devices import check_same_place, override_of
 from .dispatch import Call, run
 from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
@@ -111,7 +110,7 @@ def conv2d(
     if unknown:
         refuse_unknown(conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
-        return override("conv2d", locals())
+        return override(conv2d, locals())
     call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -173,7 +172,7 @@ def depthwise_conv2d(
     if unknown:
         refuse_unknown(depthwise_conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
-        return override("depthwise_conv2d", locals())
+        return override(depthwise_conv2d, locals())
     call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
     return run(call, backend, algorithm, precision, out)
 
@@ -250,8 +249,8 @@ def conv2d_transpose(
     """
     if unknown:
         refuse_unknown(conv2d_transpose, unknown)
-    if (override := override_of(input, filters, output_shape, bias)) is not None:
-        return override("conv2d_transpose", locals())
+    if (override := override_of(input, filters, bias, output_shape)) is not None:
+        return override(conv2d_transpose, locals())
     call = _transpose_call(
         input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
     )
@@ -341,8 +340,8 @@ def conv2d_backprop_input(
     """
     if unknown:
         refuse_unknown(conv2d_backprop_input, unknown)
-    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
-        return override("conv2d_backprop_input", locals())
+    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
+        return override(conv2d_backprop_input, locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -389,8 +388,8 @@ def depthwise_conv2d_backprop_input(
     """
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
-    if (override := override_of(input_sizes, filters, out_backprop)) is not None:
-        return override("depthwise_conv2d_backprop_input", locals())
+    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
+        return override(depthwise_conv2d_backprop_input, locals())
     call = _backprop_input_call(
         input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )
@@ -464,8 +463,8 @@ def conv2d_backprop_filter(
     """
     if unknown:
         refuse_unknown(conv2d_backprop_filter, unknown)
-    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
-        return override("conv2d_backprop_filter", locals())
+    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
+        return override(conv2d_backprop_filter, locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
     )
@@ -511,8 +510,8 @@ def depthwise_conv2d_backprop_filter(
     """
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
-    if (override := override_of(input, filter_sizes, out_backprop)) is not None:
-        return override("depthwise_conv2d_backprop_filter", locals())
+    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
+        return override(depthwise_conv2d_backprop_filter, locals())
     call = _backprop_filter_call(
         input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from weakref import ref
@@ -45,7 +46,20 @@ def get_num_threads() -> int:
     >>> tc.get_num_threads() >= 1
     True
     """
-    return _num_threads
+    return 1 if _one_thread.get() else _num_threads
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let the calls of the running context use one thread: for a caller that has threads of its own."""
+    token = _one_thread.set(True)
+    try:
+        yield
+    finally:
+        _one_thread.reset(token)
+
+
+_one_thread: ContextVar[bool] = ContextVar("teachconv_one_thread", default=False)
 
 
 def set_num_threads(num_threads: int) -> None:

@@ -82,6 +82,26 @@ document.querySelector(`.stage .grid:nth-of-type(${grid + 1}) [data-row="${row}"
 """
 
 
+# the least contrast of the texts that a selector finds, each with its own ground (WCAG 2), and that text
+_CONTRAST = """
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const light = (...colours) => { // the luminance of colours that lie on each other
+  canvas.clearRect(0, 0, 1, 1);
+  for (const fill of colours) { canvas.fillStyle = fill; canvas.fillRect(0, 0, 1, 1); }
+  const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const grounds = (e) => e ? [...grounds(e.parentElement), getComputedStyle(e).backgroundColor] : [getComputedStyle(document.documentElement).colorScheme === "dark" ? "black" : "white"];
+const shown = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !e.closest(".hidden");
+const found = [...document.querySelectorAll(arguments[0])]
+  .filter((e) => shown(e) && [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim()))
+  .filter((e) => !/^rgba.*, 0\\)$/.test(getComputedStyle(e).color)) // a number that is still to come
+  .map((e) => { const [a, b] = [light(...grounds(e), getComputedStyle(e).color), light(...grounds(e))]; return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 200)]; })
+  .filter(([, text]) => !text.includes('disabled'));
+return found.reduce((a, b) => (b[0] < a[0] ? b : a), [21, ""]);
+"""
+
+
 class Page:
     """One saved page, opened from disk."""
 
@@ -107,6 +127,10 @@ class Page:
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
+
+    def contrast(self, selector="body *"):
+        """The least contrast of a text with its ground, and the element."""
+        return self.run(_CONTRAST, selector)
 
     def all(self, selector):
         return self.driver.find_elements("css selector", selector)

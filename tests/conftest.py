@@ -31,7 +31,15 @@ collect_ignore = ["cuda/first_run.py"]
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
-TOGETHER = ("test_explorer_browser.py", "test_playground.py", "test_benchmarks.py", "test_networks.py")
+TOGETHER = (
+    "test_explorer_browser.py",
+    "test_explorer_pointing.py",
+    "test_playground.py",
+    "test_benchmarks.py",
+    "test_networks.py",
+)
+# files that load CuPy, NVIDIA's compiler or GPU kernels compiled for the host, which stay in memory: one worker has them
+GPU = ("test_cuda_", "test_cupy")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -41,9 +49,22 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByTest(LoadScopeScheduling):
         def _split_scope(self, nodeid):
+            if any(name in nodeid for name in GPU):
+                return "GPU"
             return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
 
     return ByTest(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that start a browser come first, while the workers are small; then those with GPU kernels."""
+
+    def memory(item):
+        if hasattr(item, "module") and hasattr(item.module, "chromium"):
+            return 0
+        return 1 if any(name in item.nodeid for name in GPU) else 2
+
+    items.sort(key=memory)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -16,6 +16,8 @@ from cuda_host import arguments_of, build_host, poison
 class Array:
     """A device array: a NumPy array that is not directly accessible."""
 
+    __module__ = "cupy"  # by which the library recognises CuPy's arrays
+
     def __init__(self, behind, device=None):
         self._behind, self.device = behind, device or Device()
 

@@ -1,4 +1,7 @@
-"""Every notebook runs from top to bottom; the assertions inside it hold."""
+"""Notebooks run from top to bottom; the assertions inside them hold.
+
+Two of them run here, as a reader runs them. The build of the documentation runs all, and fails where one raises.
+"""
 
 import os
 from pathlib import Path
@@ -8,19 +11,26 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_listed_and_has_no_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+    assert f"\n{path.stem}\n" in INDEX.read_text(encoding="utf-8")
+    answers = [cell for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
+    assert answers or path.stem[:2] in ("01", "14")  # exercises with hidden answers
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in NOTEBOOKS if path.stem[:2] in ("01", "14")], ids=lambda path: path.stem
+)
 def test_notebook_runs(path, tmp_path, monkeypatch):
     examples, before = str(path.parents[1] / "examples"), os.environ.get("PYTHONPATH")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [examples, before])))
     notebook = nbformat.read(path, as_version=4)
-    assert all(not cell.get("outputs") for cell in notebook.cells), "notebooks are kept without outputs"
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any(

@@ -4,9 +4,13 @@ After a change that is meant: make public-api. docs/reliability.md says what may
 """
 
 import importlib.util
+import inspect
 import json
+import re
 import sys
 from pathlib import Path
+
+import pytest
 
 import teachconv as tc
 
@@ -51,3 +55,34 @@ def test_the_record_sees_a_change():
 
 def test_the_package_says_that_it_has_types():
     assert (Path(tc.__file__).parent / "py.typed").exists()
+
+
+def listed_modules():
+    """The modules whose public names a page of docs/api.rst lists, by the template listing.rst."""
+    text = (Path(__file__).parents[1] / "docs" / "api.rst").read_text(encoding="utf-8")
+    for block in text.split(":template: listing.rst\n")[1:]:
+        for line in block.lstrip("\n").split("\n"):
+            if not line.startswith("   "):
+                break
+            yield importlib.import_module(f"teachconv.{line.strip()}")
+
+
+@pytest.mark.parametrize("package", [tc.keras, tc.graph], ids=["keras", "graph"])
+def test_every_public_name_is_on_the_page(package):
+    text = (Path(__file__).parents[1] / "docs" / "api.rst").read_text(encoding="utf-8")
+    pages = list(listed_modules())
+    listed = {id(getattr(module, name)) for module in pages for name in module.__all__}
+    for name in package.__all__:
+        thing = getattr(package, name)
+        if inspect.ismodule(thing):
+            assert thing in pages, name
+        else:
+            assert id(thing) in listed, name
+            assert inspect.isclass(thing) or inspect.isfunction(thing) or f"``{name}``" in text, name
+
+
+def test_every_name_of_the_library_is_on_the_page():
+    words = set(
+        re.findall(r"\w+", (Path(__file__).parents[1] / "docs" / "api.rst").read_text(encoding="utf-8"))
+    )
+    assert set(tc.__all__) <= words

@@ -20,7 +20,8 @@ PACKAGE = Path(tc.__file__).parent
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
     errors
-    settings record devices kinds tables
+    settings record files kinds tables palette progress
+    devices
     dtypes
     arguments data
     geometry
@@ -34,17 +35,33 @@ ROOMS = """
     inspection
     verification
     translation
-    graph
+    arrays graph
     keras
     tf
     explorer
     cli
     __init__ __main__
 """
+# The folders of the graph runtime, in the same way
+GRAPH_FOLDERS = """
+    nest
+    framework
+    core_ops
+    kernels
+    common_runtime
+    ops
+    gradients
+    eager
+    training find_source
+    __init__
+"""
 RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}
+GRAPH_RANK = {
+    folder: rank for rank, line in enumerate(GRAPH_FOLDERS.strip().split("\n")) for folder in line.split()
+}
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "use_backend asks the table, at the moment of the call",
-    ("graph.concrete_function", "graph.function_grad"): "a call under a tape asks for its backward function",
+    ("graph.eager.concrete_function", "graph.eager.functional_ops"): "a call asks for its backward function",
 }
 
 
@@ -95,6 +112,27 @@ def test_imports_run_one_way(name, path):
     for target in imports_of(name, path):
         here, there = room_of(name), room_of(target)
         assert here == there or RANK[there] < RANK[here], f"{name} imports {target}"
+
+
+def graph_folder_of(name):
+    return (name.split(".") + ["__init__"])[1]
+
+
+GRAPH_MODULES = [(name, path) for name, path in modules() if room_of(name) == "graph"]
+
+
+def test_every_folder_of_the_graph_runtime_has_its_place_and_fits_a_sitting():
+    files = [graph_folder_of(name) for name, path in GRAPH_MODULES if path.name != "__init__.py"]
+    assert {*files, "__init__"} == set(GRAPH_RANK)
+    assert max(map(files.count, files)) <= 14
+
+
+@pytest.mark.parametrize(("name", "path"), GRAPH_MODULES, ids=[name for name, _ in GRAPH_MODULES])
+def test_folders_of_the_graph_runtime_import_one_way(name, path):
+    for target in imports_of(name, path):
+        if room_of(target) == "graph" and target != "graph":
+            here, there = graph_folder_of(name), graph_folder_of(target)
+            assert here == there or GRAPH_RANK[there] < GRAPH_RANK[here], f"{name} imports {target}"
 
 
 def test_no_module_imports_itself_by_a_detour():

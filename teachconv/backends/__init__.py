@@ -77,6 +77,10 @@ class Algorithm:
         refuses: a function of the kind and the geometry that returns what the algorithm needs and the
             convolution lacks, or "". In that case the algorithm is never chosen, and requesting it by name is
             an error.
+        independent_of_extent: whether the bits of a cell follow from the values that its taps read, and from
+            nothing else: not from the size of the image, nor from where the cell lies in it. Then an image
+            that is computed in parts has the same bits as if it is computed whole. This is said of the
+            forward op and the input gradient; a filter gradient sums over the whole image.
     """
 
     name: str
@@ -86,6 +90,7 @@ class Algorithm:
     precision: str = "strict"
     error: str = "direct"
     refuses: Callable[[Kind, Conv2DGeometry], str] = _nothing_refused
+    independent_of_extent: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name

@@ -78,7 +78,11 @@ def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
 
 
 ALGORITHMS = (
-    Algorithm("direct", "the definition as typed loops: no Python between two multiplications"),
+    Algorithm(
+        "direct",
+        "the definition as typed loops: no Python between two multiplications",
+        independent_of_extent=True,
+    ),
     Algorithm(
         "im2col",
         "patches of a few output rows as a matrix, times the filter: BLAS blocks for the caches",
@@ -90,6 +94,7 @@ ALGORITHMS = (
         "no matrix is built: rows of the input are one already; sums stay in registers",
         kinds=(FORWARD,),
         dtypes=FLOATS,
+        independent_of_extent=True,
     ),
     Algorithm(
         "winograd2",
@@ -112,6 +117,7 @@ ALGORITHMS = (
         "the scatter as stride x stride small gathers: every cell is written once",
         kinds=(INPUT_GRADIENT,),
         dtypes=FLOATS,
+        independent_of_extent=True,
     ),
     Algorithm(
         "pixel_gemm",
@@ -124,6 +130,7 @@ ALGORITHMS = (
         "channels side by side in a vector, taps in registers: groups = in_channels only",
         dtypes=FLOATS,
         refuses=_depthwise_needs,
+        independent_of_extent=True,
     ),
 )
 

@@ -27,8 +27,12 @@ from ..geometry import Conv2DGeometry
 from . import QUIET, Algorithm, finish
 
 ALGORITHMS = (
-    Algorithm("loops", "the definition to read aloud: plain loops, each exact sum rounded once"),
-    Algorithm("direct", "the same sums for many cells at a time: the default"),
+    Algorithm(
+        "loops",
+        "the definition to read aloud: plain loops, each exact sum rounded once",
+        independent_of_extent=True,
+    ),
+    Algorithm("direct", "the same sums for many cells at a time: the default", independent_of_extent=True),
 )
 
 Shape: TypeAlias = tuple[int, ...]

@@ -20,7 +20,7 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import trace
 from ..nn_ops import conv2d, conv2d_transpose
-from ..tables import Table, bar, left, number, right
+from ..tables import Table, bar, count, left, number, right
 from ..verification.diffing import DiffReport, diff
 from .output import show
 
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Every window around it, to play with",
             explore(conv2d, *edge_call, at=CELL, budget=_PAGE)._repr_html_(),
         ),
-        ("The last cell: SAME put the padding at the bottom and at the right", corner._repr_html_()),
+        (f"The last cell: SAME padded {_sides(geometry.padding)}", corner._repr_html_()),
         ("Where it was executed", traced._repr_html_()),
         ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),
         ("Where that was executed", back_traced._repr_html_()),
@@ -105,6 +105,13 @@ def _bilinear() -> np.ndarray:
 
 def _show(title: str, *things: object) -> None:
     show(f"{title}\n{'-' * len(title)}", *things, "")
+
+
+def _sides(padding: tuple[tuple[int, int], tuple[int, int]]) -> str:
+    """The padding in words."""
+    (top, bottom), (left, right) = padding
+    rows = f"{count(top, 'row')} above and {count(bottom, 'row')} below"
+    return f"{rows}, {count(left, 'column')} at the left and {count(right, 'column')} at the right"
 
 
 def _speeds(report: DiffReport) -> Table:

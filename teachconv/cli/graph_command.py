@@ -37,7 +37,7 @@ def _find_source(args: argparse.Namespace) -> int:
 
 def _ops(args: argparse.Namespace) -> int:
     from ..graph import core_ops  # noqa: F401  (fills the registry)
-    from ..graph.op_def import REGISTRY, get_op_def
+    from ..graph.framework.op_def import REGISTRY, get_op_def
 
     chosen = list(REGISTRY.values()) if args.name is None else [get_op_def(args.name)]
     show("\n\n".join(map(str, chosen)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
 from ..arguments import Pair, Shape, as_array, check_steps, integer
-from ..devices import array_module, contiguous
+from ..devices import array_module, contiguous, override_of
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from ..geometry import AxisGeometry, Conv2DGeometry
@@ -145,7 +145,7 @@ class ConvCall:
             return w.reshape(self.geometry.filters_shape)
         if self.regroup:
             w = groups_to_last(w, self.groups)
-        return contiguous(w[::-1, ::-1] if self.flip else w)
+        return w[::-1, ::-1] if self.flip else w
 
     @property
     def part_channels(self) -> int:
@@ -320,7 +320,10 @@ def run(function: Callable[..., Any], backend: Any, unknown: Iterable[str], **ar
     """Run a function of a dialect: resolve it, prepare the arrays, and hand them to `nn_ops`."""
     if unknown:
         refuse_unknown(function, unknown)
-    return dispatch.run(to_call(FUNCTIONS[function], arguments), backend)
+    entry = FUNCTIONS[function]
+    if (override := override_of(*(arguments[operand.name] for operand in entry.operands))) is not None:
+        return override(function, {**arguments, "backend": backend})
+    return dispatch.run(to_call(entry, arguments), backend)
 
 
 def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
@@ -366,7 +369,7 @@ def _prepared(conv: ConvCall, by_role: dict[str, np.ndarray]) -> tuple[np.ndarra
     """The first and second array of a `Call`: what the backend's function takes."""
     prepare = {
         "input": conv.prepare_input,
-        "filters": conv.prepare_filter,
+        "filters": lambda w: contiguous(conv.prepare_filter(w)),
         "out_backprop": lambda dy: conv.to_nhwc(dy, conv.output_layout),
     }
     first, second = (conv.op.words[role] for role in (conv.kind.first, conv.kind.second))

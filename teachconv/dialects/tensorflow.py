@@ -53,15 +53,19 @@ def _conv2d(
     return ConvCall(f"tensorflow.{op}", OPS[op], geometry, layout, letters, layout, bias=bias is not None)
 
 
-def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
-    """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
-    channels = to_nhwc(input, check_data_format(data_format))[3]
+def _grouped(filters: Shape, channels: int) -> Shape:
+    """Return the shape of a depthwise filter as that of a conv2d with one group for each input channel."""
     if len(filters) != 4 or filters[2] != channels:
         raise ArgumentError(
             f"filters must be [filter_rows, filter_cols, {channels}, channel_multiplier]; got {list(filters)}"
         )
     rows, cols, _, multiplier = filters
-    grouped = (rows, cols, min(1, channels), channels * multiplier)
+    return rows, cols, min(1, channels), channels * multiplier
+
+
+def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
+    """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
+    grouped = _grouped(filters, to_nhwc(input, check_data_format(data_format))[3])
     return _conv2d(
         input, grouped, data_format=data_format, op="depthwise_conv2d", letters="HWIM", **arguments
     )
@@ -121,6 +125,26 @@ def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
     return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
 
 
+def _depthwise_backprop_input(
+    input_sizes: Any, filters: Shape, out_backprop: Shape, data_format: Any, **arguments: Any
+) -> ConvCall:
+    """Resolve a call of depthwise_conv2d_backprop_input."""
+    sizes = normalize_shape(input_sizes, "input_sizes", out_backprop[0])
+    grouped = _grouped(filters, to_nhwc(sizes, check_data_format(data_format))[3])
+    facts = {"data_format": data_format, "letters": "HWIM", **arguments}
+    return _gradient("depthwise_conv2d_backprop_input", sizes, grouped, out_backprop, **facts)
+
+
+def _depthwise_backprop_filter(
+    input: Shape, filter_sizes: Any, data_format: Any, **arguments: Any
+) -> ConvCall:
+    """Resolve a call of depthwise_conv2d_backprop_filter."""
+    filters = normalize_shape(filter_sizes, "filter_sizes")
+    grouped = _grouped(filters, to_nhwc(input, check_data_format(data_format))[3])
+    facts = {"data_format": data_format, "letters": "HWIM", **arguments}
+    return _gradient("depthwise_conv2d_backprop_filter", input, grouped, **facts)
+
+
 def _enter(name: str, resolver: Any, function: Any, *operands: Operand) -> None:
     """Register one of teachconv's ops as a function of the dialect "tensorflow"."""
     dialect_function(f"tensorflow.{name}", resolver, *operands, is_op=False)(function)
@@ -131,3 +155,17 @@ _enter("depthwise_conv2d", _depthwise, nn_ops.depthwise_conv2d, _INPUT, _FILTERS
 _enter("conv2d_transpose", _transpose, nn_ops.conv2d_transpose, _INPUT, _FILTERS, _BIAS)
 _enter("conv2d_backprop_input", _backprop_input, nn_ops.conv2d_backprop_input, _FILTERS, _DY)
 _enter("conv2d_backprop_filter", _backprop_filter, nn_ops.conv2d_backprop_filter, _INPUT, _DY)
+_enter(
+    "depthwise_conv2d_backprop_input",
+    _depthwise_backprop_input,
+    nn_ops.depthwise_conv2d_backprop_input,
+    _FILTERS,
+    _DY,
+)
+_enter(
+    "depthwise_conv2d_backprop_filter",
+    _depthwise_backprop_filter,
+    nn_ops.depthwise_conv2d_backprop_filter,
+    _INPUT,
+    _DY,
+)

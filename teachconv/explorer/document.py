@@ -28,9 +28,10 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of, teaching
+from .axis_tables import Part, axis_table, part_of, results_at, teaching
+from .calls import calls_of
 
-__all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "sides", "variant"]
+__all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "packed", "sides", "variant"]
 
 Op = Callable[..., Any]
 
@@ -46,11 +47,12 @@ def sides(call: Call) -> dict[str, str]:
 
 
 class Tables:
-    """Arrays and axes that several variants share, each stored once."""
+    """Arrays, axes and lines of code that several variants share, each stored once."""
 
     def __init__(self) -> None:
         self.axes: list[dict[str, Any]] = []
         self.arrays: list[dict[str, Any]] = []
+        self.lines: list[str] = []
         self._known: dict[Any, int] = {}
         self.nbytes = 0
 
@@ -68,22 +70,31 @@ class Tables:
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
-    def size(self) -> tuple[int, int, int]:
-        """Return the numbers of axes, arrays and bytes."""
-        return len(self.axes), len(self.arrays), self.nbytes
-
-    def shrink(self, size: tuple[int, int, int]) -> None:
-        """Restore an earlier size by removing what was added since."""
-        axes, arrays, self.nbytes = size
-        for store, length in ((self.axes, axes), (self.arrays, arrays)):
-            del store[length:]
-        self._known = {
-            key: number
-            for key, number in self._known.items()
-            if number < (arrays if isinstance(key[0], str) else axes)
+    def calls(self, texts: dict[str, str]) -> dict[str, list[int]]:
+        """Return texts by the numbers of their lines in `lines`; add the lines that are new."""
+        return {
+            name: [self._number(line, self.lines, lambda line=line: line) for line in text.split("\n")]  # type: ignore[misc]
+            for name, text in texts.items()
         }
 
-    def _number(self, key: Any, store: list[dict[str, Any]], make: Callable[[], dict[str, Any]]) -> int:
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of axes, arrays, lines and bytes."""
+        return len(self.axes), len(self.arrays), len(self.lines), self.nbytes
+
+    def shrink(self, size: tuple[int, int, int, int]) -> None:
+        """Restore an earlier size by removing what was added since."""
+        *lengths, self.nbytes = size
+        stores: tuple[list[Any], ...] = (self.axes, self.arrays, self.lines)
+        for store, length in zip(stores, lengths, strict=True):
+            del store[length:]
+        axes, arrays, lines = lengths
+
+        def kept(key: Any) -> int:
+            return lines if isinstance(key, str) else arrays if isinstance(key[0], str) else axes
+
+        self._known = {key: number for key, number in self._known.items() if number < kept(key)}
+
+    def _number(self, key: Any, store: list[Any], make: Callable[[], Any]) -> int:
         """Return the number of an entry in a store; make the entry if it is new."""
         if key not in self._known:
             self._known[key] = len(store)
@@ -153,7 +164,9 @@ class Document:
             "trace": stages(traced),
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
-            "base": variant(call, self.part, self.tables, numbers),
+            "lines": self.tables.lines,
+            "base": variant(call, self.part, self.tables, numbers)
+            | {"calls": self.tables.calls(calls_of(self.op, self.args, self.kwargs))},
         }
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
@@ -186,6 +199,9 @@ class Document:
         return {
             "image": f"data:image/png;base64,{data}",
             "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
+            "results": None
+            if call.kind.sums_images
+            else [results_at(axis, call.kind, step) for axis in (call.geometry.rows, call.geometry.cols)],
         }
 
     def _shown(self) -> str:
@@ -283,6 +299,18 @@ def dumps(value: Any) -> str:
     """Return JSON text without spaces that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def packed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a document whose axes have the numbers of their formulas in `lines`: many axes share them."""
+    lines = [*data["call"]["lines"]]
+    numbers = {line: number for number, line in enumerate(lines)}
+    axes = []
+    for axis in data["call"]["axes"]:
+        lines += [line for line in axis["formulas"] if line not in numbers]
+        numbers |= {line: len(numbers) + i for i, line in enumerate(lines[len(numbers) :])}
+        axes.append(axis | {"formulas": [numbers[line] for line in axis["formulas"]]})
+    return data | {"call": data["call"] | {"axes": axes, "lines": lines}}
 
 
 def nbytes(value: Any) -> int:

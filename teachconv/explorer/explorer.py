@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,13 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection import plotting
 from ..inspection.explaining import explain
+from ..progress import during
 from ..tables import count
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, nbytes
+from .document import SIDES, Document, code, dumps, nbytes, packed
 from .page import frame, page, script, style
 from .variants import Variants
 
@@ -99,6 +103,12 @@ class Explorer:
         both._other = (label, other)
         return both
 
+    def _at(self, at: Sequence[int] | None) -> Explorer:
+        """Return this picture at another cell."""
+        moved = Explorer(self.op, self.args, self.kwargs, at, self.budget)
+        moved._other = self._other
+        return moved
+
     # ---------------------------------------------------------------------------------------------
     # Ways to see it
     # ---------------------------------------------------------------------------------------------
@@ -108,32 +118,36 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif``, all windows in turn. The last
-                three need matplotlib.
+                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif`` or ``.mp4``, all windows in
+                turn. All but the page need matplotlib, and ``.mp4`` imageio-ffmpeg.
 
         Returns:
             The path.
 
         Raises:
             ValueError: if the ending is another one, or the call is too large for a picture.
-            ImportError: if matplotlib is not installed.
+            ImportError: if a package that the format needs is not installed; the message names it.
         """
         path = Path(path)
         words = nn_ops.without_options(self.kwargs)
-        if path.suffix == ".gif":
+        if path.suffix in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
         if path.suffix in (".svg", ".png"):
-            at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
-            plotting.window(self.op, *self.args, at=at, **words).savefig(path)
+            self._window().savefig(path)
         elif path.suffix in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
-            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {str(path)!r}")
+            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
         return path
+
+    def _window(self) -> Any:
+        """Return the figure of the first cell's window."""
+        at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
+        return plotting.window(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs))
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(self.data()), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(packed(self.data())), self._repr_svg_() or "")
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -146,7 +160,24 @@ class Explorer:
         return widget(self)
 
     def _repr_html_(self) -> str:
-        return frame(self.html(), self._repr_svg_() or "", repr(self))
+        address = f"data:image/png;base64,{b64encode(self._image).decode()}" if self._image else ""
+        return frame(self.html(), self._repr_svg_() or "", repr(self), address)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return the page in its frame, and an image for places that show no HTML."""
+        bundle: dict[str, Any] = {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return bundle | ({"image/png": self._image} if self._image else {})
+
+    @cached_property
+    def _image(self) -> bytes | None:
+        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
+        written = BytesIO()
+        try:
+            if not self._document.empty:
+                self._window().savefig(written, format="png")
+        except (ImportError, ValueError):  # too large for a picture
+            return None
+        return written.getvalue() or None
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""
@@ -168,12 +199,15 @@ class Explorer:
     def data(self, *, live: bool = False) -> dict[str, Any]:
         """Return the JSON document of the page; with ``live`` it has no variants, which Python computes."""
         document = self._document
-        made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
+        with during("computing the call"):
+            made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
         if self._other is not None:
-            made["beside"] = self._beside()
+            with during(f"comparing it with {self._other[0]}"):
+                made["beside"] = self._beside()
         front_end = len((script() + style()).encode())
         budget = 0 if live else self.budget - front_end - nbytes(made)
-        made["variants"] = Variants(document, live=live).table(budget)
+        with during("its variants"):
+            made["variants"] = Variants(document, live=live).table(budget)
         return made
 
     def _beside(self) -> dict[str, Any]:
@@ -188,18 +222,22 @@ class Explorer:
             "shape": list(theirs.shape),
             "call": other._document.base() if isinstance(other, Explorer) else None,
         }
+        large = call.geometry.macs > _DIFF
+        work = f"The call has {count(call.geometry.macs, 'multiply-add')}: "
         if theirs.shape != tuple(call.result_shape):
             back = np.argsort(axis_order(call.layout))
             made["array"] = tables.array(side, theirs.transpose(back), document.part, "beside")
-            return made | self._diagnosis(label, theirs)
+            if not large:
+                return made | self._diagnosis(label, theirs)
+            note = f"Its shape is {list(theirs.shape)}, and this call's is {list(call.result_shape)}. "
+            return made | {"passed": False, "diagnosis": f"{note}{work}no mistake was looked for."}
         canonical = call.from_caller(theirs)
         differs = self._judge(canonical)
         made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
         made["array"] = tables.array(side, canonical, document.part, "beside")
-        if call.geometry.macs <= _DIFF:
+        if not large:
             return made | self._diagnosis(label, theirs)
-        work = count(call.geometry.macs, "multiply-add")
-        note = f"The call has {work}: only the cells that are shown were compared."
+        note = f"{work}only the cells that are shown were compared."
         return made | {"passed": not differs.any(), "diagnosis": note}
 
     def _diagnosis(self, label: str, theirs: np.ndarray) -> dict[str, Any]:

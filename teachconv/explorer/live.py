@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..palette import scheme_rules
 from .page import script, style
 from .variants import Variants
 
@@ -30,14 +31,22 @@ def widget(explorer: Explorer) -> Any:
     variants = Variants(explorer._document, live=True)
 
     def answer(_: Any, message: dict[str, Any], buffers: Any) -> None:
-        """Compute the variant that the page requests, and send it with the tables it uses."""
+        """Compute what the page requests: another part of the call, or a variant with the tables it uses."""
+        nonlocal explorer, variants
+        if "at" in message:
+            at = explorer._document.call.name(explorer._document.call.kind.result, tuple(message["at"]))
+            explorer = explorer._at(at)
+            variants = Variants(explorer._document, live=True)
+            made.send({"moved": explorer.data(live=True)})
+            return
         key = tuple(int(index) for index in message["variant"])
         tables = explorer._document.tables
         try:
             found = variants.make(key, run=True)
         except Exception as error:  # the page waits for an answer, whatever the error is
             found = {"error": f"{type(error).__name__}: {error}"}
-        made.send({"key": list(key), "variant": found, "axes": tables.axes, "arrays": tables.arrays})
+        shared = {"axes": tables.axes, "arrays": tables.arrays, "lines": tables.lines}
+        made.send({"key": list(key), "variant": found} | shared)
 
     made.on_msg(answer)
     return made
@@ -56,7 +65,7 @@ def _widget_class() -> Any:
         """One explorer in a notebook."""
 
         _esm = script() + "\nexport default { render };\n"
-        _css = style()
+        _css = scheme_rules(".tcx") + style()
         data = traitlets.Dict().tag(sync=True)
 
     return LiveExplorer

@@ -7,25 +7,42 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["frame", "page", "playground_page", "script", "style"]
+from .. import palette
+
+__all__ = ["frame", "frame_of", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
-_BODY = "body { margin: 0; padding: 1em; background: light-dark(#fdfdfc, #16181c) }"
+_BODY = (
+    palette.scheme_rules(":root")
+    + f"body {{ margin: 0; padding: 1em; background: light-dark({', '.join(palette.COLOURS['paper'])}) }}"
+)
 
-# a framed page reports its height and the frame takes it; if the host runs no scripts, the frame scrolls
-_TELL_HEIGHT = """
+# a framed page reports its height and takes the theme of its frame's host, which may be any page; if the host
+# runs no scripts, the frame scrolls
+_IN_A_FRAME = """
+addEventListener("message", ({ data }) => {
+  if (data?.explorerTheme) document.documentElement.dataset.theme = data.explorerTheme;
+});
 const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
 if (parent !== window) addEventListener("load", () => {
+  document.body.style.padding = ".4em"; // the document around has a margin, and more below the frame
+  for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;
   setTimeout(tell);
   new ResizeObserver(tell).observe(document.body);
 });
 """
-_TAKE_HEIGHT = (
+# the host's side, as the frame's onload
+_AROUND_A_FRAME = (
     "window.addEventListener('message', ({ source, data }) => {"
     " if (source === this.contentWindow && data.explorerHeight > 0)"
-    " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } })"
+    " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } });"
+    "const tell = () =>"
+    " this.contentWindow?.postMessage({ explorerTheme: getComputedStyle(this).colorScheme }, '*');"
+    "for (const e of [document.documentElement, document.body])"
+    " new MutationObserver(tell).observe(e, { attributes: true });"
+    "tell()"
 )
 
 
@@ -39,10 +56,16 @@ MODULES = (
     "matrix_panel",
     "transposed_panels",
     "panels",
+    "pointing",
     "sections",
     "parts",
+    "take_away",
+    "channels",
+    "stage",
+    "flight",
     "motion",
     "stamping",
+    "controls",
     "app",
     "main",
 )
@@ -56,7 +79,7 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
-    unique among them, which a test checks.
+    unique among them, which a test checks, and so are comments and indents.
 
     Args:
         modules: their names, in an order in which each imports only from those before it.
@@ -64,13 +87,13 @@ def script(modules: tuple[str, ...] = MODULES) -> str:
     Returns:
         The text.
     """
-    return "\n".join(_without_imports(_asset(f"script/{name}.js")) for name in modules)
+    return "\n".join(_compact(_without_imports(_asset(f"script/{name}.js"))) for name in modules)
 
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """Return the front-end's style sheet."""
-    return _asset("explorer.css")
+    """Return the front-end's style sheet: the palette's colours, and how the page uses them."""
+    return palette.css(".tcx") + _asset("explorer.css")
 
 
 def _asset(name: str) -> str:
@@ -80,6 +103,12 @@ def _asset(name: str) -> str:
 def _without_imports(module: str) -> str:
     """Return the text of a JavaScript module without its import and export statements."""
     return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
+
+
+def _compact(module: str) -> str:
+    """Return the text of a JavaScript module without comments on lines of their own and indents."""
+    code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", module, flags=re.M | re.S)
+    return re.sub(r"\n[ \t\n]+", "\n", code)
 
 
 def playground_page() -> str:
@@ -107,8 +136,9 @@ def page(title: str, data: str, still: str) -> str:
     """
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
-        'mount(document.getElementById("explorer"),'
-        ' JSON.parse(document.getElementById("explorer-data").textContent));'
+        'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
+        "for (const axis of data.call.axes) axis.formulas = axis.formulas.map((i) => data.call.lines[i]);\n"
+        'mount(document.getElementById("explorer"), data);'
     )
     return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
 
@@ -117,29 +147,51 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
     """Return an HTML document with the style sheet and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
-        '<html lang="en" style="color-scheme: light dark"><head><meta charset="utf-8">'
+        '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
         f"<style>{_BODY}\n{style()}</style></head><body>"
         f'<main id="explorer">{still}</main>{data}'
-        f'<script type="module">\n{module}\n{_TELL_HEIGHT}</script></body></html>\n'
+        f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )
 
 
-def frame(html: str, still: str, label: str) -> str:
+def frame(html: str, still: str, label: str, image: str = "") -> str:
     """Return a page in a sandboxed frame, which runs scripts but has no access to the document around it.
 
     Args:
         html: the page.
         still: HTML that is shown if scripts are disabled.
         label: the frame's title.
+        image: the address of an image that is shown in places that remove frames, such as GitHub.
 
     Returns:
         HTML text.
     """
+    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label, image)
+
+
+def frame_of(address: str, label: str) -> str:
+    """Return a page that lies in a file beside the document, in a frame.
+
+    Args:
+        address: the file's address, as the document has it.
+        label: the frame's title.
+
+    Returns:
+        HTML text.
+    """
+    return _frame(f'src="{escape(address)}"', "", label)
+
+
+def _frame(source: str, still: str, label: str, image: str = "") -> str:
+    """Return a frame that takes its height from its page, and tells it the theme of the document around."""
+    # where frames are removed, so are styles
+    instead = f'<img src="{image}" alt="{escape(label)}">' if image else ""
     return (
-        f'<iframe sandbox="allow-scripts" title="{escape(label)}" srcdoc="{escape(html)}" '
-        'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical;color-scheme:light dark" '
-        f'onload="{escape(_TAKE_HEIGHT)}" loading="lazy"></iframe><noscript>{still}</noscript>'
+        f"<style>{palette.scheme_rules('.tcx-frame')}.tcx-frame ~ img {{ display: none }}</style>"
+        f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
+        'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
+        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
     )

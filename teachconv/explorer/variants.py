@@ -20,6 +20,7 @@ from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of
+from .calls import calls_of
 from .document import SIDES, Document, code, nbytes, variant
 
 __all__ = ["Choices", "Variants"]
@@ -120,7 +121,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes(made) + tables.size()[2] - before[2]
+            cost = nbytes(made) + tables.nbytes - before[-1]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1
@@ -135,13 +136,12 @@ class Variants:
 
     def combinations(self) -> Iterator[tuple[int, ...]]:
         """Return all combinations of choices except the call's own, those with the fewest changes first."""
-        base = tuple(c.base for c in self.controls)
         every = product(*(range(len(c.labels)) for c in self.controls))
+        return (key for key in sorted(every, key=self._changes) if self._changes(key))
 
-        def changes(key: tuple[int, ...]) -> int:
-            return sum(k != b for k, b in zip(key, base, strict=True))
-
-        return (key for key in sorted(every, key=changes) if key != base)
+    def _changes(self, key: tuple[int, ...]) -> int:
+        """Return how many choices differ from the call's own."""
+        return sum(choice != c.base for choice, c in zip(key, self.controls, strict=True))
 
     def make(self, key: tuple[int, ...], *, run: bool = False) -> dict[str, Any]:
         """Return one variant: a geometry and its arrays, or the error that the op raises.
@@ -149,10 +149,13 @@ class Variants:
         With ``run`` the chosen backend computes the result; without it the page sums the taps.
         """
         try:
-            call, numbers, part, note, text = self._resolve(key)
+            call, numbers, part, note, arguments = self._resolve(key)
         except (ValueError, TypeError) as error:
             return {"error": str(error)}
-        made = variant(call, part, self.document.tables, numbers, note) | {"code": text}
+        made = variant(call, part, self.document.tables, numbers, note)
+        made["code"] = code(self.op, (), arguments)
+        if run or self._changes(key) == 1:  # a page has the frameworks' calls of its nearest variants
+            made["calls"] = self.document.tables.calls(calls_of(self.op, (), arguments))
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)
@@ -160,8 +163,8 @@ class Variants:
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
 
-    def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, str]:
-        """Return a variant's call, the numbers of its arrays, its part, what was resized, and its text."""
+    def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
+        """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""
         document, chosen = self.document, {}
         for control, index in zip(self.controls, key, strict=True):
             chosen[control.name] = control.values[index]
@@ -197,7 +200,7 @@ class Variants:
             for name in (words.filters, "out_backprop")
             if name in arguments and np.shape(arguments[name]) != np.shape(self.arguments[name])
         ]
-        return call, numbers, part, " and ".join(changed), code(self.op, (), arguments)
+        return call, numbers, part, " and ".join(changed), arguments
 
     def _steps(self, pair: tuple[int, int]) -> Any:
         """Return strides or dilations as their framework's users write them."""

@@ -2,11 +2,29 @@
 
 In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a generated file that is in no
 repository, and a session to an implementation in C++. This package implements the same steps in short
-files that have the names of their TensorFlow counterparts and run on teachconv's backends:
+files that have the names of their TensorFlow counterparts and run on teachconv's backends. Each folder uses
+only the folders above it:
 
-op_def.py, core_ops/ -> op_gen.py -> gen_nn_ops.py -> op_def_library.py -> ops.py (Graph), operation.py,
-tensor.py -> session.py -> placer.py -> subgraph.py (prune) -> constant_folding.py, optimizer_cse.py,
-remapper.py -> graph_partition.py -> executor.py -> op_kernel.py (registry) -> kernels/ -> teachconv.backends.
+framework/       what a graph consists of: op definitions, tensors, operations, Graph, the registry of kernels
+core_ops/        the definition of each op, with the functions that compute static shapes
+kernels/         what computes each op
+common_runtime/  a run: place, prune, optimise, partition, execute
+ops/             what a program calls: the public functions, and gen_nn_ops.py, which is generated
+gradients/       the gradient of each op, and the engine that calls them
+eager/           the gradient tape, and functions that are traced to graphs
+
+Ten files lead from tf.nn.conv2d to the loops; the other files repeat the pattern for other ops:
+
+ 1. ops/nn_ops.py                            the wrapper: normalises arguments, computes nothing
+ 2. core_ops/nn_ops.py                       the definition of Conv2D: inputs, attributes, shape function
+ 3. ops/gen_nn_ops.py                        the generated function: at once (execute.py), or into a graph
+ 4. framework/op_def_library.py              checks attributes, infers types, adds a node
+ 5. framework/ops.py                         the Graph with its scopes
+ 6. common_runtime/session.py                fetches and feeds
+ 7. common_runtime/graph_execution_state.py  the steps of a run in their order
+ 8. common_runtime/executor.py               the queue of nodes whose inputs are there
+ 9. framework/op_kernel.py                   finds the kernel by op, device, label and dtypes
+10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
 
 >>> import numpy as np, teachconv as tc
 >>> tg = tc.graph
@@ -21,18 +39,47 @@ remapper.py -> graph_partition.py -> executor.py -> op_kernel.py (registry) -> k
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
-from . import (  # noqa: F401  (fill the registries)
-    array_grad,
-    core_ops,
-    function_grad,
-    math_grad,
-    nn_grad,
-    tensor_math_operator_overrides,
-)
-from . import image_ops as image
-from . import nn_ops as nn
+from ..dtypes import FLOATS, INTEGERS
+from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
-from .array_ops import (
+from .common_runtime.graph_pictures import picture_graph
+from .common_runtime.run_metadata import LoadStats, NodeStats, RunMetadata
+from .common_runtime.session import InteractiveSession, Session
+from .eager import functional_ops  # noqa: F401  (fill the registries)
+from .eager.backprop import GradientTape
+from .eager.concrete_function import ConcreteFunction
+from .eager.custom_gradient import custom_gradient
+from .eager.def_function import Function, function
+from .eager.functional_ops import cond
+from .find_source import find_source
+from .framework.config import ConfigProto, RunOptions, list_physical_devices
+from .framework.context import executing_eagerly, get_default_graph, get_default_session, init_scope
+from .framework.default_graph import (
+    control_dependencies,
+    device,
+    disable_v2_behavior,
+    enable_v2_behavior,
+    name_scope,
+    reset_default_graph,
+)
+from .framework.eager_tensor import EagerTensor
+from .framework.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    SoftPlacementWarning,
+)
+from .framework.op_def import get_op_def
+from .framework.ops import Graph, GraphKeys, Operation, Tensor
+from .framework.tensor import TensorSpec
+from .framework.tensor_shape import TensorShape
+from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
+from .gradients.gradients_util import NotDifferentiable, RegisterGradient, gradients
+from .ops import gen_nn_ops, tensor_math_operator_overrides  # noqa: F401  (fill the registries)
+from .ops import image_ops as image
+from .ops import logging_ops as debugging
+from .ops import nn_ops as nn
+from .ops.array_ops import (
     broadcast_to,
     check_numerics,
     concat,
@@ -61,14 +108,8 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
-from .backprop import GradientTape
-from .concrete_function import ConcreteFunction
-from .cond_v2 import cond
-from .config import ConfigProto, RunOptions, list_physical_devices
-from .constant_op import constant, is_tensor
-from .context import executing_eagerly, get_default_graph, get_default_session, init_scope
-from .custom_gradients import custom_gradient
-from .cwise_ops import (
+from .ops.constant_op import constant, convert_to_tensor, is_tensor
+from .ops.cwise_ops import (
     abs,
     add_n,
     cast,
@@ -98,24 +139,14 @@ from .cwise_ops import (
     truediv,
     where,
 )
-from .def_function import Function, function
-from .eager_tensor import EagerTensor
-from .errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OperatorNotAllowedInGraphError,
-    SoftPlacementWarning,
-)
-from .find_source import find_source
-from .gradient_registry import NotDifferentiable, RegisterGradient
-from .gradients_util import gradients
-from .graph_pictures import picture_graph
-from .math_ops import (
+from .ops.math_ops import (
     add,
     argmax,
     matmul,
     multiply,
     range,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -124,30 +155,8 @@ from .math_ops import (
     reduced_shape,
     subtract,
 )
-from .op_def import get_op_def
-from .ops import (
-    Graph,
-    GraphKeys,
-    Operation,
-    Tensor,
-    bfloat16,
-    control_dependencies,
-    device,
-    float16,
-    float32,
-    float64,
-    int32,
-    int64,
-    name_scope,
-)
-from .random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
-from .run_metadata import LoadStats, NodeStats, RunMetadata
-from .session import InteractiveSession, Session
-from .tensor import TensorSpec
-from .tensor_conversion import convert_to_tensor
-from .tensor_shape import TensorShape
-from .v1_behavior import disable_v2_behavior, enable_v2_behavior, reset_default_graph
-from .variables import (
+from .ops.random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
+from .ops.variables import (
     Variable,
     global_variables,
     global_variables_initializer,
@@ -195,6 +204,7 @@ __all__ = [
     "control_dependencies",
     "convert_to_tensor",
     "custom_gradient",
+    "debugging",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
@@ -252,6 +262,8 @@ __all__ = [
     "random_uniform",
     "range",
     "rank",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
@@ -287,6 +299,9 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+float16, bfloat16, float32, float64 = FLOATS
+int32, int64 = INTEGERS
 
 
 def assign(ref: Variable, value: object, name: str | None = None) -> object:

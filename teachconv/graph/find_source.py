@@ -31,16 +31,17 @@ from ..inspection.sources import (
     step_of,
 )
 from ..kinds import kind_of
-from . import array_ops, cwise_ops, eager_record, gen_nn_ops, image_ops, kernels, math_ops, nn_ops, random_ops  # noqa: F401  (kernels fills the registry)
-from .backprop import GradientTape
-from .eager_tensor import EagerTensor
-from .gradient_registry import get_gradient_function
-from .gradients_util import backpropagate
-from .op_def import REGISTRY
-from .op_kernel import KERNELS, SILENT
-from .ops import Graph, Operation
-from .run_metadata import RunMetadata
-from .tensor import Tensor
+from . import kernels  # noqa: F401  (kernels fills the registry)
+from .common_runtime.execute import recorded_by
+from .common_runtime.run_metadata import RunMetadata
+from .eager.backprop import GradientTape
+from .framework.eager_tensor import EagerTensor
+from .framework.op_def import REGISTRY
+from .framework.op_kernel import KERNELS, SILENT
+from .framework.ops import Graph, Operation
+from .framework.tensor import Tensor
+from .gradients.gradients_util import backpropagate, get_gradient_function
+from .ops import array_ops, cwise_ops, gen_nn_ops, image_ops, math_ops, nn_ops, random_ops
 
 __all__ = ["find_source", "gradient_step", "steps_of_run"]
 
@@ -93,7 +94,7 @@ def _of_op(
     steps: list[SourceStep] = []
     for wrapper in [public] if public is not None else _wrappers(op_name):
         steps.append(step_at("public wrapper", wrapper, "normalises its arguments"))
-    from .op_gen import lower_case_op_name
+    from .core_ops.op_gen import lower_case_op_name
 
     generated = getattr(gen_nn_ops, lower_case_op_name(op_name), None)
     if generated is not None:
@@ -156,7 +157,7 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
             ran.append(operation.type)
 
     recorded = {operation.type: operation for operation in owner.operations()}
-    with eager_record.recorded_by(Recorder()):
+    with recorded_by(Recorder()):
         op(*args, **kwargs)
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
     for operation in recorded.values():
@@ -246,7 +247,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
 
 
 def _op_of(generated: str) -> str:
-    from .op_gen import lower_case_op_name  # not at the top: op_gen is run as a program too
+    from .core_ops.op_gen import lower_case_op_name  # not at the top: op_gen is run as a program too
 
     return next(op for op in REGISTRY if lower_case_op_name(op) == generated)
 

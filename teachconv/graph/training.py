@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
-from . import array_ops, gen_nn_ops
-from .backprop import GradientTape
-from .constant_op import constant
-from .context import current_graph, init_scope
-from .gradients_util import gradients
-from .ops import control_dependencies, name_scope
-from .variables import Variable, trainable_variables
+from .eager.backprop import GradientTape
+from .framework.context import current_graph, init_scope
+from .framework.default_graph import control_dependencies, name_scope
+from .gradients.gradients_util import gradients
+from .ops import array_ops, gen_nn_ops
+from .ops.constant_op import constant
+from .ops.variables import Variable, trainable_variables
 
 __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
 

@@ -18,7 +18,7 @@ from typing import Any, overload
 from .. import nn_ops, tables
 from ..arguments import integer
 from ..backends.reference import exact_product, round_sum
-from ..devices import call_on_host
+from ..devices import call_on_host, lazy_call
 from ..dispatch import Call
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -246,15 +246,21 @@ def explain(
     """
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
-    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
-    nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
-    name = call.title or call.op.name
-    if at is not None:
-        cell = _cell(at, "at", call.kind.result, call)
-        found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
+    lazy = lazy_call(op, args, kwargs)
+    if lazy is None:
+        call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
     else:
-        cell = _cell(at_input, "at_input", call.kind.first, call)
+        call, options = lazy.call, lazy.options
+    nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
+    name, inverse = call.title or call.op.name, at is None
+    role = call.kind.first if inverse else call.kind.result
+    cell = _cell(at_input, "at_input", role, call) if inverse else _cell(at, "at", role, call)
+    if lazy is not None:
+        call, cell = lazy.around(role, cell)  # of arrays larger than memory, what the cell needs
+    if inverse:
         found = Explanation(name, cell, True, _input_taps(call, cell), call)
+    else:
+        found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
     return found if call.names is None else _as_the_caller_numbers(found)
 
 

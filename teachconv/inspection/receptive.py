@@ -163,7 +163,7 @@ class ReceptiveField(tables.Report):
         """The field of the middle output cell, darker where more ways lead there."""
         import numpy as np
 
-        from .pictures import Panel, panels_to_svg
+        from .panels import Panel, panels_to_svg
 
         row, col = (size // 2 for size in self.output_size)
         rows, cols = self.at(row, col)
@@ -172,9 +172,11 @@ class ReceptiveField(tables.Report):
             for c, others in cols.paths.items():
                 counts[r, c] = ways * others
         shown = [range(f.start, f.stop)[:16] for f in (rows, cols)]
-        shaded = {(r, c) for r in rows.paths for c in cols.paths}
+        seen = {(r, c) for r in rows.paths for c in cols.paths}
         title = f"input, as output [{row}, {col}] sees it"
-        panel = Panel(title, counts, self.input_size, shown[0], shown[1], shaded)
+        panel = Panel(
+            title, counts, self.input_size, shown[0], shown[1], seen, largest=counts.max(), counts=True
+        )
         caption = (
             f"{rows.size} x {cols.size}; the numbers count the ways from an input cell to the output cell"
         )

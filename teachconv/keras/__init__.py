@@ -21,6 +21,8 @@ layers/ -> models.py -> training.py (`train_step`, `fit`) -> losses.py, optimize
 1.0
 """
 
+from typing import TYPE_CHECKING
+
 from . import (
     activations,
     callbacks,
@@ -31,12 +33,14 @@ from . import (
     losses,
     metrics,
     models,
+    onnx_export,  # noqa: F401  (registers models)
     optimizers,
     utils,
 )
 from .layers import Input, Layer
 from .losses import Loss
 from .metrics import Metric
+from .missing import module_getattr
 from .models import Model, Sequential
 from .optimizers import Optimizer
 
@@ -59,3 +63,6 @@ __all__ = [
     "optimizers",
     "utils",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, suggestion
+from .missing import module_getattr
 
 __all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
 
@@ -225,9 +226,4 @@ def _number(value: float) -> str:
 
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        raise AttributeError(
-            f"teachconv.keras.callbacks has no {name!r}: a subclass of Callback can do it"
-            f"{suggestion(name, __all__)}"
-        )
+    __getattr__ = module_getattr(__name__, __all__)

@@ -6,14 +6,17 @@ The distributions and their bounds are Keras'; the random numbers are NumPy's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod, sqrt
-from typing import Any
+from math import inf, prod, sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import check_memory, integer
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from .checks import check_number
 from .config import check_seed, floatx, next_seed
+from .missing import module_getattr
 from .naming import look_up
 
 __all__ = [
@@ -48,23 +51,53 @@ class Initializer:
 
         Returns:
             The initial value.
+
+        Raises:
+            ValueError, TypeError: if the shape is none.
+            MemoryError: if the weight would be larger than this machine's memory.
         """
-        return self.values(tuple(shape)).astype(to_dtype(dtype or floatx()), copy=False)
+        wanted, sizes = to_dtype(dtype or floatx()), _check_shape(shape)
+        check_memory(sizes, np.dtype(np.float64), "a weight")
+        return self.values(sizes).astype(wanted, copy=False)
 
     def values(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the values in float64."""
         raise NotImplementedError
 
 
-class Constant(Initializer):
-    """The same value everywhere."""
+def _check_shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints; raise unless it is one."""
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {shape!r}")
+    sizes = tuple(integer(size, "shape") for size in shape)
+    if min(sizes, default=0) < 0:
+        raise ArgumentError(f"shape must hold sizes from 0; got {shape!r}")
+    return sizes
 
-    def __init__(self, value: float = 0.0):
-        self.value = value
+
+class Constant(Initializer):
+    """The same value everywhere, or an array that fits the shape.
+
+    Args:
+        value: a number, or numbers that NumPy can broadcast to the shape.
+
+    Raises:
+        ValueError, TypeError: if they are no numbers, or do not fit the shape of the call.
+    """
+
+    def __init__(self, value: Any = 0.0):
+        self.value = np.asarray(value)
+        if self.value.dtype.kind not in "iuf" and self.value.dtype.name != "bfloat16":
+            raise ArgumentTypeError(f"value must be a number or an array of them; got {value!r}")
 
     def values(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the constant."""
-        return np.full(shape, self.value, np.float64)
+        try:
+            return np.broadcast_to(self.value, shape).astype(np.float64)
+        except ValueError:
+            raise ArgumentError(
+                f"value of shape {list(self.value.shape)} must fit a weight of shape {list(shape)}"
+            ) from None
 
 
 class Zeros(Constant):
@@ -101,7 +134,7 @@ class RandomNormal(_Random):
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None):
         super().__init__(seed)
-        self.mean, self.stddev = mean, stddev
+        self.mean, self.stddev = check_number(mean, "mean", -inf), check_number(stddev, "stddev", 0)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Return normal values."""
@@ -113,7 +146,8 @@ class RandomUniform(_Random):
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         super().__init__(seed)
-        self.minval, self.maxval = minval, maxval
+        self.minval = check_number(minval, "minval", -inf)
+        self.maxval = check_number(maxval, "maxval", self.minval)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Return uniform values."""
@@ -151,7 +185,7 @@ class VarianceScaling(_Random):
         seed: int | None = None,
     ):
         super().__init__(seed)
-        if not scale > 0:
+        if not check_number(scale, "scale", 0):
             raise ArgumentError(f"scale must be positive; got {scale}")
         distribution = "truncated_normal" if distribution == "normal" else distribution
         for name, value, legal in (
@@ -268,3 +302,7 @@ def get(identifier: Any) -> Callable[..., Any]:
     found = look_up(identifier, _BY_NAME, "initializer")
     made: Callable[..., Any] = found() if isinstance(found, type) else found
     return made
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

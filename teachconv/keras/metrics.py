@@ -6,12 +6,13 @@ They are computed with NumPy from what the training step returned; no gradient g
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from .layers.layer import Shape
+from .missing import module_getattr
 from .naming import look_up, snake_case
 
 __all__ = [
@@ -173,3 +174,7 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
     if isinstance(found, type):
         found = found(identifier) if isinstance(identifier, str) else found()
     return found if isinstance(found, Metric) else Metric(found, getattr(found, "__name__", None))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

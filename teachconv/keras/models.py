@@ -6,7 +6,7 @@ A model is one path: each layer takes the result of the one before. `training` h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..graph import Variable
@@ -14,6 +14,7 @@ from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape
+from .missing import module_getattr
 from .summary import Summary
 from .training import Trainer
 
@@ -21,7 +22,8 @@ __all__ = ["Model", "Sequential"]
 
 _WEIGHTS = "save_weights and load_weights keep the weights, and the program that builds the model its layers"
 _NOT_HERE = {
-    **dict.fromkeys(("save", "export", "to_json", "get_config", "from_config"), _WEIGHTS),
+    **dict.fromkeys(("save", "to_json", "get_config", "from_config"), _WEIGHTS),
+    "export": "teachconv.to_onnx writes a model as an ONNX file",
     "test_on_batch": "evaluate gives the loss and the metrics of a batch",
     "predict_on_batch": "predict gives the outputs of a batch",
 }
@@ -292,3 +294,7 @@ class Sequential(Model):
         self.built = self.output_shape is not None
         self.forget_functions()
         return layer
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

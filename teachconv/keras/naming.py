@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from .missing import instead_of
 
 __all__ = ["clear_session", "look_up", "snake_case", "unique_name"]
 
@@ -50,7 +51,7 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
     Args:
         identifier: a name, in snake case or that of a class, or a function, class or object.
         known: what there is, by name.
-        noun: what is looked up, for the error.
+        noun: what is looked up, for the error: the module's name without its s.
 
     Returns:
         The entry of ``known``, or ``identifier``.
@@ -62,9 +63,9 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
     if isinstance(identifier, str):
         by_name = {**known} | {entry.__name__: entry for entry in known.values()}
         if identifier not in by_name:
-            raise ArgumentError(
-                f"{noun} must be one of {', '.join(known)}; got {identifier!r}{suggestion(identifier, known)}"
-            )
+            instead = instead_of("losses" if noun == "loss" else f"{noun}s", identifier)
+            near = f"; nearest: {instead}" if instead else suggestion(identifier, known)
+            raise ArgumentError(f"{noun} must be one of {', '.join(known)}; got {identifier!r}{near}")
         return by_name[identifier]
     if not callable(identifier):
         raise ArgumentTypeError(f"{noun} must be a name ({', '.join(known)}) or callable; got {identifier!r}")

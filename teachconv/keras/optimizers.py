@@ -6,11 +6,13 @@ Each weight is updated by one node, an ``Apply*`` op, which also updates the opt
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import Variable, cast, gen_nn_ops, init_scope, name_scope, zeros
+from ..graph import Variable, cast, init_scope, name_scope, zeros
+from ..graph.ops import gen_nn_ops
 from .checks import check_number, refuse
+from .missing import module_getattr
 from .naming import look_up, snake_case
 
 __all__ = ["SGD", "Adam", "Optimizer", "get"]
@@ -280,3 +282,7 @@ def get(identifier: Any) -> Optimizer:
             f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}"
         )
     return made
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

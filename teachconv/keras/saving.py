@@ -1,12 +1,13 @@
 """Writes the weights of a model to a file, and reads them. Keras: keras/src/saving/saving_api.py.
 
 A weight's key is "<layer>/<weight>", where the layer is named by its class and its number among those, as
-in Keras'
-files: the file fits every model of the same layers, whatever their names are.
+in Keras' files: the file fits every model of the same layers, whatever their names are. A file is written as
+a whole or not at all; one that is damaged or does not fit changes no weight.
 """
 
 from __future__ import annotations
 
+import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError
+from ..files import replacing
 from ..graph import Variable
-from .layers.layer import set_all
+from .layers.layer import number_of_elements, set_all, shape_text
 from .naming import snake_case
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["load_weights", "save_weights"]
 
 _NPZ, _SAFETENSORS = ".weights.npz", ".safetensors"
+_HEADER, _LARGEST_ITEM = 1 << 16, 16  # bytes: of an array's header, and of a number of any dtype
 
 
 def save_weights(model: Model, filepath: Any, overwrite: bool = True) -> None:
@@ -32,36 +35,72 @@ def save_weights(model: Model, filepath: Any, overwrite: bool = True) -> None:
     path, is_npz = _path(filepath)
     if not overwrite and path.exists():
         raise FileExistsError(f"filepath {str(path)!r} exists, and overwrite is false")
-    arrays = {key: weight.numpy() for key, weight in keys_of(model).items()}
-    if is_npz:
-        np.savez(path, **arrays)
-    else:
-        from safetensors.numpy import save_file
+    arrays: dict[str, Any] = {key: _plain(weight.numpy(), is_npz) for key, weight in keys_of(model).items()}
+    with replacing(path) as file:
+        if is_npz:
+            np.savez(file, **arrays)
+        else:
+            from safetensors.numpy import save
 
-        save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, path)
+            file.write(save(arrays))
 
 
 def load_weights(model: Model, filepath: Any) -> None:
     """Read the weights of a model; see `teachconv.keras.Model.load_weights`."""
     path, is_npz = _path(filepath)
-    if is_npz:
-        with np.load(path, allow_pickle=False) as file:
-            arrays: Mapping[str, np.ndarray] = {key: file[key] for key in file.files}
-    else:
-        from safetensors.numpy import load_file
-
-        arrays = load_file(path)
     weights = keys_of(model)
-    missing, more = (
-        [key for key in weights if key not in arrays],
-        [key for key in arrays if key not in weights],
-    )
+    try:
+        arrays = _read_npz(path, weights) if is_npz else _read_safetensors(path, weights)
+    except (ArgumentError, OSError, MemoryError):
+        raise
+    except Exception as error:  # of a damaged file: zipfile's, zlib's, NumPy's and safetensors' own types
+        reason = str(error).partition("\n")[0][:200]
+        raise ArgumentError(
+            f"filepath {str(path)!r} must be a whole file of weights; this one cannot be read: {reason}"
+        ) from error
+    set_all(list(weights.values()), arrays, f"filepath {str(path)!r}")
+
+
+def _plain(array: np.ndarray, is_npz: bool) -> np.ndarray:
+    """Return an array as a file can hold it: NumPy has no bfloat16, whose values float32 holds exactly."""
+    held = array.astype("float32") if is_npz and array.dtype.name == "bfloat16" else array
+    return np.ascontiguousarray(held)
+
+
+def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
+    """Return the arrays of an archive; nothing is unpickled, and no more unpacked than the weights hold."""
+    with path.open("rb") as opened:
+        if not zipfile.is_zipfile(opened):
+            raise ArgumentError(f"filepath {str(path)!r} must be an npz archive that is whole")
+        opened.seek(0)
+        with np.load(opened, allow_pickle=False) as file:
+            _check_keys(path, list(file.files), weights)
+            for key, weight in weights.items():
+                largest = _HEADER + number_of_elements(weight) * _LARGEST_ITEM
+                if file.zip.getinfo(f"{key}.npy").file_size > largest:
+                    raise ArgumentError(
+                        f"filepath {str(path)!r}: {key} must have shape {shape_text(tuple(weight.shape))}; "
+                        f"it has more than {number_of_elements(weight)} numbers"
+                    )
+            return [np.asarray(file[key]) for key in weights]
+
+
+def _read_safetensors(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
+    from safetensors import safe_open
+
+    with path.open("rb"), safe_open(path, framework="numpy") as file:
+        _check_keys(path, list(file.keys()), weights)
+        return [file.get_tensor(key) for key in weights]
+
+
+def _check_keys(path: Path, found: list[str], weights: Mapping[str, Variable]) -> None:
+    missing = [key for key in weights if key not in found]
+    more = [key for key in found if key not in weights]
     if missing or more:
         raise ArgumentError(
-            f"filepath {str(path)!r} does not fit model {model.name!r}: "
+            f"filepath {str(path)!r} does not fit the model: "
             f"it lacks {', '.join(missing) or 'nothing'} and has also {', '.join(more) or 'nothing'}"
         )
-    set_all(list(weights.values()), [arrays[key] for key in weights], f"filepath {str(path)!r}")
 
 
 def keys_of(model: Model) -> dict[str, Variable]:

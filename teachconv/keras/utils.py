@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from .config import floatx, set_random_seed
+from .missing import module_getattr
 from .naming import clear_session
 from .torch_weights import weights_from_torch, weights_to_torch
 
@@ -39,3 +40,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:
     if wrong.size:
         raise ArgumentError(f"x must hold classes from 0 to {count - 1}; got {wrong[0]}")
     return np.eye(count, dtype=floatx())[classes]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -106,10 +106,19 @@ INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECT
     if (vectors > 1) read_sums(pixels, 0, sum, y, y_starts);
 }
 
-/* Adds the bias, applies relu and writes the sums to y. */
+/* Adds the bias, applies relu and writes the sums to y.
+
+   The + 0 turns a sum of -0 into +0. A fused multiply-add of a product that underflows returns -0, and a zero
+   of the padding that is multiplied after it makes that +0. Whether padding is multiplied depends on the size
+   of the image (PADDED_ROWS or PATCHES); so the sign of a zero would. */
 INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
                      const ptrdiff_t *y_starts, const tile_ending *ending) {
     const int last = vectors - 1;
+    UNROLL(14)
+    for (int p = 0; p < pixels; p++) {
+        UNROLL(2)
+        for (int v = 0; v < vectors; v++) sum[p][v] += (vec){0};
+    }
     if (vectors > 1) finish_sums(pixels, 0, sum, y, y_starts, ending);
     if (ending->columns >= vectors * LANES) {
         finish_sums(pixels, last, sum, y, y_starts, ending);

@@ -29,7 +29,7 @@ from ..graph import (
     TensorSpec,
     cast,
 )
-from ..graph.nn_impl import clip_by_value
+from ..graph.ops.nn_impl import clip_by_value
 from . import config, dtypes, errors, math, nn, random
 from .array_ops import (
     concat,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph import array_ops, cwise_ops
-from ..graph.array_ops import (
+from ..graph.ops import array_ops, cwise_ops
+from ..graph.ops.array_ops import (
     concat,
     expand_dims,
     identity,

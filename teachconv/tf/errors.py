@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..graph.errors import FailedPreconditionError, InvalidArgumentError
+from ..graph.framework.errors import FailedPreconditionError, InvalidArgumentError
 from .missing import module_getattr
 
 __all__ = ["FailedPreconditionError", "InvalidArgumentError"]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph import cwise_ops, math_ops
-from ..graph.cwise_ops import (
+from ..graph.ops import cwise_ops, math_ops
+from ..graph.ops.cwise_ops import (
     abs,
     add_n,
     equal,
@@ -34,7 +34,7 @@ from ..graph.cwise_ops import (
     tanh,
     truediv,
 )
-from ..graph.math_ops import (
+from ..graph.ops.math_ops import (
     add,
     multiply,
     reduce_max,

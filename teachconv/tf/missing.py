@@ -10,6 +10,33 @@ from ..errors import suggestion
 
 __all__ = ["module_getattr"]
 
+_ARRAYS = "NumPy arrays, which fit and functions take"
+# what is nearest to names of TensorFlow's that many programs use, by their last part
+_INSTEAD = {
+    **dict.fromkeys(("data", "io", "image_dataset_from_directory"), _ARRAYS),
+    **dict.fromkeys(("strings", "ragged", "sparse", "SparseTensor", "RaggedTensor", "TensorArray"), _ARRAYS),
+    **dict.fromkeys(("saved_model", "lite"), "teachconv.to_onnx"),
+    **dict.fromkeys(("while_loop", "scan", "foldl"), "a Python loop, whose rounds a traced function holds"),
+    **dict.fromkeys(("map_fn", "vectorized_map"), "an op on the whole batch"),
+    **dict.fromkeys(("case", "switch_case"), "tf.cond"),
+    **dict.fromkeys(("py_function", "numpy_function", "py_func"), "eager tensors and their numpy()"),
+    **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
+    **dict.fromkeys(("conv1d", "conv1d_transpose"), "conv2d and conv2d_transpose of images of one row"),
+    **dict.fromkeys(("elu", "selu", "gelu", "swish", "silu", "crelu"), "relu"),
+    **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
+    **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
+    **dict.fromkeys(("norm", "l2_normalize"), "tf.sqrt(tf.reduce_sum(tf.square(x)))"),
+    "batch_normalization": "tf.keras.layers.BatchNormalization",
+    "image": "tf.keras.layers.UpSampling2D, and slices",
+    "separable_conv2d": "depthwise_conv2d and conv2d",
+    "layers": "tf.keras.layers",
+    "Module": "tf.keras.layers.Layer",
+    "summary": "History, which fit returns, and teachconv.graph.RunMetadata",
+    "raw_ops": "teachconv.graph.gen_nn_ops",
+    "distribute": "tf.device",
+    "feature_column": "tf.one_hot",
+}
+
 
 def module_getattr(
     module: str, known: Iterable[str], later: Mapping[str, str] | None = None
@@ -34,6 +61,8 @@ def module_getattr(
         if later and name in later:
             return import_module(later[name])
         near = "" if name.startswith("__") else suggestion(name, known)
+        if name in _INSTEAD:
+            near = f"; nearest: {_INSTEAD[name]}"
         what = f"{module} has no {name!r}, only what convolutional networks need"
         raise AttributeError(what + near, name=name, obj=None)
 

@@ -1,17 +1,17 @@
 """tf.nn: convolution, pooling, activations and losses, with TensorFlow 2's signatures.
 
-TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.nn_ops, which describes them; from
-there the way leads to gen_nn_ops.
+TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.ops.nn_ops, which describes them;
+from there the way leads to gen_nn_ops.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph import gen_nn_ops, nn_impl, nn_ops
-from ..graph.cwise_ops import sigmoid, tanh
-from ..graph.nn_impl import l2_loss, leaky_relu, relu6
-from ..graph.nn_ops import relu
+from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
+from ..graph.ops.cwise_ops import sigmoid, tanh
+from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
+from ..graph.ops.nn_ops import relu
 from .missing import module_getattr
 from .options import unsupported
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph import random_ops
+from ..graph.ops import random_ops
 from .dtypes import float32
 from .missing import module_getattr
 

@@ -1,14 +1,15 @@
 """Lists the convolutions of an ONNX file: every 2-D Conv and ConvTranspose with its geometry.
 
-It is not a runtime: nodes are listed, and each can be compared with what onnxruntime computes for it. The
-package onnx is needed. The comparison, and models whose shapes cannot be inferred, also need onnxruntime.
+Each can be compared with what onnxruntime computes for it. What `teachconv.to_onnx` writes can also be run
+as a whole (`onnx_run`). The package onnx is needed. The comparison, and models whose shapes cannot be
+inferred, also need onnxruntime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..dialects.calls import ConvCall
 from ..errors import ArgumentError, BackendUnavailable
 from ..truth import bounds
 from ..truth.exact import abs_sum
+from .onnx_run import run_model
 from .translating import resolve
 
 __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
@@ -62,21 +64,48 @@ class OnnxModel(tables.Report):
     """The convolutions of a model.
 
     Attributes:
-        path: the file.
+        path: the file; None for a model that was given as such.
         inputs: the input shapes that the nodes were resolved for, by name.
         nodes: the convolutions, in the file's order.
         skipped: how many convolutions are left out because they are not 2-D.
     """
 
-    path: Path
+    path: Path | None
     inputs: Mapping[str, tuple[int, ...]]
     nodes: tuple[OnnxNode, ...]
     skipped: int = 0
+    _model: Any = field(default=None, repr=False)
 
     @property
     def passed(self) -> bool:
         """Whether no node failed its check; True if there was none."""
         return all(node.passed is not False for node in self.nodes)
+
+    def run(self, feeds: Mapping[str, Any], *, backend: Any = None) -> dict[str, np.ndarray]:
+        """Run the whole model, if it holds only operators that `teachconv.to_onnx` writes.
+
+        Args:
+            feeds: an array for each input, by name.
+            backend: the backend of the convolutions; None for the default.
+
+        Returns:
+            The outputs, by name.
+
+        Raises:
+            ValueError, TypeError: if an operator is another one, or ``feeds`` does not fit the inputs; the
+                message names it.
+            MemoryError: if a result would be larger than this machine's memory.
+
+        >>> import numpy as np, teachconv as tc
+        >>> model = tc.onnx_model(tc.to_onnx(tc.conv2d, (1, 3, 3, 1), np.ones((2, 2, 1, 1), "float32")))
+        >>> model.run({"input": np.eye(3, dtype="float32").reshape(1, 3, 3, 1)})["output"].ravel().tolist()
+        [2.0, 1.0, 1.0, 2.0]
+        """
+        return run_model(self._model, feeds, backend)
+
+    @property
+    def _name(self) -> str:
+        return self.path.name if self.path is not None else str(self._model.graph.name)
 
     _HEAD = ("node", "op", "input", "filter", "strides", "dilations", "groups", "padding", "output", "check")
 
@@ -110,7 +139,7 @@ class OnnxModel(tables.Report):
         skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
-            f"{self.path.name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
+            f"{self._name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
             f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
         )
 
@@ -135,7 +164,7 @@ def onnx_model(
     """Return every 2-D Conv and ConvTranspose of an ONNX file with its resolved geometry.
 
     Args:
-        path: the file.
+        path: the file, or an ``onnx.ModelProto``.
         inputs: shapes of the model's inputs, by name. For an input that is left out, a dynamic batch is
             taken as 1, and every other dynamic size as 64.
         check: whether to run each node on its real weights, and on the activations that onnxruntime computes
@@ -155,7 +184,9 @@ def onnx_model(
     """
     onnx = _import("onnx")
     with _reading(path):
-        model = onnx.load(str(path))
+        given = path if isinstance(path, onnx.ModelProto) else onnx.load(str(path))
+        model = onnx.ModelProto()
+        model.CopyFrom(given)  # inputs get static shapes
         weights = _constants(onnx, model.graph)
         fed = _fix_inputs(model, weights, dict(inputs or {}))
         shapes = _shapes(onnx, model) | {name: array.shape for name, array in weights.items()}
@@ -178,7 +209,8 @@ def onnx_model(
         found.append(entry)
         if progress is not None:
             progress(number + 1, len(flat), entry.name)
-    return OnnxModel(Path(path), fed, tuple(found), len(nodes) - len(flat))
+    place = None if given is path else Path(path)
+    return OnnxModel(place, fed, tuple(found), len(nodes) - len(flat), given)
 
 
 def input_names(path: Any) -> list[str]:
@@ -216,7 +248,8 @@ def _reading(path: Any) -> Iterator[None]:
     except (ArgumentError, OSError, MemoryError):
         raise
     except Exception as error:  # they do not say which types they raise
-        raise ArgumentError(f"path must be an ONNX model; {path} cannot be read: {error}") from error
+        name = path if isinstance(path, (str, Path)) else "this one"
+        raise ArgumentError(f"path must be an ONNX model; {name} cannot be read: {error}") from error
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:

@@ -83,7 +83,7 @@ def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
     Returns:
         The argument of ``filters.transpose``.
     """
-    letters = filter_letters(conv).replace("M", "O")
+    letters = filter_letters(conv).replace("OM", "OI").replace("M", "O")
     return tuple(letters.index(letter) for letter in target.filter_layout)
 
 
@@ -195,9 +195,9 @@ def _stuffing_lines(steps: Pair, why: str) -> list[str]:
 def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that convert the filter."""
     letters, lines, groups = filter_letters(conv), [], conv.groups
-    if letters == "HWIM":
+    if "M" in letters:
         lines.append("w = w.reshape(*w.shape[:2], 1, -1)  # the multiplier is the filters of a group")
-        letters = "HWIO"
+        letters = "HWOI" if conv.kind.scatters else "HWIO"
     if conv.regroup != target.regroup:
         lines += _transpose("w", letters, "HWOI")
         letters = "HWOI"

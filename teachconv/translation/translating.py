@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import as_array, integer
 from ..data.seeded import make_array
+from ..dialects.binding import bind_shapes
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, suggestion
+from ..errors import ArgumentError, BackendUnavailable, suggestion
 from ..inspection.pictures import padding_picture
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .sizes import family_of, made_for
@@ -67,51 +67,12 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       result            full[1 : 33], zero outside 0..32
       index law         output_index = input_index·2 - 1 + tap·1
     """
-    return _bind(_function(function), args, arguments)[0]
+    return bind_shapes(_function(function), args, arguments)[0]
 
 
 def _function(function: Callable[..., Any] | str) -> Callable[..., Any]:
     """Return a function that may be given by its name."""
     return function_named(function) if isinstance(function, str) else function
-
-
-def _bind(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[ConvCall, dict[str, Any]]:
-    """Return the resolved call, and the function's arguments by name with shapes in place of arrays."""
-    entry = FUNCTIONS.get(function)
-    if entry is None:
-        known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"function must be one of {known}; got {function!r}")
-    bound = nn_ops.bind(function, args, kwargs)
-    bound.apply_defaults()
-    unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
-    nn_ops.refuse(bound.arguments, "the translation of a call", **unused)
-    arguments = nn_ops.without_options(bound.arguments)
-    arguments.pop("name", None)
-    for operand in entry.operands:
-        ranks = (1,) if operand.role == "bias" else operand.ranks
-        arguments[operand.name] = _shape(arguments[operand.name], operand.name, ranks, operand.axes)
-    return entry.resolver(**arguments), arguments
-
-
-def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> tuple[int, ...] | None:
-    """Return the shape of an array, or the shape that was given instead."""
-    if value is None and ranks == (1,):
-        return None
-    plain = isinstance(value, (list, tuple)) and all(not isinstance(size, (list, tuple)) for size in value)
-    sizes = value if plain else getattr(value, "shape", None)
-    if sizes is None:
-        sizes = as_array(value, name, ranks, axes).shape
-    shape = tuple(integer(size, f"{name} shape") for size in sizes)
-    if len(shape) not in ranks:
-        legal = " or ".join(map(str, ranks))
-        raise ArgumentError(
-            f"{name} must have {legal} axes{', ' + axes if axes else ''}; got shape {list(shape)}"
-        )
-    if min(shape, default=0) < 0:
-        raise ArgumentError(f"{name} shape must have no negative size; got {list(shape)}")
-    return shape
 
 
 # ---------------------------------------------------------------------------------------------
@@ -305,7 +266,7 @@ def translate(
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
     called = _function(function)
-    source, given = _bind(called, args, arguments)
+    source, given = bind_shapes(called, args, arguments)
     entry = FUNCTIONS[called]
     family = family_of(entry, source, given)
     target = target_call(family, to, any_size)

@@ -165,7 +165,7 @@ def _jax(family: Family) -> TargetCall:
     if g.dilations != (1, 1):
         arguments["rhs_dilation"] = g.dilations
     if conv.groups == 1:
-        letters = filter_letters(conv)
+        letters = filter_letters(conv).replace("OM", "OI")  # a depthwise filter of one channel
         arguments = in_filter_order({"strides": g.strides} | arguments, letters)
         # with transpose_kernel, the axis that JAX calls O holds the input's channels
         words = letters if conv.flip else letters.translate(str.maketrans("IO", "OI"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
 from ..backends import Algorithm
-from ..devices import call_on_host, to_host
+from ..devices import call_on_host, lazy_call, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError
@@ -183,30 +183,83 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
-    args, kwargs = call_on_host(args, kwargs)
-    call, options = nn_ops.call_of(op, args, kwargs)
+    lazy = lazy_call(op, args, kwargs)
+    if lazy is None:
+        args, kwargs = call_on_host(args, kwargs)
+        call, options = nn_ops.call_of(op, args, kwargs)
+    else:
+        call, options = lazy.call, lazy.options
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
     found = dispatch.find_backends(backends)
     tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
-    start = record.clock()
-    want = dispatch.run_canonical(call, "reference")
-    seconds = record.clock() - start
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
-    truth = Truth(call, want, explain_cell, tolerance)
-    rows: list[DiffRow] = []
-    for name, module in found:
-        algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
-        rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
     if against is None:
         against = {}
     elif not isinstance(against, Mapping):
         against = {"against": against}
-    for name, array in against.items():
-        rows.append(truth.row(str(name), "", _their_array(array, name)))
+
+    def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
+        """Return one row for each result of a call, and the time of the reference."""
+        start = record.clock()
+        want = dispatch.run_canonical(call, "reference")
+        seconds = record.clock() - start
+        truth = Truth(call, want, explain_cell, tolerance)
+        rows: list[DiffRow] = []
+        for name, module in found:
+            algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
+            rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
+        rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
+        return rows, seconds
+
+    rows, seconds = compare(call, against) if lazy is None else _by_chunks(lazy, compare, against)
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
+
+
+def _by_chunks(
+    lazy: Any,
+    compare: Callable[[Call, Mapping[str, Any]], tuple[list[DiffRow], float]],
+    against: Mapping[str, Any],
+) -> tuple[list[DiffRow], float]:
+    """Compare a call chunk by chunk, so that no array is loaded whole; each row covers all chunks."""
+    shape = tuple(lazy.call.result_shape)
+    for name, array in against.items():
+        if lazy.call.kind.sums_images:
+            raise ArgumentError(
+                f"against[{name!r}] must be left out for a filter gradient of arrays in chunks, each of "
+                "which adds to every cell; diff a part that fits into memory"
+            )
+        if getattr(array, "shape", None) != shape:
+            raise ArgumentError(
+                f"against[{name!r}] must be an array of shape {list(shape)}; "
+                f"got {list(getattr(array, 'shape', ()))}"
+            )
+    total: list[DiffRow] = []
+    seconds = 0.0
+    for where, call in lazy.parts():
+        rows, more = compare(call, {name: np.asarray(array[where]) for name, array in against.items()})
+        total = [_joined(*pair) for pair in zip(total, rows, strict=True)] if total else rows
+        seconds += more
+    return total, seconds
+
+
+def _joined(one: DiffRow, other: DiffRow) -> DiffRow:
+    """Return one row for two chunks: the first that failed, or the one that is nearer to its bound."""
+    pair = one, other
+    shown = max(pair, key=lambda row: row.bound_fraction) if one.passed and other.passed else other
+    shown = one if not one.passed else shown
+    times = [row.seconds for row in pair if row.seconds is not None]
+    return replace(
+        shown,
+        passed=one.passed and other.passed,
+        max_abs=max(row.max_abs for row in pair),
+        max_ulps=max(row.max_ulps for row in pair),
+        bound_fraction=max(row.bound_fraction for row in pair),
+        seconds=sum(times) if times else None,
+        note="; ".join(dict.fromkeys(filter(None, (row.note for row in pair)))),
+    )
 
 
 def check_cases(

@@ -191,7 +191,9 @@ def test_demo(tmp_path):
     assert "index law" in out
     html = page.read_text()
     assert html.count("<img alt=") == 3
-    assert "<iframe sandbox=" in html  # the explorer of the call
+    assert "<iframe class=" in html  # the explorer of the call
+    heading = "SAME padded 0 rows above and 1 row below, 1 column at the left and 1 column at the right"
+    assert f"<h2>The last cell: {heading}</h2>" in html
     assert html.count("<svg") == 4  # and the explorer without scripts
     assert "http://" not in html.replace("http://www.w3.org/2000/svg", "")  # it opens with no network
     assert "https://" not in html

@@ -195,6 +195,10 @@ int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, in
         block_index = {reversed ? grid - 1 - i : i, 0, 0};
         parted = run_block(block, reversed);
     }
+#if !defined(RACES)
+    fibers.clear(); /* each kernel is a library of its own with its own stacks: a process loads dozens of them */
+    fibers.shrink_to_fit();
+#endif
     return parted;
 }
 } // namespace shim

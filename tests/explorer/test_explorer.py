@@ -1,8 +1,10 @@
 """The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
 import html
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.explorer import sphinx_directive
 from teachconv.explorer.axis_tables import Part, part_call
+from teachconv.explorer.calls import FRAMEWORKS
 from teachconv.explorer.document import dumps, number_list
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import CASES
@@ -96,6 +99,8 @@ def test_the_page_needs_nothing_from_elsewhere():
 
 
 def test_the_size_budget():
+    small = tc.explore(tc.conv2d, make_array((1, 8, 8, 1), "float32", "integers"), W, 2, "SAME").html()
+    assert len(small.encode()) < 300_000
     x, w = (make_array(s, "float32", "normal", "size") for s in ((1, 32, 32, 3), (3, 3, 3, 16)))
     assert len(tc.explore(tc.conv2d, x, w, 1, "SAME").html().encode()) < 1_000_000
     photo = tc.explore(tc.conv2d, make_array((4, 150, 225, 3), "float32"), w, 2, "SAME").html()
@@ -104,6 +109,29 @@ def test_the_size_budget():
         tc.conv2d, make_array((1, 30, 30, 512), "float32"), make_array((3, 3, 512, 64), "float32")
     ).html()
     assert len(wide.encode()) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("op", "arrays", "words"),
+    [
+        (tc.conv2d, (X, W), {"strides": 2, "padding": "SAME"}),
+        (tc.dialects.torch.conv2d, (X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)), {"stride": 2}),
+    ],
+    ids=["tensorflow", "torch"],
+)
+def test_the_page_has_the_frameworks_calls(op, arrays, words):
+    data = tc.explore(op, *arrays, **words).data()
+
+    def text(calls, to):
+        return "\n".join(data["call"]["lines"][i] for i in calls[to])
+
+    for to in FRAMEWORKS:
+        assert text(data["call"]["base"]["calls"], to) == tc.translate(op, *arrays, **words, to=to).code
+    key = [control["base"] for control in data["variants"]["controls"]]
+    nearest = data["variants"]["table"][",".join(map(str, [0, *key[1:]]))]  # at stride 1
+    words = {name: 1 if name.startswith("stride") else value for name, value in words.items()}
+    for to in FRAMEWORKS:
+        assert text(nearest["calls"], to) == tc.translate(op, *arrays, **words, to=to).code
 
 
 def test_a_small_budget_leaves_variants_out_and_counts_them():
@@ -218,6 +246,24 @@ def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
     assert not beside["passed"]
     assert "only the cells that are shown were compared" in beside["diagnosis"]
     assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
+    smaller = explorer.beside(explorer.result[:, 1:-1, 1:-1])._beside()
+    assert not smaller["passed"]
+    assert "Its shape is [1, 158, 158, 64], and this call's is [1, 160, 160, 64]" in smaller["diagnosis"]
+    assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
+
+
+def test_a_terminal_shows_what_is_computed(monkeypatch):
+    pytest.importorskip("rich", reason="progress needs rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    tc.explore(tc.conv2d, X, W, 2, "SAME", budget=150_000).beside(padding=1).data()
+    for what in ("computing the call", "comparing it with padding=1", "its variants"):
+        assert what in terminal.getvalue()
 
 
 torch, jax = tc.dialects.torch, tc.dialects.jax
@@ -423,8 +469,8 @@ def test_pictures_refuse_what_they_cannot_draw():
         tc.plot.diff_heatmap(tc.conv2d, X, W, against=tc.conv2d(X, W), n=1)
     with pytest.raises(ValueError, match="input cell"):
         tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0)))
-    with pytest.raises(ValueError, match=r"end in \.gif"):
-        tc.plot.animate("window.mp4", tc.conv2d, X, W)
+    with pytest.raises(ValueError, match=r"end in \.gif or \.mp4; got 'window\.avi'"):
+        tc.plot.animate("window.avi", tc.conv2d, X, W)
 
 
 @pytest.mark.parametrize(
@@ -525,9 +571,9 @@ def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
 
 def test_another_ending_is_refused(tmp_path):
     with pytest.raises(
-        ValueError, match=r"path must end in \.html, \.svg, \.png or \.gif; got .*window\.mp4"
+        ValueError, match=r"path must end in \.html, \.svg, \.png, \.gif or \.mp4; got .*window\.avi"
     ):
-        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.mp4")
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.avi")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.op_kernel import OpKernelContext
+from teachconv.graph.framework.op_kernel import OpKernelContext
 
 tg = tc.graph
 
@@ -94,10 +94,40 @@ def test_input_signature_allows_one_trace_only():
         total()
     with pytest.raises(TypeError, match="must hold TensorSpecs"):
         tc.function(lambda x: x, input_signature=[3])
-    with pytest.raises(ValueError, match="one TensorSpec for each argument"):
-        tc.function(lambda x, y: x, input_signature=[tg.TensorSpec([1])])(1, 2)
     with pytest.raises(TypeError, match="python_function must be callable"):
         tc.function(3)
+
+
+def test_input_signature_may_leave_out_arguments_with_a_default():
+    """As in TensorFlow 2.21, where those arguments are bound to their defaults."""
+    x, spec = np.ones(2, "float32"), tg.TensorSpec([None], "float32")
+
+    class Model:
+        factor = 3.0
+
+        def __call__(self, x, training=False, mask=None):
+            return x * (5.0 if training else self.factor)
+
+    model = tc.function(Model(), input_signature=[spec])
+    assert model(x).numpy().tolist() == model(x, False).numpy().tolist() == [3, 3]
+    assert len(model.trace_log) == 1
+    for given in ({"training": True}, {"training": 0}, {"mask": x}):
+        with pytest.raises(
+            TypeError, match="has no TensorSpec in input_signature, so it must keep its default"
+        ):
+            model(x, **given)
+    assert tc.function(lambda x, *, k=2.0: x * k, input_signature=[spec])(x).numpy().tolist() == [2, 2]
+    assert tc.function(lambda *xs: xs[0], input_signature=[spec])(x).numpy().tolist() == [1, 1]
+    assert tc.function(lambda x, **kw: x, input_signature=[spec])(x).numpy().tolist() == [1, 1]
+    for python_function, specs, args, message in (
+        (lambda x, y: x, [spec], (x, x), "missing type constraint for y"),
+        (lambda *xs: xs[0], [spec], (x, x), r"missing type constraint for xs\[1\]"),
+        (lambda x: x, [spec, spec], (x,), "contains 1 extra type constraint"),
+    ):
+        with pytest.raises(TypeError, match=f"input_signature {message}"):
+            tc.function(python_function, input_signature=specs)(*args)
+    with pytest.raises(TypeError, match="input_signature missing type constraint for k"):
+        tc.function(lambda x, **kw: x, input_signature=[spec])(x, k=x)
 
 
 def test_concrete_functions():

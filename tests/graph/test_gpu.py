@@ -136,8 +136,54 @@ def test_without_a_gpu_the_error_says_what_is_there(cupy_forgotten, monkeypatch)
             session.run(y)
 
 
-def test_an_eager_op_on_a_gpu_is_not_moved_in_silence():
-    with pytest.warns(tg.SoftPlacementWarning, match="/gpu:0: ops that run eagerly run on the CPU"):
+def test_an_eager_op_on_a_gpu_that_is_not_there_is_not_moved_in_silence(cupy_forgotten, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    with pytest.warns(
+        tg.SoftPlacementWarning, match="/gpu:0: ops run on the CPU, because .*GPU:0 does not exist"
+    ):
         scope = tg.device("/gpu:0")
     with scope:
         assert tg.constant([1.0]).device.endswith("CPU:0")
+
+
+def test_eager_ops_run_on_the_gpu(gpu):
+    x, w, dy = image(), np.ones((3, 3, 2, 4), "float32"), np.ones((2, 6, 6, 4), "float32")
+    with tg.device("/gpu:0"):
+        b = tg.constant(np.float32([1, 2, 3, 4]))
+        y = tg.nn.conv2d(x, w, 1, "SAME")
+        z = tg.nn.relu(tg.nn.bias_add(y, b))
+        back = tg.nn.conv2d_backprop_input(x.shape, w, dy, 1, "SAME")
+        with tg.device("/cpu:0"):
+            on_cpu = tg.nn.relu(y)
+        with pytest.warns(
+            tg.SoftPlacementWarning, match="Sub has no kernel on /device:GPU:0: it runs on the CPU"
+        ):
+            difference = z - 1.0
+        with pytest.warns(
+            tg.SoftPlacementWarning, match="Conv2D has no kernel"
+        ):  # only the CPU has that label
+            assert np.array_equal(tg.nn.conv2d(x, w, 1, "SAME", backend="numpy"), y)
+    for tensor in (b, y, z, back):
+        assert tensor.device.endswith("/device:GPU:0")
+        assert type(tensor._held()) is gpu.ndarray
+        assert type(tensor.numpy()) is type(np.asarray(tensor)) is np.ndarray
+    for tensor in (on_cpu, difference, tg.nn.relu(y)):
+        assert tensor.device.endswith("/device:CPU:0")
+    want = tg.nn.relu(tg.nn.bias_add(tg.nn.conv2d(x, w, 1, "SAME"), b.numpy()))
+    assert np.array_equal(z, want)  # integers: exact on every backend
+    assert np.array_equal(difference, want - 1.0)
+    assert np.array_equal(back, tg.nn.conv2d_backprop_input(x.shape, w, dy, 1, "SAME"))
+    assert (z.shape, z.dtype, z.ndim, len(z)) == ((2, 6, 6, 4), np.float32, 4, 2)
+    assert repr(z[0, 0, 0]) == repr(want[0, 0, 0])
+
+
+def test_a_tape_follows_ops_on_the_gpu(gpu):
+    x, v = tg.constant(image()), tg.Variable(np.ones((3, 3, 2, 4), "float32"))
+    slopes = []
+    for place in ("/gpu:0", "/cpu:0"):
+        with tg.GradientTape() as tape, tg.device(place):
+            y = tg.nn.conv2d(x, v, 1, "SAME")
+        slopes.append(tape.gradient(y, v).numpy())
+    assert np.array_equal(*slopes)
+    with tg.device("/gpu:0"):
+        assert v.assign_add(v).numpy().sum() == 2 * 72  # a variable made eagerly is on the CPU

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv.graph.gradient_registry import get_gradient_function
-from teachconv.graph.op_def import REGISTRY
+from teachconv.graph.framework.op_def import REGISTRY
+from teachconv.graph.gradients.gradients_util import get_gradient_function
 from teachconv.truth import bounds
 
 tg = tc.graph

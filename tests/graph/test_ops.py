@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import core_ops, gen_nn_ops, gradient_registry, op_gen, op_kernel
-from teachconv.graph.op_def import REGISTRY, get_op_def, parse_attr, register_op
-from teachconv.graph.op_def_library import apply_op
+from teachconv.graph import core_ops
+from teachconv.graph.core_ops import op_gen
+from teachconv.graph.framework import op_kernel
+from teachconv.graph.framework.op_def import REGISTRY, get_op_def, parse_attr, register_op
+from teachconv.graph.framework.op_def_library import apply_op
+from teachconv.graph.gradients import gradients_util
+from teachconv.graph.ops import gen_nn_ops
 from teachconv.truth import bounds
 
 tg = tc.graph
@@ -48,7 +52,7 @@ def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
 
 
 def test_generated_wrappers_are_up_to_date(capsys):
-    """If this fails, run: python -m teachconv.graph.op_gen"""
+    """If this fails, run: python -m teachconv.graph.core_ops.op_gen"""
     assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
     assert op_gen.main(["--check"]) == 0
     assert "GENERATED from core_ops/ by op_gen.py" in gen_nn_ops.__doc__
@@ -62,7 +66,7 @@ def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
 
 
 def test_gradients_are_of_ops_that_exist():
-    for name, function in gradient_registry.GRADIENTS.items():
+    for name, function in gradients_util.GRADIENTS.items():
         if function is None or (function.__module__ or "").startswith("teachconv"):
             assert name in REGISTRY or name.startswith("CustomGradient-")
     with pytest.raises(ValueError, match="op 'Conv2D' has a gradient already"):
@@ -114,7 +118,7 @@ def test_find_source_follows_every_op():
         assert kinds.index("generated wrapper") < kinds.index("op definition") < kinds.index("kernel")
         for step in chain.steps:
             if step.file:
-                with open(op_gen.TARGET.parents[2] / step.file) as source:
+                with open(op_gen.TARGET.parents[3] / step.file) as source:
                     text = source.read().splitlines()[step.line - 1 : step.line + 3]
                 what = step.name.split(".")[-1]
                 assert any(what in row or "register" in row for row in text), step
@@ -159,26 +163,27 @@ def test_the_library_s_own_ops_take_tensors(rng):
         rng.standard_normal((3, 3, 2, 4)).astype("float32"),
     )
     b, depthwise = rng.standard_normal(4).astype("float32"), w[..., :2]
-    y, z = tc.conv2d(x, w, 2, "SAME", bias=b), tc.depthwise_conv2d(x, depthwise, bias=b)
-    up = tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID")
-    programs = (
-        (lambda x, w, b: tc.conv2d(x, w, 2, "SAME", bias=b), y, (x, w, b)),
-        (lambda x, w, b: tc.depthwise_conv2d(x, w, bias=b), z, (x, depthwise, b)),
-        (lambda y, w: tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID"), up, (y, w)),
-        (lambda y, w: tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"), None, (y, w)),
-        (lambda x, y: tc.conv2d_backprop_filter(x, w.shape, y, 2, "SAME"), None, (x, y)),
+    y = tc.conv2d(x, w, 2, "SAME", bias=b)
+    programs = (  # with the number of terms of a sum: taps, channels, the bias; positions for the filter
+        (lambda x, w, b: tc.conv2d(x, w, 2, "SAME", bias=b), 19, (x, w, b)),
+        (lambda x, w, b: tc.depthwise_conv2d(x, w, bias=b), 10, (x, depthwise, b)),
+        (lambda y, w: tc.conv2d_transpose(y, w, strides=2, output_padding=1, padding="VALID"), 36, (y, w)),
+        (lambda y, w: tc.conv2d_backprop_input(x.shape, w, y, 2, "SAME"), 36, (y, w)),
+        (lambda x, y: tc.conv2d_backprop_filter(x, w.shape, y, 2, "SAME"), 9, (x, y)),
     )
-    for op, want, arrays in programs:
-        want = op(*arrays) if want is None else want
+    for op, terms, arrays in programs:
+        exact = op(*(array.astype("float64") for array in arrays)).astype("float32")
+        sizes = op(*(abs(array).astype("float64") for array in arrays))
+        bound = bounds.direct(sizes, terms, "float32")
         eager = op(*map(tg.constant, arrays))
         assert isinstance(eager, tg.EagerTensor)
-        assert np.allclose(eager.numpy(), want, atol=1e-5)
+        assert bounds.judge(eager.numpy(), exact, bound).passed
         assert np.array_equal(op(tg.Variable(arrays[0]), *arrays[1:]).numpy(), eager.numpy())
         with tg.Graph().as_default() as graph:
             first = tg.placeholder("float32", arrays[0].shape)
             tensor = op(first, *arrays[1:])
             with tg.Session(graph) as session:
-                assert np.allclose(session.run(tensor, {first: arrays[0]}), want, atol=1e-5)
+                assert bounds.judge(session.run(tensor, {first: arrays[0]}), exact, bound).passed
         assert np.array_equal(tc.function(op)(*arrays).numpy(), eager.numpy())
     for bad, message in (
         (
@@ -215,6 +220,30 @@ def test_conv2d_transpose_is_conv2d_backprop_input(rng):
         assert np.array_equal(got, tc.conv2d_transpose(x, w, (1, 7, 8, 3), 2))
         with pytest.raises(tg.InvalidArgumentError, match="node 'conv2d_transpose_1' .*test_ops.py:"):
             session.run(y, {unknown: x, sizes: [1, 6, 8, 3]})
+
+
+def test_rows_and_columns_alone_are_sizes_of_an_input(rng):
+    """Conv2DBackpropInput takes 4 values or 2, as in TensorFlow 2.21; its depthwise counterpart takes 4."""
+    dy, w = rng.standard_normal((2, 4, 4, 2)), rng.standard_normal((3, 3, 3, 2))
+    op, windows = gen_nn_ops.conv2d_backprop_input, {"strides": [1, 2, 2, 1], "padding": "SAME"}
+    want = op([2, 8, 7, 3], w, dy, **windows)
+    assert np.array_equal(op([8, 7], w, dy, **windows), want)
+    turned = {"strides": [1, 1, 2, 2], "padding": "SAME", "data_format": "NCHW"}
+    assert np.array_equal(
+        op([8, 7], w, dy.transpose(0, 3, 1, 2), **turned), want.numpy().transpose(0, 3, 1, 2)
+    )
+    for bad in ([8], [8, 7, 3]):
+        with pytest.raises(ValueError, match=f"to contain 4 values or 2 values, but got: {len(bad)}"):
+            op(bad, w, dy, **windows)
+    with pytest.raises(ValueError, match="input_sizes of Depthwise.* must hold 4 sizes"):
+        gen_nn_ops.depthwise_conv2d_native_backprop_input([8, 7], w, dy, **windows)
+    with tg.Graph().as_default() as graph, tg.Session(graph) as session:
+        images, sizes = tg.placeholder("float64", [None, 4, 4, 2]), tg.placeholder("int32")
+        known, fed = (op(each, w, images, **windows) for each in ([8, 7], sizes))
+        assert known.shape == (None, 8, 7, 3)
+        for given in ([8, 7], [2, 8, 7, 3]):
+            assert np.array_equal(session.run(fed, {images: dy, sizes: given}), want)
+        assert np.array_equal(session.run(known, {images: dy}), want)
 
 
 def test_minus_one_is_the_batch_of_the_result(rng):
@@ -437,7 +466,7 @@ def test_eager_tensors_share_no_memory_with_the_caller_s_arrays():
 
 
 def test_graph_ops_do_not_run_eagerly():
-    with pytest.raises(ValueError, match="placeholder needs a graph"):
+    with pytest.raises(RuntimeError, match=r"tf.placeholder\(\) is not compatible with eager execution"):
         tg.placeholder("float32")
     with pytest.raises(ValueError, match="belongs to a graph"):
         gen_nn_ops.variable([1], "float32")

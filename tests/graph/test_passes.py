@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.graph import constant_folding, executor, graph_pictures
-from teachconv.graph.context import set_default_graph
-from teachconv.graph.node_def import NodeDef
-from teachconv.graph.op_kernel import OpKernel, find_kernel, register_kernel
+from teachconv.graph.common_runtime import executor, graph_optimizer, graph_pictures
+from teachconv.graph.framework.context import set_default_graph
+from teachconv.graph.framework.node_def import NodeDef
+from teachconv.graph.framework.op_kernel import OpKernel, find_kernel, register_kernel
 from teachconv.truth import bounds
 
 tg = tc.graph
@@ -82,7 +82,7 @@ def test_a_convolution_of_constants_is_folded_on_the_backend_of_the_run(graph, m
 
 
 def test_large_results_and_failing_nodes_are_not_folded(graph, monkeypatch):
-    monkeypatch.setattr(constant_folding, "MAX_BYTES", 100)
+    monkeypatch.setattr(graph_optimizer, "MAX_BYTES", 100)
     large = tg.add(tg.constant(np.ones(100, "float32")), 1.0, name="large")
     _, metadata = run(large)
     assert metadata.rewrites == ()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from teachconv import graph as tg
-from teachconv.graph.timeline import chrome_trace, timeline_svg
+from teachconv.graph.common_runtime.graph_pictures import chrome_trace, timeline_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.node_def import from_operation, sorted_nodes
+from teachconv.graph.framework.node_def import from_operation, sorted_nodes
 
 tg = tc.graph
 
@@ -279,7 +279,7 @@ def test_variables_keep_shape_and_dtype(graph):
     with pytest.raises(TypeError, match="float32"):
         v.assign(np.ones(2))
     with pytest.raises(TypeError, match="'add:0' is a value, which nothing can be assigned to"):
-        tg.nn_ops.gen_nn_ops.assign(v + 1.0, [1.0, 2.0])
+        tg.gen_nn_ops.assign(v + 1.0, [1.0, 2.0])
     assert [op.type for op in graph.get_operations()[count:]] == ["Const", "Const", "Add"]  # arguments
     x = tg.placeholder("float32", None, name="x")
     late = v.assign(x)

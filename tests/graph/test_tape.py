@@ -1,15 +1,20 @@
 """`gradients`, GradientTape and the optimizers: what they record, what they refuse, and long chains."""
 
+import json
 import sys
 from collections import Counter
 
 import numpy as np
 import pytest
+from recorded import record_tensorflow_jacobians
+from recorded.snippets import FOLDER
 
 import teachconv as tc
+import teachconv.tf
 from teachconv.truth import bounds
 
 tg = tc.graph
+RECORDED = FOLDER.parent
 
 
 def tape_of(function, *sources, **options):
@@ -44,6 +49,43 @@ def test_what_a_tape_watches():
         v.assign(4.0)
         y = y * v
     assert float(tape.gradient(y, v)) == 14.0  # 2 * 4 + 6, the values when they were read
+
+
+def test_jacobians_are_tensorflow_s():
+    recorded = json.loads((RECORDED / "tensorflow_jacobians.json").read_text())
+    assert record_tensorflow_jacobians.jacobians(teachconv.tf) == recorded["jacobians"]
+
+
+def test_jacobians_without_a_path_and_what_they_refuse():
+    """As TensorFlow 2.21 answers."""
+    x = tg.constant([[1.0, 2.0], [3.0, 4.0]])
+
+    def jacobian(function, name="jacobian", **options):
+        tape, y = tape_of(function, x)
+        return getattr(tape, name)(y, x, **options)
+
+    assert jacobian(lambda x: tg.constant(3.0)) is None
+    assert jacobian(lambda x: tg.constant([3.0]), unconnected_gradients="zero").shape == (2, 2)
+    assert jacobian(lambda x: x[:0]).shape == (0, 2, 2, 2)
+    assert not jacobian(lambda x: tg.ones([2, 3]), "batch_jacobian").numpy().any()
+    assert jacobian(lambda x: tg.ones([2, 3]), "batch_jacobian").shape == (2, 3, 2)
+    for name in ("jacobian", "batch_jacobian"):
+        tape, y = tape_of(lambda x: x * x, x)
+        with pytest.raises(RuntimeError, match="persistent=True to compute the"):
+            getattr(tape, name)(y, x, experimental_use_pfor=False)
+        getattr(tape, name)(y, x)
+        with pytest.raises(RuntimeError, match="can only be used to compute one set of gradients"):
+            getattr(tape, name)(y, x)
+    for function in (lambda x: tg.reshape(x, [4, 1]), tg.reduce_sum):
+        with pytest.raises(ValueError, match="Need first dimension of target shape"):
+            jacobian(function, "batch_jacobian")
+    with pytest.raises(ValueError, match="target must hold tensors; got 3"):
+        tape_of(lambda x: x, x)[0].jacobian(3, x)
+    with tg.Graph().as_default():
+        unknown = tg.placeholder("float32", [None])
+        tape, y = tape_of(lambda x: x * x, unknown)
+        with pytest.raises(ValueError, match="a Jacobian needs known shapes; target has"):
+            tape.jacobian(y, unknown)
 
 
 def test_targets_and_starts():
@@ -356,7 +398,7 @@ def test_a_registered_gradient_overrides_that_of_the_op():
 
 def test_a_chain_of_10000_nodes_neither_overflows_nor_goes_quadratic():
     """It counts how often the walk touches a tensor: twice as long a chain takes twice as many steps."""
-    from teachconv.graph import gradients_util
+    from teachconv.graph.gradients import gradients_util
 
     def steps(length):
         touched = 0
@@ -467,7 +509,7 @@ def test_what_optimizers_refuse():
 
 
 def test_keras_momentum_scales_each_gradient_by_the_rate_of_its_own_step():
-    from teachconv.graph import gen_nn_ops
+    from teachconv.graph.ops import gen_nn_ops
 
     for nesterov in (False, True):
         v, velocity = tg.Variable([1.0, 2.0]), tg.Variable([0.5, -0.5], trainable=False)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.op_def import REGISTRY
+from teachconv.graph.framework.op_def import REGISTRY
 
 tg = tc.graph
 HERE = Path(__file__).parents[1] / "recorded"

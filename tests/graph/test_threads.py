@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.kernels.training_ops import ApplyGradientDescentOp, AssignAddOp
-from teachconv.graph.locks import TRACING
+from teachconv.graph.framework.op_kernel import TRACING
+from teachconv.graph.kernels.state_ops import ApplyGradientDescentOp, AssignAddOp
 
 tg = tc.graph
 A_MOMENT = 0.1  # long enough for another thread to finish if nothing stops it

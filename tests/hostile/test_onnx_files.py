@@ -8,6 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.cli.main import main
+from teachconv.translation.onnx_run import run_model
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -172,3 +173,120 @@ def test_script_in_names_is_escaped(tmp_path):
     assert "<script" not in html
     assert "<img" not in html
     assert "&lt;script&gt;" in html
+
+
+# --- running a model --------------------------------------------------------------------------
+
+
+def run(model, feeds):
+    """What a run returns, or its error; anything else than a legal error is the test's failure."""
+    try:
+        return tc.onnx_model(model).run(feeds)
+    except LEGAL as error:
+        return error
+
+
+X = np.ones((1, 3, 8, 8), "float32")
+
+
+def test_the_model_here_runs():
+    assert run(make_model(), {"x": X})["y"].shape == (1, 2, 8, 8)
+
+
+@pytest.mark.parametrize("op_type", ["Loop", "If", "Scan", "Foo", "Exp", "Upsample"])
+def test_other_operators_are_refused_by_name(op_type):
+    node = onnx.helper.make_node(op_type, ["x"], ["y"], name="the node")
+    with pytest.raises(ValueError, match=f"node 'the node' is {op_type}"):
+        run_model(make_model(nodes=[node]), {"x": X})
+
+
+def test_operators_of_other_domains_and_functions_are_refused():
+    node = onnx.helper.make_node("Conv", ["x", "w1"], ["y"], name="n", domain="com.example")
+    with pytest.raises(ValueError, match=r"node 'n' is com\.example\.Conv"):
+        run_model(make_model(nodes=[node]), {"x": X})
+    model = make_model()
+    body = onnx.helper.make_node("Identity", ["a"], ["b"])
+    opset = onnx.helper.make_opsetid("", 17)
+    model.functions.append(onnx.helper.make_function("own", "Conv", ["a"], ["b"], [body], [opset]))
+    assert "no functions" in str(run(model, {"x": X}))
+
+
+@pytest.mark.parametrize(
+    ("feeds", "message"),
+    [
+        ([X], "feeds must be arrays by the names of the inputs, ['x']"),
+        ({}, "feeds must be named x; got none"),
+        ({"x": X, "z": X}, "feeds must be named x; got x, z"),
+        ({"x": X.astype("float64")}, "feeds['x'] must have dtype float32; got float64"),
+        ({"x": X[0]}, "feeds['x'] must have shape [1, 3, 8, 8]; got [3, 8, 8]"),
+        ({"x": X[:, :, :4]}, "got [1, 3, 4, 8]"),
+        ({"x": "text"}, "feeds['x']"),
+        ({"x": np.array([{}], object)}, "feeds['x']"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_feeds_that_do_not_fit(feeds, message):
+    error = run(make_model(), feeds)
+    assert isinstance(error, (ValueError, TypeError))
+    assert message in str(error)
+
+
+def test_a_batch_of_any_size_is_one_size():
+    model = make_model(input=["n", 3, 8, 8])
+    assert run(model, {"x": np.ones((3, 3, 8, 8), "float32")})["y"].shape == (3, 2, 8, 8)
+    other = onnx.helper.make_tensor_value_info("other", onnx.TensorProto.FLOAT, ["n"])
+    model.graph.input.append(other)
+    assert "feeds['other'] must have shape ['n']" in str(run(model, {"x": X, "other": np.ones(2, "float32")}))
+
+
+def constant(name, values):
+    return onnx.helper.make_node(
+        "Constant", [], [name], value=onnx.numpy_helper.from_array(np.array(values, "int64"))
+    )
+
+
+def test_results_larger_than_the_memory_are_refused_before_the_run():
+    helper, huge = onnx.helper, 1 << 40
+    pads = [constant("p", [0, 0, huge, 0, 0, 0, 0, 0]), helper.make_node("Pad", ["x", "p"], ["y"])]
+    for nodes in (
+        pads,
+        [helper.make_node("Conv", ["x", "w1"], ["y"], pads=[huge, 0, huge, 0])],
+        [helper.make_node("ConvTranspose", ["x", "w2"], ["y"], strides=[huge, 1])],
+    ):
+        assert isinstance(run(make_model(nodes=nodes), {"x": X}), (MemoryError, ValueError))
+
+
+def test_sizes_that_only_a_run_would_show_are_refused():
+    helper = onnx.helper
+    shape = helper.make_node("Cast", ["x"], ["s"], to=onnx.TensorProto.INT64)
+    nodes = [shape, helper.make_node("Reshape", ["x", "s"], ["y"], name="late")]
+    model = make_model(nodes=nodes, input=[1, 3, 8, 8])
+    assert isinstance(run(model, {"x": X}), ValueError)
+
+
+def test_invalid_graphs_are_refused():
+    helper = onnx.helper
+    conv = helper.make_node("Conv", ["x", "w1"], ["y"], name="first")
+    for nodes in (
+        [helper.make_node("Relu", ["nowhere"], ["y"])],
+        [helper.make_node("Add", ["y", "x"], ["y"])],
+        [conv, helper.make_node("Relu", ["x"], ["y"])],  # y has two makers
+        [helper.make_node("Relu", [], ["y"])],
+        [helper.make_node("Softmax", ["x"], ["y"], axis=9)],
+        [helper.make_node("Conv", ["x", "w2"], ["y"])],
+        [helper.make_node("Relu", ["x"], ["z"])],  # nothing makes y
+    ):
+        assert isinstance(run(make_model(nodes=nodes), {"x": X}), (ValueError, TypeError)), nodes
+
+
+def test_damaged_models_run_or_say_why():
+    rng, whole = random.Random(5), make_model().SerializeToString()
+    ran = 0
+    for _ in range(100):
+        model = onnx.ModelProto()
+        try:
+            model.ParseFromString(damaged(whole, rng))
+        except Exception:  # protobuf's own error, which onnx_model of a file reports
+            continue
+        ran += isinstance(run(model, {"x": X}), dict)
+    assert 0 < ran < 100

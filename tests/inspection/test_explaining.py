@@ -9,7 +9,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
-from teachconv.inspection.pictures import short
+from teachconv.inspection.panels import short
 from teachconv.verification.cases import CASES
 
 BY_OP = {name: getattr(tc, name) for name in (
@@ -154,26 +154,27 @@ def ones(*shape):
     return np.ones(shape, np.float32)
 
 
-def svg_rects(explained):
+def svg_cells(explained):
+    """The cells of a picture: title, and the classes of its marks."""
     root = ElementTree.fromstring(explained.picture())
     space = {"svg": "http://www.w3.org/2000/svg"}
-    return [
-        (rect.find("svg:title", space).text, rect.get("fill") != "none", rect.get("stroke-dasharray"))
-        for rect in root.iterfind("svg:rect", space)
-        if rect.find("svg:title", space) is not None
-    ]
+    return {
+        group.find("svg:title", space).text: {mark.get("class") for mark in group if mark.get("class")}
+        for group in root.iterfind("svg:g[svg:title]", space)
+    }
 
 
 def test_the_picture_shows_the_window_the_padding_and_the_cell():
     x, w = make_array((1, 5, 5, 1), "float32", "integers"), make_array((3, 3, 1, 1), "float32", "integers")
     explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0))
-    rects = [r for r in svg_rects(explained) if r[0].startswith("input")]
-    assert len(rects) == 49  # 5x5 and one ring of padding
-    assert sum(shaded for _, shaded, _ in rects) == 4
-    assert sum(text.endswith("a tap in the padding") for text, _, _ in rects) == 5
-    assert sum(dash is not None for _, _, dash in rects) == 24
-    assert all(text.endswith("padding") == (dash is not None) for text, _, dash in rects)
-    assert 'stroke-width="3.5"' in explained.picture()
+    cells = {title: marks for title, marks in svg_cells(explained).items() if title.startswith("input")}
+    assert len(cells) == 49  # 5x5 and one ring of padding
+    marks = list(cells.values())
+    assert marks.count({"plain", "window"}) == 4
+    assert marks.count({"padding", "tap in the padding"}) == 5
+    assert marks.count({"padding"}) == 24 - 5
+    assert all(title.endswith("padding") == ("padding" in found) for title, found in cells.items())
+    assert svg_cells(explained)["output 3 x 3 [0, 0]"] == {"plain", "cell"}
     assert str(int(explained.value)) in explained.picture()
 
 
@@ -194,19 +195,18 @@ def test_taps_in_the_padding_are_drawn_apart():
     x, w = make_array((1, 5, 5, 1), "float32", "integers"), make_array((3, 3, 1, 1), "float32", "integers")
     explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0))
     skipped = {tap.input_index[1:3] for tap in explained.taps if tap.in_padding}
-    drawn = {text: (shaded, dash) for text, shaded, dash in svg_rects(explained)}
-    styles = {drawn[f"input 5 x 5 [{row}, {col}]: a tap in the padding"] for row, col in skipped}
-    assert len(styles) == 1
-    assert styles != {drawn["input 5 x 5 [0, 0]"]}  # a real tap
-    assert styles != {drawn["input 5 x 5 [-1, 5]: padding"]}  # no tap
-    multiplied = [text for text, (shaded, _) in drawn.items() if text.startswith("filter") and shaded]
+    drawn = svg_cells(explained)
+    assert {f"input 5 x 5 [{row}, {col}]: a tap in the padding" for row, col in skipped} == {
+        title for title, marks in drawn.items() if "tap in the padding" in marks
+    }
+    multiplied = [title for title, marks in drawn.items() if "factor" in marks]
     assert multiplied == [f"filter 3 x 3 [{row}, {col}]" for row in (1, 2) for col in (1, 2)]
 
 
 def test_a_picture_that_drops_padding_is_a_part():
     x, w = ones(1, 9, 9, 1), ones(3, 3, 1, 1)
     explained = tc.explain(tc.conv2d, x, w, 2, "SAME", dilations=2, at_input=(0, 4, 4, 0))
-    texts = [text for text, _, _ in svg_rects(explained) if text.startswith("input")]
+    texts = [title for title in svg_cells(explained) if title.startswith("input")]
     assert len(texts) == 12 * 12  # of 13 x 13
     assert all(text.startswith("input 9 x 9 (part)") for text in texts)
     whole = tc.explain(tc.conv2d, x[:, :8, :8], w, 2, "SAME", dilations=2, at_input=(0, 4, 4, 0))
@@ -247,9 +247,9 @@ def test_the_equation_says_what_is_not_drawn():
 def test_large_planes_are_cut_to_the_window():
     x, w = make_array((1, 500, 500, 3), "float32"), make_array((3, 3, 3, 2), "float32")
     explained = tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 120, 200, 1))
-    rects = [r for r in svg_rects(explained) if r[0].startswith("input")]
-    assert len(rects) == 144
-    assert sum(shaded for _, shaded, _ in rects) == 9
+    cells = [marks for title, marks in svg_cells(explained).items() if title.startswith("input")]
+    assert len(cells) == 144
+    assert sum("window" in marks for marks in cells) == 9
     assert "part" in explained.picture()
 
 

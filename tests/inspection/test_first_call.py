@@ -99,7 +99,7 @@ with graph.Graph().as_default(), graph.Session() as session:
     y = graph.nn.conv2d(graph.constant(x), graph.Variable(w), 1, "SAME")
     session.run(graph.global_variables_initializer())
     session.run(y, run_metadata=m)
-from teachconv.graph.timeline import chrome_trace
+from teachconv.graph.common_runtime.graph_pictures import chrome_trace
 show(timeline=json.loads(chrome_trace(m))["traceEvents"], nodes=[node.end - node.start for node in m.nodes], text=str(m), seconds=m.seconds,
      loads=[(load.name, load.node, load.seconds) for load in m.loads])
 """

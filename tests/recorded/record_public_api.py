@@ -10,10 +10,17 @@ from pathlib import Path
 
 import teachconv as tc
 from teachconv import dialects, graph
+from teachconv.arrays import dask
 from teachconv.inspection import plotting
 
 FILE = Path(__file__).with_name("public_api.json")
-MODULES = {"teachconv": tc, "teachconv.dialects": dialects, "teachconv.graph": graph, "teachconv.plot": plotting}
+MODULES = {
+    "teachconv": tc,
+    "teachconv.arrays.dask": dask,
+    "teachconv.dialects": dialects,
+    "teachconv.graph": graph,
+    "teachconv.plot": plotting,
+}
 
 
 def signature(thing):

@@ -1,20 +1,27 @@
-// The app: controls, stage, and the selected cell.
+// The app: one call, the place that is selected in it, and the page that shows both.
 
-import { h, unique } from "./elements.js";
-import { View, index, inside, named } from "./view.js";
-import { Grid, KINDS } from "./grids.js";
-import { feedPanel, sumPanel } from "./sum_panels.js";
-import { drawnBeside, otherWindow } from "./panels.js";
+import { h, keepFocus } from "./elements.js";
+import { View, index, inside, named, placeOf } from "./view.js";
+import { Grid } from "./grids.js";
+import { fedMarks, pointed } from "./pointing.js";
 import { sectionsOf } from "./sections.js";
-import { Player, SPEEDS } from "./motion.js";
-import { drawStamps, stampButton } from "./stamping.js";
-import { callable, choiceLabel, copyButton, focusedGrid, leftOut, legendEntries, overview, planeNote, themeButton } from "./parts.js";
+import { Thumbs } from "./channels.js";
+import { drawGrids, fitGrids, frameResult } from "./stage.js";
+import { Player } from "./motion.js";
+import { drawStamps } from "./stamping.js";
+import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
+import { takeAway } from "./take_away.js";
+import { callable, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 export class App {
   constructor(root, data, host) {
     this.root = root;
     this.host = host;
     this.player = new Player(this);
+    /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */
+    this.grids = {};
+    /** @type {any} the parts that controls.js makes */
+    this.playButton = this.slider = this.position = this.inputs = null;
     this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
     this.draw(data);
     new ResizeObserver(() => this.fit()).observe(root);
@@ -28,7 +35,7 @@ export class App {
 
   /** Draw a call, in place of the one that was there before. */
   draw(data) {
-    const [playing, had] = [this.player.on, focusedGrid(this)];
+    const playing = this.player.on;
     this.data = data;
     this.doc = data.call;
     this.variants = { ...data.variants.table };
@@ -40,11 +47,12 @@ export class App {
     this.pinned = null;
     this.stamp = false;
     this.start();
-    this.build();
-    this.labelControls();
-    this.drawStage();
+    keepFocus(this.root, () => {
+      this.build();
+      labelControls(this);
+      this.drawStage();
+    });
     this.play(playing && this.cells.length > 1);
-    if (had) this.grids[had].box.focus({ preventScroll: true });
   }
 
   /** The first cell, chosen by Python. */
@@ -89,52 +97,30 @@ export class App {
     this.message = h("p", { class: "message", role: "alert", hidden: true });
     this.live = h("p", { class: "hidden", "aria-live": "polite", "data-role": "spoken" });
     this.sum = h("section", { class: "sum", "aria-label": "The sum" });
+    this.sky = h("div", { class: "sky", "aria-hidden": "true" });
     this.legend = h("ul", { class: "legend" });
     this.summary = h("p", { class: "summary" });
     this.heading = h("code", {}, doc.code);
-    this.transport = this.buildTransport();
+    this.overview = overview(this);
+    this.transport = buildTransport(this);
     this.channels = h("div", { class: "controls channels" });
+    this.rooms = h("div", {});
     this.sections = sectionsOf(this);
-    const settings = h("div", { class: "controls", role: "group", "aria-label": "Arguments of the call" }, this.buildControls());
+    const settings = h("div", { class: "controls", role: "group", "aria-label": "Arguments of the call" }, buildControls(this));
     const beside = this.sections.filter(({ element }) => element.dataset.section === "beside");
     const rest = this.sections.filter((section) => !beside.includes(section));
     this.root.classList.add("tcx");
     this.root.replaceChildren(
       h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), this.summary), themeButton(this.root, !this.data.live)),
-      doc.shown ? h("div", { class: "shown" }, overview(doc), h("p", {}, doc.shown)) : "",
-      this.data.variants.controls.length ? settings : "", this.message,
-      h("div", { class: "main" }, h("div", {}, this.channels, this.stage, this.legend, this.transport), h("div", {}, beside.map(({ element }) => element), this.sum)), this.live,
+      h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
+        doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
+      this.message,
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, takeAway(this)),
+        h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
+      this.sky,
     );
-  }
-
-  buildControls() {
-    this.inputs = [];
-    return this.data.variants.controls.map((control, number) => {
-      const name = unique("control");
-      const choices = control.labels.map((label, i) => {
-        const input = h("input", { type: "radio", name, value: String(i), checked: i === control.base, onchange: () => this.choose(number, i) });
-        return h("label", {}, input, h("span", {}, label));
-      });
-      this.inputs[number] = choices;
-      return h("fieldset", { "data-control": control.name }, h("legend", {}, control.name), h("div", { class: "choices" }, choices));
-    });
-  }
-
-  buildTransport() {
-    this.playButton = h("button", { type: "button", class: "play", onclick: () => this.play(!this.player.on) }, "▶ play");
-    this.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "cell of the result", oninput: () => this.goTo(Number(this.slider.value)) });
-    this.position = h("span", { class: "position" });
-    const step = (by, sign, label) => h("button", { type: "button", "aria-label": label, title: label, onclick: () => this.step(by) }, sign);
-    const tap = h("button", { type: "button", "aria-label": "next tap", title: "next tap", onclick: () => {
-      if (this.player.on) this.play(false);
-      this.player.nextTap();
-    } }, "tap ▸");
-    const speed = h("select", { "aria-label": "speed", onchange: () => { this.player.speed = speed.value; if (this.player.on) this.play(true); } },
-      Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === this.player.speed }, name)));
-    return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
-      step(-1, "◀", "previous cell"), this.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(this), this.slider, this.position, speed].filter(Boolean));
   }
 
   // ---- choices ----
@@ -147,7 +133,7 @@ export class App {
     if (key !== this.key.join()) return; // another choice was made in the meantime
     this.message.hidden = Boolean(variant && !variant.error);
     this.stage.classList.toggle("stale", !this.message.hidden);
-    this.labelControls();
+    labelControls(this);
     if (!variant) {
       this.message.textContent = "This combination is not on this page: call tc.explore with these arguments, or use .live().";
     } else if (variant.error) {
@@ -167,105 +153,37 @@ export class App {
     return key.join() === this.base ? this.doc.base : this.variants[key.join()];
   }
 
-  /** Label each choice by whether it is possible with the other choices as they are. */
-  labelControls() {
-    for (const [number, control] of this.data.variants.controls.entries()) {
-      for (const [i, label] of this.inputs[number].entries()) {
-        const variant = this.variantOf(this.key.with(number, i));
-        const absent = !variant && !this.host;
-        const [input, words] = label.children;
-        input.disabled = absent;
-        label.className = absent ? "absent" : variant?.error ? "refused" : "";
-        label.title = absent ? "not on this page" : variant?.error ?? "";
-        const size = variant?.shapes?.[this.doc.result];
-        words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : choiceLabel(control, i, this.variantOf(this.key.with(number, 0))?.shapes?.[this.doc.result]);
-      }
-    }
-  }
-
-  buildChannels() {
-    const { view, doc, state } = this;
-    const held = (side, axis) => view.arrays[side]?.indices(axis) ?? [];
-    const sides = [doc.source, doc.operand, doc.result];
-    const images = held(doc.source, 0);
-    const ins = sides.includes("in") && view.arrays.in ? held("in", 3) : [...view.groupOfIn.keys()];
-    const outs = view.arrays.out ? held("out", 3) : held("filter", 3);
-    const select = (name, label, list) => {
-      if (list.length < 2) return null;
-      const options = list.map((i) => h("option", { value: String(i), selected: i === state[name] }, String(i)));
-      const element = h("select", { "data-channel": name, onchange: () => {
-        state[name] = Number(element.value);
-        this.pairUp(name);
-        this.drawStage();
-      } }, options);
-      return h("label", {}, `${label} `, element);
-    };
-    const colours = h("input", { type: "checkbox", checked: this.root.classList.contains("colours"), onchange: () => this.root.classList.toggle("colours", colours.checked) });
-    this.channels.replaceChildren(...[
-      images.length > 1 ? select("n", "image", images) : null,
-      select("c", `${doc.names.in} channel`, ins),
-      select("o", `${doc.names.out} channel`, outs),
-      h("label", {}, colours, " colours only"),
-    ].filter(Boolean));
+  chooseChannel(name, channel) {
+    this.state[name] = channel;
+    this.pairUp(name);
+    this.drawStage();
   }
 
   // ---- the stage ----
 
   drawStage() {
-    const { view, doc, state } = this;
-    this.buildChannels();
-    const photo = view.isPhoto();
-    const plane = (side, onPoint) => {
-      const [rows, cols] = side === doc.source && this.other ? drawnBeside(view, this.other, side) : view.drawn(side);
-      const content = (r, q, kind) => {
-        if (kind === "padding" || kind === "outside" || kind === "beyond") return { kind: side === doc.result ? "cut away" : KINDS[kind] };
-        const cell = view.cell(side, r, q, state);
-        if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
-        return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
-      };
-      const change = this.host?.edit && side !== doc.result;
-      const onEdit = change ? (r, q, number) => this.host.edit(side, view.cell(side, r, q, state), number) : null;
-      return new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest });
-    };
-    const had = focusedGrid(this);
-    this.grids = {
-      source: plane(doc.source, (r, q, how) => this.follow(r, q, how)),
-      operand: plane(doc.operand, null),
-      result: plane(doc.result, (r, q, how) => this.select(r, q, how)),
-    };
-    const sign = (text) => h("span", { class: "sign", "aria-hidden": "true" }, text);
-    this.stage.replaceChildren(this.grids.source.element, sign("×"), this.grids.operand.element, sign("="), this.grids.result.element);
-    if (had) this.grids[had].box.focus({ preventScroll: true });
+    const { view, doc } = this;
+    this.player.rest();
+    keepFocus(this.root, () => {
+      this.thumbs = new Thumbs(this);
+      this.channels.replaceChildren(...channelControls(this));
+      this.rooms.replaceChildren(...[this.thumbs.element].filter(Boolean));
+      this.thumbs.paint();
+      drawGrids(this);
+    });
     const [rows, cols] = view.drawn(this.stamp ? doc.source : doc.result).map(inside);
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
     this.slider.max = String(Math.max(0, this.cells.length - 1));
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
     const { terms } = view.variant;
     this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
-    this.legend.replaceChildren(...legendEntries(this.grids, doc, Boolean(this.other)));
     this.fit();
+    frameResult(this);
     this.update();
   }
 
   fit() {
-    if (!this.grids) return;
-    const em = parseFloat(getComputedStyle(this.root).fontSize);
-    const style = getComputedStyle(this.stage);
-    const width = this.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const { source, operand, result } = this.grids;
-    const most = 2.9 * em;
-    // keep a filter readable beside large planes; each grid has row numbers, each cell a gap of a pixel
-    const apart = operand.columns <= 7;
-    const room = width - 8.5 * em - (apart ? operand.columns * 2.1 * em : 0) - 60;
-    const beside = room / (source.columns + result.columns + (apart ? 0 : operand.columns)) - 1;
-    const alone = (width - 20) / Math.max(source.columns, result.columns, operand.columns) - 1;
-    const wide = beside >= (width > 44 * em ? 6 : 26); // in a narrow host, such as a docs page, only if legible
-    this.stage.classList.toggle("stacked", !wide);
-    for (const grid of Object.values(this.grids)) {
-      grid.most = most;
-      grid.fit(wide ? beside : alone);
-    }
-    if (apart) operand.fit(wide ? Math.max(Math.min(beside, most), 2.1 * em) : Math.min(most, (width - 20) / operand.columns - 1));
+    fitGrids(this);
   }
 
   /** A grid of a panel; `content` returns a number or undefined. */
@@ -283,16 +201,17 @@ export class App {
   // ---- the selected cell ----
 
   select(row, col, how = "click") {
-    const known = this.view.drawn(this.doc.result).map(inside);
+    const cuts = this.doc.kind === "conv2d_backprop_input"; // what is cut away can be looked at
+    const known = this.view.drawn(this.doc.result).map((list) => (cuts ? list.map(([i]) => i) : inside(list)));
     if (!known[0].includes(row) || !known[1].includes(col)) return;
     this.place({ row, col, focus: null }, how);
   }
 
-  /** Select one cell of the source, or of its padding, to show what it contributes to. */
-  follow(row, col, how = "click") {
-    const known = this.view.drawn(this.doc.source).map((list) => list.map(([i]) => i));
+  /** Select one cell of the source, of its padding, or of the operand, to show what it contributes to. */
+  follow(grid, row, col, how = "click") {
+    const known = this.view.drawn(this.doc[grid]).map((list) => list.map(([i]) => i));
     if (!known[0].includes(row) || !known[1].includes(col)) return;
-    this.place({ focus: [row, col] }, how);
+    this.place({ focus: { grid, row, col } }, how);
   }
 
   /** Show another place; one that the mouse hovers over only until it leaves. */
@@ -300,10 +219,29 @@ export class App {
     const { row, col, focus } = this.state;
     if (how === "hover") this.pinned ??= { row, col, focus };
     else this.pinned = null;
-    const before = [row, col, focus].join();
+    const text = () => JSON.stringify([this.state.row, this.state.col, this.state.focus]);
+    const before = text();
     Object.assign(this.state, change);
-    if (before !== [this.state.row, this.state.col, this.state.focus].join()) this.update();
-    else if (how !== "hover") this.host?.selected?.([row, col]);
+    if (before !== text()) this.update();
+    else if (how !== "hover") this.tellHost();
+  }
+
+  /** Select a cell of the result that may be outside the part that is on the page: then the host is asked for it. */
+  async moveTo(row, col) {
+    const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
+    this.message.hidden = true;
+    if (rows.includes(row) && cols.includes(col)) this.select(row, col);
+    else if (this.host?.move) this.draw(await this.host.move([this.state.n, row, col, this.cell()[3]]));
+    else {
+      this.message.hidden = false;
+      const place = index(this.view.name(this.doc.result, this.view.cell(this.doc.result, row, col, this.state)));
+      this.message.textContent = `This page holds the part in the frame. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
+    }
+  }
+
+  /** Tell the host which cell is selected. */
+  tellHost() {
+    if (!this.view.isCropped(this.cell())) this.host?.selected?.([this.state.row, this.state.col]);
   }
 
   unhover() {
@@ -316,13 +254,13 @@ export class App {
   goTo(position) {
     if (!this.cells[position]) return;
     const [row, col] = this.cells[position];
-    if (this.stamp) this.follow(row, col);
+    if (this.stamp) this.follow("source", row, col);
     else this.select(row, col);
   }
 
   step(by) {
     if (!this.cells.length) return;
-    const now = this.atCell();
+    const now = Math.max(0, this.atCell());
     if (!this.stamp) this.state.focus = null;
     this.goTo((now + by + this.cells.length) % this.cells.length);
   }
@@ -339,7 +277,8 @@ export class App {
   }
 
   atCell() {
-    const [row, col] = (this.stamp && this.state.focus) || [this.state.row, this.state.col];
+    const { focus } = this.state;
+    const { row, col } = this.stamp && focus?.grid === "source" ? focus : this.state;
     return this.cells.findIndex(([r, q]) => r === row && q === col);
   }
 
@@ -350,7 +289,7 @@ export class App {
       this.play(!this.player.on);
       event.preventDefault();
     } else if (event.key.startsWith("Arrow") && this.pinned) { // the mouse is over a cell: the keys go on from there
-      const grid = this.state.focus ? this.grids.source : this.grids.result;
+      const grid = this.grids[this.state.focus?.grid ?? "result"];
       grid.box.focus({ preventScroll: true });
       grid.key(event);
     }
@@ -358,69 +297,53 @@ export class App {
 
   showAll() {
     this.allRows = this.allChannels = true;
-    this.update();
+    this.drawStage();
   }
 
   // ---- drawing the selected cell ----
 
-  fedMarks() {
-    const { focus } = this.state;
-    if (!focus) return [];
-    const cell = this.view.cell(this.doc.source, ...focus, this.state);
-    const { result } = this.doc;
-    return this.view.feeds(cell).map((tap) => {
-      const [row, col] = result === "filter" ? tap.result : tap.result.slice(1);
-      return [row, col, "fed"];
-    });
-  }
-
   update() {
     const { view, doc, state } = this;
+    this.player.rest();
     if (doc.empty || !this.cells.length) {
       this.sum.replaceChildren(h("p", { class: "headline" }, "The result is empty: there is no cell to explain."));
       this.refresh();
       return;
     }
     drawStamps(this);
-    const place = (side, cell) => (side === "filter" ? [cell[0], cell[1]] : [cell[1], cell[2]]);
-    if (state.focus) {
-      const cell = view.cell(doc.source, ...state.focus, state);
-      const taps = view.feeds(cell);
-      this.grids.source.mark([[...state.focus, "current"]]);
-      this.grids.operand.mark(taps.map((tap) => [...place(doc.operand, tap.operand), "window"]));
-      this.grids.result.mark(this.fedMarks());
-      this.sum.replaceChildren(...feedPanel(view, cell).filter(Boolean));
-    } else {
-      const cell = this.cell();
-      const { list } = view.taps(cell);
-      this.windowMarks = {
-        source: list.map((tap) => [...place(doc.source, tap.source), "window"]),
-        operand: list.filter((tap) => !tap.outside).map((tap) => [...place(doc.operand, tap.operand), "window"]),
-        result: [[state.row, state.col, "current"]],
-      };
-      if (this.other) this.windowMarks.source.push(...otherWindow(this.other, view, cell));
-      for (const [name, marks] of Object.entries(this.windowMarks)) this.grids[name].mark(marks);
-      this.sum.replaceChildren(...sumPanel(view, cell, this));
-      this.shown = { list, text: this.sum.querySelector("output").textContent };
+    this.shown = pointed(this);
+    const { marks, frames, equation, terms } = this.shown;
+    for (const [name, grid] of Object.entries(this.grids)) {
+      grid.mark(marks[name]);
+      grid.frame("window-frame", frames[name] ?? []);
     }
+    keepFocus(this.root, () => this.sum.replaceChildren(
+      h("div", { class: "equation" }, equation.filter(Boolean)), h("div", { class: "terms" }, terms.filter(Boolean))));
+    this.shown.text = this.sum.querySelector("output").textContent;
+    this.legend.replaceChildren(...legendEntries(this.grids, doc, state.focus, Boolean(this.other)));
     const now = this.atCell();
+    this.overview?.show();
     this.player.showAhead();
-    this.slider.value = String(now);
-    const name = named(view, doc.result, this.cell());
-    this.slider.setAttribute("aria-valuetext", name);
-    this.position.textContent = `${now + 1} / ${this.cells.length}`;
-    if (!this.pinned) this.host?.selected?.([state.row, state.col]);
-    this.live.textContent = [...this.sum.querySelectorAll(".headline, .headline + p")].map((e) => e.textContent).join(". ");
+    this.slider.value = String(Math.max(0, now));
+    this.slider.setAttribute("aria-valuetext", named(view, doc.result, this.cell()));
+    this.position.textContent = now < 0 ? "cut away" : `${now + 1} / ${this.cells.length}`;
+    if (!this.pinned && !state.focus) this.tellHost();
+    this.live.textContent = [...this.sum.querySelectorAll(".headline, .said, .gradient")].map((e) => e.textContent).join(". ");
     this.refresh();
+  }
+
+  /** The cells of the result that a cell of the source feeds, as marks. */
+  fedMarks() {
+    const { focus } = this.state;
+    return focus?.grid === "source" ? fedMarks(this, this.view.feeds(this.view.cell(this.doc.source, focus.row, focus.col, this.state))) : [];
   }
 
   /** Highlight one product everywhere, or none. */
   light(tap) {
-    if (this.state.focus || !this.windowMarks) return;
-    const place = (side, cell) => (side === "filter" ? [cell[0], cell[1]] : [cell[1], cell[2]]);
-    for (const name of ["source", "operand"]) {
-      const extra = tap ? [[...place(this.doc[name], tap[name]), "tap"]] : [];
-      this.grids[name].mark([...this.windowMarks[name], ...extra]);
+    if (!this.shown) return;
+    for (const [name, grid] of Object.entries(this.grids)) {
+      const cell = name === "result" ? tap?.result : tap?.[name];
+      grid.mark([...this.shown.marks[name], ...(cell ? [[...placeOf(this.doc[name], cell), "tap"]] : [])]);
     }
   }
 
@@ -434,16 +357,12 @@ export class App {
 
   /** Redraw the open sections; the keyboard focus stays where it was. */
   refresh() {
-    const { activeElement } = this.root.ownerDocument;
-    const focused = activeElement?.getAttribute?.("aria-label");
     for (const section of this.sections) {
       const { element, body, depends, content } = section;
       if (!element.open || (section.drawn && depends === "nothing")) continue;
       if (section.drawn === this.view && depends === "variant") continue;
       section.drawn = this.view;
-      const had = body.contains(activeElement);
-      body.replaceChildren(...[content()].flat().filter(Boolean));
-      if (had && focused) [...body.querySelectorAll("[role=grid]")].find((e) => e.getAttribute("aria-label") === focused)?.focus();
+      keepFocus(this.root, () => body.replaceChildren(...[content()].flat().filter(Boolean)));
     }
   }
 }

@@ -28,3 +28,18 @@ export function table(caption, columns, rows, each = (_) => ({})) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
 }
+
+const identity = (element) => ["role", "aria-label", "name", "data-channel", "data-thumb", "class"].map((name) => element.getAttribute(name)).join("|");
+
+/** Draw parts of an element anew; the keyboard's focus stays on the element that replaces the one that had it. */
+export function keepFocus(root, draw) {
+  const had = root.ownerDocument.activeElement;
+  const alike = (known) => [...root.querySelectorAll(had.tagName)].filter((element) => identity(element) === known);
+  const known = had && root.contains(had) && had !== root ? identity(had) : null;
+  const position = known === null ? -1 : alike(known).indexOf(had);
+  draw();
+  if (known === null || had.isConnected) return;
+  const found = alike(known);
+  const next = found[position] ?? found[0] ?? root.querySelector(".sum .scroll, .stage [role=grid]");
+  next?.focus({ preventScroll: true });
+}

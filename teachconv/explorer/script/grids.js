@@ -8,17 +8,21 @@ export const KINDS = {
   crop: "cropped by negative padding",
   unread: "read by no tap",
   outside: "padding",
+  cut: "cut away",
   gap: "an inserted zero",
   beyond: "padding of the other call only",
 };
 export const MARKS = {
   window: "in the window",
+  met: "multiplied by it",
   current: "this cell",
-  fed: "uses it",
+  fed: "gets a product",
   tap: "this product",
   other: "in the other call's window",
   differs: "differs",
 };
+
+export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -35,6 +39,8 @@ export class Grid {
     this.scale = scale; // the number that has the strongest colour; that of the plane if not given
     this.cells = new Map();
     this.marked = [];
+    this.frames = new Map();
+    this.photo = false; // whether its cells have colours of their own
     this.box = h("div", {
       class: "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
       "aria-readonly": "true",
@@ -58,7 +64,7 @@ export class Grid {
   }
 
   cell(row, rowKind, col, colKind) {
-    const kind = [rowKind, colKind].find((k) => k === "outside" || k === "padding" || k === "beyond") ?? (rowKind || colKind);
+    const kind = [rowKind, colKind].find((k) => ["outside", "padding", "beyond", "cut"].includes(k)) ?? (rowKind || colKind);
     const element = h("span", { class: `cell ${kind}`, role: "gridcell", id: unique("cell"), "data-row": row, "data-col": col });
     this.cells.set(`${row},${col}`, { element, row, col, kind });
     return element;
@@ -107,7 +113,9 @@ export class Grid {
       if (Number.isFinite(size)) largest = Math.max(largest, size);
     }
     const varied = values.size > 1; // a map of equal counts is no photograph
-    this.box.classList.toggle("bright", least === 0 && varied && this.cells.size > 300); // a photograph: larger values are lighter
+    this.bright = least === 0 && varied && this.cells.size > 300; // a photograph: larger values are lighter
+    this.largest = largest;
+    this.box.classList.toggle("bright", this.bright);
     for (const cell of this.cells.values()) {
       const { value, text } = cell.shown;
       const number = Number(value ?? 0);
@@ -150,7 +158,32 @@ export class Grid {
       if (marks.includes("current")) this.box.setAttribute("aria-activedescendant", cell.element.id);
     }
     this.marked = [...found.keys()];
+    this.box.classList.toggle("crowded", found.size > 300);
     this.active = list.find(([, , mark]) => mark === "current") ?? null;
+  }
+
+  /**
+   * Draw a frame around marked places, [[row, col], …], or none; it slides from where it was.
+   * @param {string} name its class
+   * @param {number[][]} places
+   */
+  frame(name, places) {
+    const corners = [this.rows, this.cols].map((list, axis) => {
+      const wanted = new Set(places.map((place) => place[axis]));
+      const found = list.flatMap(([i], position) => (wanted.has(i) ? [position] : []));
+      return found.length ? [found[0], found.at(-1) - found[0] + 1] : null;
+    });
+    const element = this.frames.get(name);
+    if (corners.includes(null)) {
+      element?.remove();
+      this.frames.delete(name);
+      return;
+    }
+    const [[top, high], [left, wide]] = corners;
+    const drawn = element ?? h("div", { class: `slide ${name}`, "aria-hidden": "true" });
+    for (const [property, value] of Object.entries({ top, left, high, wide })) drawn.style.setProperty(`--${property}`, String(value));
+    if (!element) this.box.append(drawn);
+    this.frames.set(name, drawn);
   }
 
   key(event) {
@@ -171,9 +204,10 @@ export class Grid {
 
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
-    const size = Math.max(7, Math.min(this.most, Math.floor(pixels)));
+    const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("tiny", size < 24);
+    this.box.classList.toggle("dots", size < GAPLESS);
     const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
     this.box.style.setProperty("--text", `${Math.max(7, Math.min(size * 0.42, (size - 3) / (0.58 * longest)))}px`);
   }

@@ -11,9 +11,15 @@ export function mount(root, data, host = null) {
 export function render({ model, el }) {
   const data = model.get("data");
   const waiting = new Map();
-  model.on("msg:custom", ({ key, variant, axes, arrays }) => {
+  model.on("msg:custom", ({ key, variant, axes, arrays, lines, moved }) => {
+    if (moved) {
+      data.call = moved.call;
+      waiting.get("at")?.(moved);
+      return;
+    }
     data.call.axes.push(...axes.slice(data.call.axes.length));
     data.call.arrays.push(...arrays.slice(data.call.arrays.length));
+    data.call.lines.push(...lines.slice(data.call.lines.length));
     waiting.get(key.join())?.(variant);
     waiting.delete(key.join());
   });
@@ -21,8 +27,13 @@ export function render({ model, el }) {
     waiting.set(key.join(), resolve);
     model.send({ variant: key });
   });
+  const move = (at) => new Promise((resolve) => {
+    waiting.set("at", resolve);
+    model.send({ at });
+  });
   const root = document.createElement("div");
+  root.classList.add("in-a-page");
   el.append(root);
-  const app = mount(root, data, { request });
+  const app = mount(root, data, { request, move });
   return () => app.play(false);
 }

@@ -1,9 +1,10 @@
-// Motion: the window slides from cell to cell, and the products of each appear tap by tap.
+// Motion: the window slides from cell to cell, and the products of each fly in tap by tap.
 
 import { full } from "./numbers.js";
+import { flyFactors, flySum, land, still } from "./flight.js";
 
 /** Milliseconds that a tap and a whole cell stay; without time for a tap, whole cells are shown. */
-export const SPEEDS = { slow: { tap: 800, cell: 1800 }, normal: { tap: 350, cell: 900 }, fast: { tap: 0, cell: 250 } };
+export const SPEEDS = { slow: { tap: 900, cell: 1800 }, normal: { tap: 450, cell: 900 }, fast: { tap: 0, cell: 250 } };
 const MOST_TAPS = 40; // of a cell that is shown tap by tap
 
 /** Plays an app: its timer, its speed, and which tap is shown. */
@@ -19,19 +20,43 @@ export class Player {
 
   /** The taps of the cell that is shown. */
   get taps() {
-    return this.app.state.focus || !this.app.shown ? [] : this.app.shown.list;
+    return this.app.shown?.list ?? [];
   }
 
   get on() {
     return this.timer !== 0;
   }
 
+  /** Play, from the tap that is shown; or stop, and show the whole sum. */
   play(on) {
     clearTimeout(this.timer);
     this.timer = 0;
-    this.tap = null;
-    if (on) this.begin();
+    if (!on) this.tap = null;
+    else if (this.tap === null) this.begin();
+    else this.wait();
     this.app.playing(on);
+  }
+
+  /** Stop at the tap that is shown. */
+  pause() {
+    if (!this.on) return;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.app.playing(false);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.app.root.style.setProperty("--pace", `${Math.min(350, SPEEDS[speed].cell / 3)}ms`);
+    if (!this.on) return;
+    clearTimeout(this.timer);
+    this.wait();
+  }
+
+  /** Another place is shown: with its whole sum, and nothing in flight. */
+  rest() {
+    this.tap = null;
+    land(this.app);
   }
 
   /** Show the first tap of the current cell. */
@@ -43,7 +68,7 @@ export class Player {
 
   wait() {
     const { tap, cell } = SPEEDS[this.speed];
-    this.timer = setTimeout(() => this.tick(), this.tap === null ? cell : tap);
+    this.timer = setTimeout(() => this.tick(), this.tap === null ? cell : this.taps[this.tap]?.outside ? tap / 2 : tap);
   }
 
   tick() {
@@ -55,19 +80,21 @@ export class Player {
     } else {
       this.app.step(1);
       this.begin();
-      this.show();
+      this.show(true);
     }
   }
 
   /** One tap more; after the last one, all of them are shown. */
   nextTap() {
     const next = this.tap === null ? 0 : this.tap + 1;
+    const last = this.tap !== null && next >= this.taps.length;
     this.tap = next < this.taps.length ? next : null;
-    this.show();
+    this.show(true);
+    if (last) flySum(this.app, SPEEDS[this.speed].cell * 0.6);
   }
 
-  /** Show the taps of the cell up to the last one that is to be seen. */
-  show() {
+  /** Show the taps of the cell up to the last one that is to be seen; a new one flies in. */
+  show(fresh = false) {
     this.showAhead();
     const { app, tap: last } = this;
     if (!this.taps.length) return;
@@ -77,6 +104,7 @@ export class Player {
     const running = last === null ? undefined : this.taps[last].running;
     app.sum.querySelector("output").textContent = last === null ? app.shown.text : running === undefined ? "?" : full(running);
     app.light(last === null ? null : this.taps[last]);
+    if (fresh && last !== null) flyFactors(app, this.taps[last], SPEEDS[this.speed].tap * 0.8);
   }
 
   /** Hide the cells of the result that are still to come while the explorer plays. */
@@ -90,14 +118,14 @@ export class Player {
 
   /** Begin to move once the page is in view, unless reduced motion is asked for; the reader's first act ends it. */
   open(root, stage) {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (still()) return;
     const view = new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       view.disconnect();
       this.opening = true;
       this.rounds = this.app.cells.length;
       this.play(true);
-    }, { threshold: 0.2 });
+    }, { threshold: 0.02 });
     view.observe(stage);
     const act = (event) => {
       view.disconnect();

@@ -1,15 +1,43 @@
 // Parts of the page that depend on the data alone.
 
+import { brief, full } from "./numbers.js";
 import { h, plural } from "./elements.js";
 import { KINDS, MARKS } from "./grids.js";
 
-/** A small image of the whole source, with a frame around the part that is shown. */
-export function overview(doc) {
+/**
+ * A small image of the whole source, with a frame around the part that is shown; a click or the arrow keys move the
+ * selected cell there. `show` draws where that is.
+ */
+export function overview(app) {
+  const { doc } = app;
   if (!doc.overview) return null;
-  const { image, part } = doc.overview;
+  const { image, part, results } = doc.overview;
+  const words = `the whole ${doc.names[doc.source]}; the part shown is framed`;
   const frame = h("span", { class: "part" });
   for (const [i, name] of ["top", "left", "height", "width"].entries()) frame.style[name] = `${100 * part[i]}%`;
-  return h("div", { class: "overview" }, h("img", { src: image, alt: `the whole ${doc.names[doc.source]}; the part shown is framed` }), frame);
+  const picture = h("img", { src: image, alt: words });
+  if (!results) return { element: h("div", { class: "overview" }, picture, frame), show: () => {} };
+  const spot = h("span", { class: "spot" });
+  const move = (places) => app.moveTo(...places.map((place, axis) => results[axis][Math.max(0, Math.min(results[axis].length - 1, place))]));
+  const places = () => [app.state.row, app.state.col].map((index, axis) => {
+    const distances = results[axis].map((result) => Math.abs(result - index));
+    return distances.indexOf(Math.min(...distances));
+  });
+  const element = h("button", { type: "button", class: "overview", "aria-label": `${words}; choose a place by a click or the arrow keys`, onclick: (event) => {
+    if (!event.detail) return; // by the keyboard
+    const { left, top, width, height } = picture.getBoundingClientRect();
+    const shares = [(event.clientY - top) / height, (event.clientX - left) / width];
+    move(shares.map((share, axis) => Math.floor(share * results[axis].length)));
+  }, onkeydown: (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(places().map((place, axis) => place + step[axis] * Math.ceil(results[axis].length / 40)));
+  } }, picture, frame, spot);
+  const show = () => {
+    for (const [axis, place] of places().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (place + 0.5)) / results[axis].length}%`;
+  };
+  return { element, show };
 }
 
 /** What the page says about choices that it does not hold. */
@@ -49,18 +77,27 @@ export function planeNote(view, side, { c, o }, photo) {
 }
 
 /** What the marks of the stage mean: only those that are there. */
-export function legendEntries(grids, doc, beside) {
+export function legendEntries(grids, doc, focus, beside) {
   const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
   const entry = (name, words) => h("li", {}, h("span", { class: `cell ${name}` }), words);
   const words = { ...KINDS };
   if (doc.result === "in") {
-    words.padding = "outside the result: cropped";
     words.crop = "outside the full result: zero";
   }
-  const scale = h("li", {}, "below zero", h("span", { class: "scale", role: "img", "aria-label": "colours from below zero to above zero" }), "above zero");
-  return [entry("window", MARKS.window), entry("current", "the cell"),
-    ...["padding", "outside", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
-    ...(beside ? [entry("other", MARKS.other)] : []), scale];
+  const marks = focus ? ["met", "fed"] : ["window"];
+  return [entry("current", MARKS.current), ...marks.map((mark) => entry(mark, MARKS[mark])),
+    focus ? null : entry("window factor", "what it is multiplied by"),
+    ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
+    ...(beside ? [entry("other", MARKS.other)] : []),
+    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
+}
+
+/** The colours of a plane, with the numbers that have them: the same for all its channels. */
+function scaleEntry(name, { largest, bright, photo }) {
+  if (photo) return h("li", {}, `${name}: red, green and blue from 0 to ${full(largest)}`);
+  if (!largest) return null;
+  const [low, high] = [bright ? "0" : `-${brief(largest)}`, brief(largest)];
+  return h("li", {}, name, h("span", {}, low), h("span", { class: bright ? "scale grey" : "scale", role: "img", "aria-label": `colours from ${low} to ${high}` }), h("span", {}, high));
 }
 
 /**
@@ -74,17 +111,15 @@ export function choiceLabel(control, i, usual) {
   return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
 }
 
-/** Which grid of the stage has the keyboard's focus, which it keeps when it is drawn again. */
-export const focusedGrid = ({ grids = {}, root }) =>
-  Object.keys(grids).find((name) => grids[name].box.contains(root.ownerDocument.activeElement));
-
 /** A call that runs: the arrays by their names alone, without their shapes. */
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
 
-/** A button that copies a text. */
+/** A button that copies a text, which may be null. */
 export function copyButton(text, label) {
   const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
-    button.textContent = (await copied(text())) ? "copied" : "not copied";
+    const words = text();
+    if (words === null) return;
+    button.textContent = (await copied(words)) ? "copied" : "not copied";
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   } }, "copy");
   return button;

@@ -7,6 +7,7 @@ import { callDocument } from "./call_document.js";
 import { resolve } from "./dialects.js";
 import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
 import { TARGETS } from "./target_calls.js";
+import { download } from "./take_away.js";
 import { translate } from "./translate.js";
 import { FIELDS, FRAMEWORKS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
@@ -308,12 +309,6 @@ class Playground {
     this.push();
     this.draw();
   }
-}
-
-function download(name, bytes) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([bytes])), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /** Draw the playground in an element. */

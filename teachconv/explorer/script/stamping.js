@@ -19,13 +19,13 @@ function stamped(view, state, cells) {
 /** Write the result as far as it is stamped, or whole again. */
 export function drawStamps(app) {
   const { result } = app.grids;
-  const partly = app.stamp && app.state.focus;
+  const partly = app.stamp && app.state.focus?.grid === "source";
   if (!partly && !result.whole) return;
   result.whole ??= result.content;
   const { whole } = result;
   if (partly) {
     const sums = stamped(app.view, app.state, app.cells.slice(0, app.atCell() + 1));
-    result.content = (row, col, kind) => (kind === "padding" || kind === "outside" ? whole(row, col, kind) : { value: sums.get(row, col) });
+    result.content = (row, col, kind) => (kind === "cut" ? {} : { value: sums.get(row, col) });
   } else {
     result.content = whole;
     result.whole = null;
@@ -36,12 +36,18 @@ export function drawStamps(app) {
 /** The button between gathering, cell by cell of the output, and stamping, cell by cell of the input. */
 export function stampButton(app) {
   if (app.doc.kind !== "conv2d_backprop_input" || app.doc.empty || work(app.view, app.state) > WORK) return null;
-  const button = h("button", { type: "button", class: "stamp", "aria-pressed": String(app.stamp), title: "each input cell stamps the filter on the output", onclick: () => {
+  const say = () => {
+    button.textContent = app.stamp ? "⇄ gather" : "⇄ stamp";
+    button.title = app.stamp ? "Each input cell stamps the filter on the output. Press to gather the products of each output cell." : "Each output cell gathers its products. Press to let each input cell stamp the filter on the output.";
+  };
+  const button = h("button", { type: "button", class: "stamp", "aria-pressed": String(app.stamp), onclick: () => {
     app.stamp = !app.stamp;
     button.setAttribute("aria-pressed", String(app.stamp));
+    say();
     app.state.focus = app.pinned = null;
     app.drawStage();
     if (app.stamp) app.goTo(0);
-  } }, "stamp");
+  } });
+  say();
   return button;
 }

@@ -1,124 +1,233 @@
-// The panels of one cell: every product of a sum, and what a cell of the source contributes to.
+// What is said about one cell: the equation of its sum, and the products that a cell of the source or a weight is in.
 
 import { ExactSum, brief, full, same } from "./numbers.js";
 import { h, plural, table } from "./elements.js";
 import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
+const GRIDS = 6; // channels of a sum before it is unfolded
+const LARGEST_GRID = 144; // products that are drawn as a grid; more are only listed
 
-/** Every product of one cell of the result. */
+const known = (value) => (value === undefined ? "not here" : full(value));
+const falls = (count) => `${count === 1 ? "falls" : "fall"} into the padding and contribute${count === 1 ? "s" : ""} nothing`;
+
+/** The exact sum of taps that are all on the page; undefined if one is not. */
+function sumOf(doc, taps) {
+  const sum = new ExactSum(doc);
+  for (const tap of taps) {
+    if (tap.outside) continue;
+    if (tap.product === undefined) return undefined;
+    sum.add(tap.value, tap.weight);
+  }
+  return sum.value;
+}
+
+// ---------------------------------------------------------------------------------------------
+// A cell of the result: what it is made of
+// ---------------------------------------------------------------------------------------------
+
+/** Every product of one cell of the result: the equation, and its terms one by one. */
 export function sumPanel(view, cell, app) {
   const { doc } = view;
   const taps = view.taps(cell);
   const inside = taps.list.filter((tap) => !tap.outside);
   const outside = taps.list.length - inside.length;
   const value = view.value(cell);
-  const parts = [h("h2", { class: "headline" }, `${named(view, doc.result, cell)} = `, h("output", {}, value === undefined ? "?" : full(value)))];
-  let words = `The sum of ${plural(inside.length, "product")}`;
-  if (outside) words += `; ${plural(outside, "tap falls", "taps fall")} into the padding and contribute${outside === 1 ? "s" : ""} nothing`;
+  let words = view.isCropped(cell) ? "This cell is cut away. It would be the sum of " : "The sum of ";
+  words += plural(inside.length, "product");
+  if (outside) words += `; ${plural(outside, "tap")} ${falls(outside)}`;
   if (taps.missing) words += `; ${plural(taps.missing, "product")} of it ${taps.missing === 1 ? "is" : "are"} not on this page`;
   words += `. The value is ${view.computedBy}.`;
   if (taps.total !== undefined && value !== undefined && !same(taps.total, value)) {
     words += ` The exact sum, rounded once, is ${full(taps.total)}: the difference is the backend's rounding.`;
   }
-  parts.push(h("p", {}, words));
-  if (taps.list.length) parts.push(h("div", { class: "products-and-taps" }, productGrids(view, taps, app), tapTable(view, taps, app)));
-  if (taps.bias !== null) parts.push(h("p", { class: "bias" }, `+ bias ${full(taps.bias)} = ${full(taps.total ?? NaN)}`));
-  return parts;
+  const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} = `, h("output", {}, value === undefined ? "?" : full(value)));
+  return {
+    equation: [headline, ...equation(view, taps, app)],
+    terms: [h("p", { class: "said" }, words), taps.list.length ? tapTable(view, taps, app) : null],
+    list: taps.list,
+  };
 }
 
-/** The terms of the sum: one grid of products for each channel (or image) that is summed over. */
-function productGrids(view, taps, app) {
+/** The sum as it is written: one grid of products for each channel (or image), and their sums. */
+function equation(view, taps, app) {
   const { doc } = view;
+  if (!taps.list.length && taps.bias === null) return [];
   const filterGradient = doc.kind === "conv2d_backprop_filter";
-  const groups = new Map();
+  const parts = new Map();
   for (const tap of taps.list) {
     const key = filterGradient ? tap.source[0] : tap.source[3];
-    groups.set(key, [...(groups.get(key) ?? []), tap]);
+    parts.set(key, [...(parts.get(key) ?? []), tap]);
   }
   const word = filterGradient ? "image" : `${doc.names[doc.source]} channel`;
-  const grids = [...groups].slice(0, app.allChannels ? undefined : 8).map(([key, list]) => {
-    const sum = new ExactSum(doc);
-    const rows = [...new Set(list.map((tap) => tap.operand[filterGradient ? 1 : 0]))];
-    const cols = [...new Set(list.map((tap) => tap.operand[filterGradient ? 2 : 1]))];
-    let complete = true;
-    for (const tap of list.filter((t) => !t.outside)) {
-      if (tap.product === undefined) complete = false;
-      else sum.add(tap.value, tap.weight);
-    }
-    const cells = list.map((tap) => productCell(tap, app));
-    const grid = h("div", { class: list.length > 64 ? "products dense" : "products" }, cells);
-    grid.style.setProperty("--cols", cols.length);
-    const total = complete ? full(sum.value) : "?";
-    return h("figure", { class: "unfolded", "data-rows": rows.length },
-      h("figcaption", {}, `${word} ${key}`), grid, h("p", { class: "partial" }, `adds up to ${total}`));
+  const shown = [...parts].slice(0, app.allChannels ? undefined : GRIDS);
+  const folded = [...parts].slice(shown.length);
+  const axis = filterGradient ? 2 : 1;
+  const figures = shown.map(([key, list]) => {
+    const columns = new Set(list.map((tap) => tap.operand[axis])).size;
+    return productFigure(`${word} ${key}`, list, columns, sumOf(doc, list), app, parts.size > 2);
   });
-  const more = groups.size - grids.length;
-  const button = more > 0
-    ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${plural(more, "more grid")}`)
+  const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
+  const more = folded.length
+    ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${plural(folded.length, "more grid")}`)
     : null;
-  return h("div", { class: "unfold" }, grids, button);
+  const written = sums.map((sum) => (sum === undefined ? "?" : sum < 0 ? `(${full(sum)})` : full(sum)));
+  if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, "more channel")}`);
+  if (taps.bias !== null) written.push(`bias ${full(taps.bias)}`);
+  const line = written.length > 1 ? h("p", { class: "total" }, `${written.join(" + ")} = ${taps.total === undefined ? "?" : full(taps.total)}`) : null;
+  return [h("div", { class: "unfold" }, figures, more), line];
+}
+
+/** Products as a grid, with their sum below. */
+function productFigure(title, list, columns, total, app, dense) {
+  const grid = h("div", { class: dense || list.length > 64 ? "products dense" : "products" }, list.map((tap) => productCell(tap, app)));
+  grid.style.setProperty("--cols", String(columns));
+  return h("figure", { class: "unfolded" }, h("figcaption", {}, title), grid,
+    h("p", { class: "partial" }, `adds up to ${total === undefined ? "?" : full(total)}`));
 }
 
 function productCell(tap, app) {
-  const point = { onpointerenter: () => app.light(tap), onpointerleave: () => app.light(null) };
-  if (tap.outside) return h("span", { class: "product padding", "data-tap": tap.order, ...point, title: "in the padding" }, h("small", {}, "padding"));
-  if (tap.product === undefined) return h("span", { class: "product" }, h("small", {}, "not here"));
-  const factors = `${brief(tap.value)} × ${brief(tap.weight)}`;
-  const element = h("span", { class: "product", "data-tap": tap.order, ...point, title: `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}` },
-    h("small", {}, factors), h("b", {}, brief(tap.product)));
-  return element;
+  const point = { onpointerenter: () => app.light(tap), onpointerleave: () => app.light(null), "data-tap": tap.order ?? null };
+  if (tap.outside) return h("span", { class: "product padding", ...point, title: "in the padding" }, h("small", {}, "padding"));
+  if (tap.product === undefined) return h("span", { class: "product", ...point }, h("small", {}, "not here"));
+  const title = `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}${tap.cropped ? ", cut away" : ""}`;
+  return h("span", { class: tap.cropped ? "product cropped" : "product", ...point, title },
+    h("small", {}, `${brief(tap.value)} × ${brief(tap.weight)}`), h("b", {}, brief(tap.product)));
 }
 
 function tapTable(view, taps, app) {
   const { doc } = view;
-  const shown = app.allRows ? taps.list : taps.list.slice(0, ROWS);
   const factor = doc.kind === "conv2d_backprop_filter" ? doc.names.out : "filter";
   const source = doc.names[doc.source];
   const columns = [source, factor, `${source} value`, `${factor} value`, "product", "running sum"];
-  const number = (value) => (value === undefined ? "not here" : full(value));
-  const rows = shown.map((tap) => [
+  return listed("Every tap, with the running sum", columns, taps.list, app, (tap) => [
     index(view.name(doc.source, tap.source)),
     index(view.name(doc.operand, tap.operand)),
-    tap.outside ? "padding" : number(tap.value),
-    number(tap.weight),
-    tap.outside ? "" : number(tap.product),
+    tap.outside ? "padding" : known(tap.value),
+    known(tap.weight),
+    tap.outside ? "" : known(tap.product),
     tap.running === undefined ? "" : full(tap.running),
   ]);
+}
+
+/** A table of products, whose first rows are shown until all are asked for. */
+function listed(caption, columns, list, app, row) {
+  const shown = app.allRows ? list : list.slice(0, ROWS);
   const each = (i) => ({
     class: shown[i].outside ? "outside" : null,
     "data-tap": shown[i].order,
     onpointerenter: () => app.light(shown[i]),
     onpointerleave: () => app.light(null),
   });
-  const rest = taps.list.length - shown.length;
-  const more = rest
-    ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `show ${plural(rest, "more tap")}`)
-    : null;
-  return h("div", { class: "taps" }, table("Every tap, with the running sum", columns, rows, each), more);
+  const rest = list.length - shown.length;
+  const more = rest ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `show ${plural(rest, "more row")}`) : null;
+  return h("div", { class: "taps" }, table(caption, columns, shown.map(row), each), more);
 }
 
+// ---------------------------------------------------------------------------------------------
+// A cell of the source: whom it feeds
+// ---------------------------------------------------------------------------------------------
+
 /** The cells of the result that one cell of the source contributes to. */
-export function feedPanel(view, cell) {
+export function feedPanel(view, cell, app) {
   const { doc } = view;
-  const found = view.feeds(cell);
+  const list = view.feeds(cell);
   const padding = view.isPadding(cell);
-  const value = view.number(doc.source, cell);
-  const number = (v) => (v === undefined ? "not here" : full(v));
+  const [source, result] = [doc.names[doc.source], doc.names[doc.result]];
+  const places = new Set(list.map((tap) => tap.result.join())).size;
   const factor = doc.kind === "conv2d_backprop_filter" ? doc.names.out : "filter";
-  const rows = found.slice(0, 400).map((tap) => [
-    index(view.name(doc.result, tap.result)),
-    index(view.name(doc.operand, tap.operand)),
-    number(tap.weight),
-    padding ? "" : number(tap.product),
-  ]);
-  const places = new Set(found.map((tap) => tap.result.join())).size;
-  return [
-    h("h2", { class: "headline" }, `${named(view, doc.source, cell)} = `, h("output", {}, padding ? "padding" : number(value))),
-    h("p", {}, padding ? `No number is here: ${plural(found.length, "tap")} of ${plural(places, "cell")} of the ${doc.names[doc.result]} ${found.length === 1 ? "falls" : "fall"} on it and contribute${found.length === 1 ? "s" : ""} nothing.` : found.length
-      ? `The inverse: this cell is in ${plural(found.length, "product")} and contributes to ${plural(places, "cell")} of the ${doc.names[doc.result]}.`
-      : `The inverse: this cell is in no window and contributes to nothing.`),
-    found.length ? table("What this cell contributes to", [doc.names[doc.result], factor, `${factor} value`, "product"], rows) : null,
-    found.length > rows.length ? h("p", {}, `… and ${found.length - rows.length} more`) : null,
-  ];
+  const headline = h("h2", { class: "headline" }, `${named(view, doc.source, cell)} = `, h("output", {}, padding ? "padding" : known(view.number(doc.source, cell))));
+  const words = padding
+    ? `No number is here: ${plural(list.length, "tap")} of ${plural(places, "cell")} of the ${result} ${list.length === 1 ? "falls" : "fall"} on it and contribute${list.length === 1 ? "s" : ""} nothing.`
+    : list.length
+      ? `This cell of the ${source} is in ${plural(list.length, "product")} and contributes to ${plural(places, "cell")} of the ${result}.`
+      : `This cell of the ${source} is in no window and contributes to nothing.`;
+  return {
+    equation: [headline, padding ? null : stamps(view, list, app)],
+    terms: [h("p", { class: "said" }, words), list.length ? listed("What this cell contributes to", [result, factor, `${factor} value`, "product"], list, app, (tap) => [
+      index(view.name(doc.result, tap.result)),
+      index(view.name(doc.operand, tap.operand)),
+      known(tap.weight),
+      padding ? "" : known(tap.product),
+    ]) : null],
+  };
+}
+
+/** The products of one cell of the source, in the places of the cells that they are added to: a stamp for each channel. */
+function stamps(view, list, app) {
+  const { doc } = view;
+  const [row, last] = doc.result === "filter" ? [0, 3] : [1, 3];
+  const parts = new Map();
+  for (const tap of list) parts.set(tap.result[last], [...(parts.get(tap.result[last]) ?? []), tap]);
+  const figures = [...parts].slice(0, app.allChannels ? undefined : GRIDS).filter(([, taps]) => taps.length <= LARGEST_GRID).map(([key, taps]) => {
+    const sorted = taps.toSorted((a, b) => a.result[row] - b.result[row] || a.result[row + 1] - b.result[row + 1]);
+    const columns = new Set(taps.map((tap) => tap.result[row + 1])).size;
+    return added(`to ${doc.names[doc.result]} channel ${key}`, sorted, columns, app, parts.size > 2);
+  });
+  const more = parts.size - figures.length;
+  const button = more > 0 && !app.allChannels ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, plural(more, "more grid")) : null;
+  return figures.length ? h("div", { class: "unfold" }, figures, button) : null;
+}
+
+/** Products that are added to different cells: a grid without a sum. */
+function added(title, list, columns, app, dense) {
+  const figure = productFigure(title, list, columns, undefined, app, dense);
+  figure.querySelector(".partial").remove();
+  return figure;
+}
+
+// ---------------------------------------------------------------------------------------------
+// A weight, or another cell of the operand: where it is used
+// ---------------------------------------------------------------------------------------------
+
+/** All products of one cell of the operand; of a weight also its gradient, which sums over the same products. */
+export function usePanel(view, cell, app) {
+  const { doc } = view;
+  const list = view.uses(cell);
+  const [source, operand, result] = [doc.source, doc.operand, doc.result].map((side) => doc.names[side]);
+  const padded = list.filter((tap) => tap.outside).length;
+  const cropped = list.filter((tap) => tap.cropped).length;
+  const headline = h("h2", { class: "headline" }, `${named(view, doc.operand, cell)} = `, h("output", {}, known(view.number(doc.operand, cell))));
+  const weight = doc.operand === "filter";
+  const each = `one for each cell of channel ${cell[3]} of the ${doc.kind === "conv2d_backprop_input" ? source : result}`;
+  let words = `This ${weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, "product")}, ${each}`;
+  if (padded) words += `; ${plural(padded, "product")} ${falls(padded)}`;
+  if (cropped) words += `; ${plural(cropped, "product")} ${cropped === 1 ? "is" : "are"} added to cells that are cut away`;
+  words += doc.shown ? ". Only the part that is shown is counted." : ".";
+  const columns = [result, source, `${source} value`, "product"];
+  return {
+    equation: [headline, usedGrids(view, list, app), weight ? gradientLine(view, list) : null],
+    terms: [h("p", { class: "said" }, words), list.length ? listed("Where it is used", columns, list, app, (tap) => [
+      `${index(view.name(doc.result, tap.result))}${tap.cropped ? ", cut away" : ""}`,
+      index(view.name(doc.source, tap.source)),
+      tap.outside ? "padding" : known(tap.value),
+      tap.outside ? "" : known(tap.product),
+    ]) : null],
+  };
+}
+
+/** The products of a weight in the places of the cells that it is used for, image by image. */
+function usedGrids(view, list, app) {
+  const { doc } = view;
+  const gradient = doc.kind === "conv2d_backprop_filter"; // in the places of the filter; else in those of the forward output
+  const key = (tap) => tap.source[gradient ? 3 : 0];
+  const column = (tap) => (gradient ? tap.result[1] : doc.kind === "conv2d" ? tap.result[2] : tap.source[2]);
+  const parts = new Map();
+  for (const tap of list) parts.set(key(tap), [...(parts.get(key(tap)) ?? []), tap]);
+  const word = gradient ? `${doc.names.in} channel` : "image";
+  const figures = [...parts].filter(([, taps]) => taps.length <= LARGEST_GRID).slice(0, GRIDS).map(([number, taps]) =>
+    added(parts.size > 1 ? `${word} ${number}` : "its products", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
+  return figures.length ? h("div", { class: "unfold" }, figures) : null;
+}
+
+/** The gradient of a weight where all gradients of the result are 1: the sum of the values that it meets. */
+function gradientLine(view, list) {
+  const { doc } = view;
+  const sum = new ExactSum(doc);
+  const met = list.filter((tap) => !tap.outside && !tap.cropped);
+  for (const tap of met) if (tap.value !== undefined) sum.add(tap.value, doc.format ? 1 : 1n);
+  const missing = doc.shown || met.some((tap) => tap.value === undefined);
+  return h("p", { class: "gradient" },
+    `The filter gradient sums over the same products: each ${doc.names[doc.source]} value times the gradient of its ${doc.names[doc.result]} cell. `,
+    missing ? "" : h("span", {}, "If all of these are 1, the gradient of this weight is ", h("output", {}, full(sum.value)), "."));
 }

@@ -121,6 +121,7 @@ export function fourWays(view, app) {
     return [h("p", {}, `${plural(work(view, state), "product")} are too many to sum four times here: make the call smaller.`)];
   }
   const cell = app.cell();
+  if (view.isCropped(cell)) return [h("p", {}, "This cell is cut away: choose one of the result.")];
   const [, row, col, c] = cell;
   const want = view.taps(cell).total;
   const planes = Object.fromEntries(Object.entries(WAYS).map(([name, way]) => [name, way(view, state)]));
@@ -133,7 +134,7 @@ export function fourWays(view, app) {
       equal === known.length ? `✓ equal in all ${plural(known.length, "cell")}` : `✗ equal in ${equal} of ${known.length} cells`);
   };
   const result = (name, marks) => app.small("result", view.drawn("in"), (r, q) => planes[name].get(r, q), marks, (r, q, how) => app.select(r, q, how));
-  const source = (content, marks, title) => app.small(title, view.drawn("out"), content, marks, (m, k, how) => app.follow(m, k, how));
+  const source = (content, marks, title) => app.small(title, view.drawn("out"), content, marks, (m, k, how) => app.follow("source", m, k, how));
   const taps = view.taps(cell).list.filter((tap) => tap.source[3] === state.o);
   const window = taps.map((tap) => [tap.source[1], tap.source[2], "window"]);
   const x = (m, k) => view.number("out", [state.n, m, k, state.o]);

@@ -135,28 +135,24 @@ export class View {
       }
     } else if (this.kind === "conv2d_backprop_input") {
       const [n, row, col, c] = cell;
-      for (const r of this.rows.scatter[row] ?? []) {
-        for (const q of this.cols.scatter[col] ?? []) {
-          for (const o of this.groupOfIn.get(c).out) {
+      for (const r of inverse(this.rows.scatter, this.rows.gather, row)) {
+        for (const q of inverse(this.cols.scatter, this.cols.gather, col)) {
+          for (const o of this.groupOfIn.get(c)?.out ?? []) {
             found.push(this.tap(r[2] || q[2], [n, r[1], q[1], o], [r[0], q[0], this.depth(c), o]));
           }
         }
       }
     } else {
       const [tapRow, tapCol, i, o] = cell;
-      const c = this.groupOfOut.get(o).in.find(([, depth]) => depth === i)[0];
+      const c = this.channel(o, i);
       for (const n of this.arrays[this.doc.source].indices(0)) {
-        for (const [outRow, rows] of Object.entries(this.rows.gather)) {
-          const r = rows.find(([tap]) => tap === tapRow);
-          for (const [outCol, cols] of Object.entries(this.cols.gather)) {
-            const q = cols.find(([tap]) => tap === tapCol);
-            found.push(this.tap(r[2] || q[2], [n, r[1], q[1], c], [n, Number(outRow), Number(outCol), o]));
-          }
+        for (const [outRow, outCol, r, q] of this.lattice(tapRow, tapCol)) {
+          found.push(this.tap(r[2] || q[2], [n, r[1], q[1], c], [n, outRow, outCol, o]));
         }
       }
     }
     const sum = new ExactSum(this.doc);
-    const list = found.filter((tap) => this.name(this.doc.source, tap.source)); // a zero between two cells is no tap
+    const list = found.filter((tap) => this.isCell(tap));
     let missing = 0;
     for (const [order, tap] of list.entries()) {
       tap.order = order;
@@ -175,6 +171,54 @@ export class View {
     const weight = this.number(this.doc.operand, operand);
     const product = value === undefined || weight === undefined ? undefined : value * weight;
     return { outside: Boolean(outside), source, operand, value, weight, product };
+  }
+
+  /** Whether the source of a tap is a cell: a zero between two cells is no tap. */
+  isCell(tap) {
+    return this.name(this.doc.source, tap.source) !== null;
+  }
+
+  /** Where one tap of the filter is used: each cell of the forward output, with the tap of its row and of its column. */
+  *lattice(tapRow, tapCol) {
+    for (const [outRow, rows] of Object.entries(this.rows.gather)) {
+      const r = rows.find(([tap]) => tap === tapRow);
+      if (!r) continue;
+      for (const [outCol, cols] of Object.entries(this.cols.gather)) {
+        const q = cols.find(([tap]) => tap === tapCol);
+        if (q) yield [Number(outRow), Number(outCol), r, q];
+      }
+    }
+  }
+
+  /** The products that one cell of the operand is part of: of a weight, one for each cell of the forward output. */
+  uses(cell) {
+    const found = [];
+    if (this.kind === "conv2d_backprop_filter") {
+      const [n, row, col, o] = cell;
+      for (const r of this.rows.gather[row] ?? []) {
+        for (const q of this.cols.gather[col] ?? []) {
+          for (const [c, i] of this.groupOfOut.get(o).in) {
+            found.push({ ...this.tap(r[2] || q[2], [n, r[1], q[1], c], cell), result: [r[0], q[0], i, o] });
+          }
+        }
+      }
+      return found.filter((tap) => this.isCell(tap));
+    }
+    const [tapRow, tapCol, i, o] = cell;
+    const c = this.channel(o, i);
+    for (const n of this.arrays[this.doc.source].indices(0)) {
+      for (const [outRow, outCol, r, q] of this.lattice(tapRow, tapCol)) {
+        const [into, out, beyond] = [[n, r[1], q[1], c], [n, outRow, outCol, o], Boolean(r[2] || q[2])];
+        if (this.kind === "conv2d") found.push({ ...this.tap(beyond, into, cell), result: out });
+        else found.push({ ...this.tap(0, out, cell), result: into, cropped: beyond });
+      }
+    }
+    return found.filter((tap) => this.isCell(tap));
+  }
+
+  /** The input channel that an output channel reads at a depth of the filter. */
+  channel(o, depth) {
+    return this.groupOfOut.get(o).in.find(([, i]) => i === depth)[0];
   }
 
   /** The products that one cell of the source is part of: the inverse of the taps. */
@@ -203,10 +247,7 @@ export class View {
 
   /** The taps through which the result reads one index of the source, as [tap, index of the result, outside]. */
   meets(axis, index) {
-    const [table, looks] = this.doc.source === "in" ? [axis.scatter, axis.gather] : [axis.gather, axis.scatter];
-    if (table[index]) return table[index];
-    const found = Object.entries(looks).flatMap(([result, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(result), 0]));
-    return found.sort(([a], [b]) => a - b); // of an index in the padding
+    return this.doc.source === "in" ? inverse(axis.scatter, axis.gather, index) : inverse(axis.gather, axis.scatter, index);
   }
 
   /** Whether a cell of the source lies in its padding. */
@@ -239,10 +280,18 @@ export class View {
   /** The value of one cell of the result: the backend's, or else the sum of its taps. */
   value(cell) {
     const result = this.arrays[this.doc.result];
-    if (result) return result.get(cell);
+    if (result && !this.isCropped(cell)) return result.get(cell);
     const key = cell.join();
     if (!this.known.has(key)) this.known.set(key, this.taps(cell).total);
     return this.known.get(key);
+  }
+
+  /** Whether a cell of the result is cut away. */
+  isCropped(cell) {
+    const { result } = this.doc;
+    const [, row, col] = cell;
+    if (result === "filter") return false;
+    return [[this.rows, row], [this.cols, col]].some(([axis, i]) => i < 0 || i >= axis[`${result}_size`]);
   }
 
   get computedBy() {
@@ -253,6 +302,13 @@ export class View {
   }
 }
 
+/** The taps of one index, from its own table; of an index in the padding, from the table of the other side. */
+function inverse(table, other, index) {
+  if (table[index]) return table[index];
+  const found = Object.entries(other).flatMap(([met, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(met), 0]));
+  return found.sort(([a], [b]) => a - b);
+}
+
 const parsedArrays = new WeakMap(); // an array is parsed once, however many variants share it
 export function heldArray(doc, number) {
   const raw = typeof number === "number" ? doc.arrays[number] : number;
@@ -260,8 +316,11 @@ export function heldArray(doc, number) {
   return parsedArrays.get(raw);
 }
 
+/** The row and column of a cell on the plane of its side. */
+export const placeOf = (side, cell) => (side === "filter" ? [cell[0], cell[1]] : [cell[1], cell[2]]);
+
 /** "[0, 1, 2, 0]" with the name of its side. */
 export const named = (view, side, cell) => `${view.doc.names[side]}[${index(view.name(side, cell))}]`;
 
 /** The indices of one axis that are not padding. */
-export const inside = (list) => list.filter(([, kind]) => kind !== "padding" && kind !== "outside").map(([i]) => i);
+export const inside = (list) => list.filter(([, kind]) => !["padding", "outside", "cut"].includes(kind)).map(([i]) => i);

@@ -3,9 +3,9 @@
 TensorFlow: REGISTER_OP in core/ops/. There is one file per family, as there. Omitted are attributes that only
 affect TensorFlow's own kernels (``use_cudnn_on_gpu``) and formats of BiasAdd that the runtime does not
 support. Added are padding SAME_LOWER, and int64 wherever int32 is allowed. After a change run
-``python -m teachconv.graph.op_gen`` to write the generated wrappers again.
+``python -m teachconv.graph.core_ops.op_gen`` to write the generated wrappers again.
 """
 
-from . import array_ops, functional_ops, math_ops, nn_ops, state_ops
+from . import array_ops, functional_ops, logging_ops, math_ops, nn_ops, state_ops
 
-__all__ = ["array_ops", "functional_ops", "math_ops", "nn_ops", "state_ops"]
+__all__ = ["array_ops", "functional_ops", "logging_ops", "math_ops", "nn_ops", "state_ops"]

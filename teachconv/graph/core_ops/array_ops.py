@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import array_shape_fns
-from .. import common_shape_fns as shape_fns
-from ..op_def import register_op
-from ..strided_slice import MASKS
+from ..framework.op_def import register_op
+from . import array_shape_fns
+from . import common_shape_fns as shape_fns
+from .array_shape_fns import MASKS
 
 __all__: list[str] = []
 

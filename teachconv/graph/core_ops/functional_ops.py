@@ -6,9 +6,10 @@ TensorFlow: core/ops/sendrecv_ops.cc and functional_ops.cc.
 from __future__ import annotations
 
 from ...errors import ArgumentError
-from ..common_shape_fns import InferenceContext, no_outputs
-from ..op_def import register_op
-from ..tensor_shape import StaticShape, text
+from ..framework.op_def import register_op
+from ..framework.shape_inference import InferenceContext
+from ..framework.tensor_shape import StaticShape, text
+from .common_shape_fns import no_outputs
 
 __all__: list[str] = []
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import array_shape_fns
-from .. import common_shape_fns as shape_fns
-from ..op_def import register_op
+from ..framework.op_def import register_op
+from . import array_shape_fns
+from . import common_shape_fns as shape_fns
 
 __all__: list[str] = []
 
@@ -152,11 +152,12 @@ register_op(
 # --- reductions ---------------------------------------------------------------------------------------
 
 
-def _reduction() -> dict[str, Any]:
+def _reduction(dtype: str = "T") -> dict[str, Any]:
+    own = ["T: numbertype"] if dtype == "T" else []
     return {
-        "inputs": ["input: T", "reduction_indices: Tidx"],
-        "outputs": ["output: T"],
-        "attrs": ["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = int32"],
+        "inputs": [f"input: {dtype}", "reduction_indices: Tidx"],
+        "outputs": [f"output: {dtype}"],
+        "attrs": ["keep_dims: bool = false", *own, "Tidx: {int32, int64} = int32"],
         "shape_fn": shape_fns.reduction_shape,
     }
 
@@ -168,6 +169,8 @@ register_op(
 register_op("Prod", **_reduction(), summary="Returns the product over axes.")
 register_op("Max", **_reduction(), summary="Returns the largest value over axes.")
 register_op("Min", **_reduction(), summary="Returns the smallest value over axes.")
+register_op("All", **_reduction("bool"), summary="Returns whether all values over axes are True.")
+register_op("Any", **_reduction("bool"), summary="Returns whether any value over axes is True.")
 register_op(
     "ArgMax",
     inputs=["input: T", "dimension: Tidx"],

@@ -8,9 +8,9 @@ every variable is a reference. ``use_locking`` and ``validate_shape`` are omitte
 
 from __future__ import annotations
 
-from .. import array_shape_fns
-from .. import common_shape_fns as shape_fns
-from ..op_def import register_op
+from ..framework.op_def import register_op
+from . import array_shape_fns
+from . import common_shape_fns as shape_fns
 
 __all__: list[str] = []
 

@@ -6,39 +6,30 @@ write a class with `compute` and one line that registers it.
 """
 
 from .. import core_ops  # noqa: F401  (registers the ops)
-from ..op_kernel import KERNELS
+from ..framework.op_kernel import KERNELS
 from . import (
     array_ops,
     conv_ops,
     cwise_ops,
     functional_ops,
     gpu_ops,
-    image_ops,
+    logging_ops,
     math_ops,
     nn_ops,
     pooling_ops,
-    random_ops,
-    sendrecv_ops,
     state_ops,
-    strided_slice_op,
-    training_ops,
 )
 
 __all__ = [
     "KERNELS",
     "array_ops",
     "conv_ops",
-    "gpu_ops",
     "cwise_ops",
     "functional_ops",
     "gpu_ops",
-    "image_ops",
+    "logging_ops",
     "math_ops",
     "nn_ops",
     "pooling_ops",
-    "random_ops",
-    "sendrecv_ops",
     "state_ops",
-    "strided_slice_op",
-    "training_ops",
 ]

@@ -1,8 +1,8 @@
 """Kernels that build, move, split and join values without computing.
 
 TensorFlow: core/kernels/identity_op.cc, shape_ops.cc, constant_op.cc, reshape_op.h, transpose_op.cc,
-pad_op.cc, slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar files. Reshape,
-Transpose and others return views, which is safe because values are never modified.
+pad_op.cc, slice_op.cc, strided_slice_op.cc, tile_ops.cc, gather_op.cc, pack_op.cc, concat_op.cc and similar
+files. Reshape, Transpose and others return views, which is safe because values are never modified.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
-from .inference import InferringKernel
+from ..core_ops.array_shape_fns import index_of, sliced_shape
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.shape_inference import InferringKernel
 
 __all__: list[str] = []
 
@@ -53,7 +54,7 @@ class CheckNumericsOp(OpKernel):
         return inputs[0]
 
 
-# --- shapes as values ---------------------------------------------------------------------------------
+# --- shapes as values --------------------------------------------------------------------------------
 
 
 @register_kernel("Shape")
@@ -115,7 +116,7 @@ class BCastGradArgsOp(OpKernel):
         )
 
 
-# --- constants by shape -------------------------------------------------------------------------------
+# --- constants by shape ------------------------------------------------------------------------------
 
 
 @register_kernel("Fill")
@@ -170,7 +171,7 @@ class RangeOp(InferringKernel):
         return (start + np.arange(count, dtype=start.dtype) * delta).astype(start.dtype, copy=False)
 
 
-# --- the same elements in another shape ---------------------------------------------------------------
+# --- the same elements in another shape --------------------------------------------------------------
 
 
 @register_kernel("ExpandDims")
@@ -195,7 +196,7 @@ class TransposeOp(InferringKernel):
         return inputs[0].transpose(inputs[1].tolist())
 
 
-# --- more or fewer elements ---------------------------------------------------------------------------
+# --- more or fewer elements --------------------------------------------------------------------------
 
 
 @register_kernel("Pad")
@@ -286,7 +287,7 @@ class InvertPermutationOp(OpKernel):
         return np.argsort(inputs[0]).astype(inputs[0].dtype)
 
 
-# --- several tensors ----------------------------------------------------------------------------------
+# --- several tensors ---------------------------------------------------------------------------------
 
 
 @register_kernel("Pack")
@@ -349,3 +350,30 @@ class DynamicStitchOp(InferringKernel):
         for indices, data in zip(inputs[:half], inputs[half:], strict=True):
             merged[indices.ravel()] = data.reshape(prod(indices.shape), *data.shape[indices.ndim :])
         return merged
+
+
+# --- parts -------------------------------------------------------------------------------------------
+
+
+@register_kernel("StridedSlice")
+class StridedSliceOp(OpKernel):
+    """Returns a part of the input."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return a view of the input; NumPy's slices follow the same rules."""
+        x, *bounds = inputs
+        key = index_of(self.node.attrs, *bounds)
+        sliced_shape(x.shape, key)  # raises for an index out of range
+        return x[(*key, ...)] if Ellipsis not in key else x[key]  # an array also where no axis is left
+
+
+@register_kernel("StridedSliceGrad")
+class StridedSliceGradOp(OpKernel):
+    """Puts a gradient where StridedSlice took its output from."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return zeros of the given shape with ``dy`` in the place of the part."""
+        shape, *bounds, dy = inputs
+        whole = np.zeros(shape.tolist(), dy.dtype)
+        whole[index_of(self.node.attrs, *bounds)] = dy
+        return whole

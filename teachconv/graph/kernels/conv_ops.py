@@ -14,9 +14,9 @@ import numpy as np
 
 from ... import backends, dispatch, nn_ops
 from ...arguments import normalize_padding, normalize_pair
-from ..common_shape_fns import padding_argument
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..core_ops.common_shape_fns import all_input_sizes, padding_argument
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 
@@ -107,7 +107,10 @@ class Conv2DBackpropInputOp(_WindowKernel):
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the gradient for input_sizes, filter and out_backprop."""
         sizes, filter, out_backprop = inputs
-        return self.run(sizes.tolist(), filter, out_backprop)
+        sizes = sizes.tolist()
+        if len(sizes) == 2:
+            sizes = all_input_sizes(sizes, len(out_backprop), filter.shape[2], self.data_format)
+        return self.run(sizes, filter, out_backprop)
 
 
 @register_kernel("Conv2DBackpropFilter", "CPU", *_LABELS)

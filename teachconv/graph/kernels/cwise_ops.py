@@ -13,10 +13,10 @@ import numpy as np
 
 from ...backends import to_accumulator
 from ...dtypes import is_integer
-from ..errors import InvalidArgumentError
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
-from .inference import InferringKernel
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.shape_inference import InferringKernel
 
 __all__: list[str] = []
 

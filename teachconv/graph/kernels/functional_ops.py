@@ -1,6 +1,6 @@
-"""PartitionedCall and If: kernels that run the graph of a function.
+"""PartitionedCall and If, which run functions; _Send and _Recv, by which a value changes its device.
 
-TensorFlow: core/kernels/partitioned_function_ops.cc and functional_ops.cc.
+TensorFlow: core/kernels/partitioned_function_ops.cc, functional_ops.cc and sendrecv_ops.cc.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ...devices import to_host
+from ..framework.errors import InvalidArgumentError
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
 __all__: list[str] = []
 
@@ -48,3 +49,23 @@ class IfOp(OpKernel):
         if chosen:
             return _call(then, context, [*operands[:first], *operands[all_values:refs]])
         return _call(other, context, [*operands[first:all_values], *operands[refs:]])
+
+
+@register_kernel("_Send")
+@register_kernel("_Send", "GPU")
+class SendOp(OpKernel):
+    """Leaves a value at the rendezvous of the run."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Put the value under the key of the edge."""
+        context.rendezvous[self.node.attrs["tensor_name"]] = inputs[0]
+        return ()
+
+
+@register_kernel("_Recv")
+class RecvOp(OpKernel):
+    """Takes a value from the rendezvous to the memory of this node's device."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return a copy, because devices share no memory."""
+        return np.array(to_host(context.rendezvous.pop(self.node.attrs["tensor_name"])))

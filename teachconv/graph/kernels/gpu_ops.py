@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...devices import array_module, to_host
-from ..device_spec import DeviceSpec
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.config import DeviceSpec
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from . import array_ops, conv_ops, state_ops
 
-__all__: list[str] = []
+__all__ = ["to_gpu"]
 
 for _name, _kernel in (
     ("Conv2D", conv_ops.Conv2DOp),
@@ -31,6 +31,16 @@ register_kernel("Assign", "GPU")(state_ops.AssignOp)
 register_kernel("NoOp", "GPU")(state_ops.NoOp)
 
 
+def to_gpu(array: Any, index: int) -> Any:
+    """Return an array in the memory of a GPU; a copy, unless it is there already."""
+    import cupy
+
+    if isinstance(array, cupy.ndarray) and array.device.id == index:
+        return array
+    with cupy.cuda.Device(index):
+        return cupy.asarray(to_host(array))
+
+
 class _OnGpu(OpKernel):
     """The common part of kernels that make arrays on the node's GPU."""
 
@@ -39,11 +49,8 @@ class _OnGpu(OpKernel):
         self.index = DeviceSpec.from_string(node.device).device_index or 0
 
     def to_device(self, array: Any) -> Any:
-        """Return a copy of an array in the memory of the node's GPU."""
-        import cupy
-
-        with cupy.cuda.Device(self.index):
-            return cupy.asarray(to_host(array))
+        """Return an array in the memory of the node's GPU."""
+        return to_gpu(array, self.index)
 
 
 @register_kernel("_Recv", "GPU")

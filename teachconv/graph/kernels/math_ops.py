@@ -1,7 +1,8 @@
-"""Kernels of matrix products and reductions: MatMul, Sum, Mean, Prod, Max, Min, ArgMax.
+"""Kernels of matrix products, reductions (Sum, Mean, Prod, Max, Min, ArgMax) and random numbers.
 
-TensorFlow: core/kernels/matmul_op_impl.h, reduction_ops_sum.cc and similar files, argmax_op.cc. Integers wrap
-around on overflow. Sums of float16 and bfloat16 are accumulated in float32.
+TensorFlow: core/kernels/matmul_op_impl.h, reduction_ops_sum.cc and similar files, argmax_op.cc, random_op.cc.
+Integers wrap around on overflow. Sums of float16 and bfloat16 are accumulated in float32. The random numbers
+are those of NumPy's PCG64: reproducible, but not TensorFlow's, which are Philox's.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from ...dispatch import Call
 from ...dtypes import is_integer
 from ...geometry import conv2d_geometry
 from ...kinds import OPS
-from ..common_shape_fns import normalize_axes
-from ..errors import InvalidArgumentError
-from ..node_def import NodeDef
-from ..op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..core_ops.common_shape_fns import normalize_axes
+from ..framework.errors import InvalidArgumentError
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.shape_inference import InferringKernel
 
 __all__: list[str] = []
 
@@ -180,6 +182,22 @@ class MinOp(_Fold):
         return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
 
 
+@register_kernel("All")
+class AllOp(_Fold):
+    """Returns whether all values over axes are True."""
+
+    ufunc = np.logical_and
+    initial = staticmethod(lambda dtype: True)
+
+
+@register_kernel("Any")
+class AnyOp(_Fold):
+    """Returns whether any value over axes is True."""
+
+    ufunc = np.logical_or
+    initial = staticmethod(lambda dtype: False)
+
+
 def lowest(dtype: np.dtype[Any]) -> Any:
     """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
     if is_integer(dtype):
@@ -197,3 +215,78 @@ class ArgMaxOp(OpKernel):
         if not is_integer(x.dtype) and x.dtype != bool:
             x = np.fmax(x, lowest(x.dtype))
         return np.argmax(x, int(axis)).astype(self.node.attrs["output_type"], copy=False)
+
+
+# --- random numbers ----------------------------------------------------------------------------------
+
+
+class _Random(InferringKernel):
+    """Keeps one generator for all runs of the node in a session, so that each continues the sequence."""
+
+    def __init__(self, node: NodeDef, label: str = ""):
+        super().__init__(node, label)
+        seeds = [node.attrs["seed"], node.attrs["seed2"]]
+        self.seeds = [seed & 0xFFFFFFFF for seed in seeds] if any(seeds) else None
+
+    def generator(self, context: OpKernelContext) -> np.random.Generator:
+        """Return the node's generator."""
+        resources = {} if context.resources is None else context.resources
+        known = resources.get(self.node.name)
+        if known is None:
+            fresh = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seeds)))
+            known = resources.setdefault(self.node.name, fresh)  # at once for all threads
+        return known
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return new numbers of the shape that the input gives."""
+        (shape,) = self.infer(*inputs)
+        dtype = self.node.attrs["dtype"]
+        drawn = np.dtype("float64") if dtype == np.float64 else np.dtype("float32")
+        return self.draw(self.generator(context), shape, drawn).astype(dtype, copy=False)
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return random numbers in float32 or float64."""
+        raise NotImplementedError
+
+
+@register_kernel("RandomUniform")
+class RandomUniformOp(_Random):
+    """Draws from the uniform distribution on [0, 1)."""
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return uniform random numbers."""
+        return generator.random(shape, dtype)
+
+
+@register_kernel("RandomUniformInt")
+class RandomUniformIntOp(_Random):
+    """Draws integers from minval to maxval, which is not among them."""
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return new integers of the shape that the first input gives."""
+        (shape,) = self.infer(*inputs)
+        _, low, high = inputs
+        if low >= high:
+            raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
+        return self.generator(context).integers(low, high, shape, low.dtype)
+
+
+@register_kernel("RandomStandardNormal")
+class RandomStandardNormalOp(_Random):
+    """Draws from the normal distribution with mean 0 and standard deviation 1."""
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return normal random numbers."""
+        return generator.standard_normal(shape, dtype)
+
+
+@register_kernel("TruncatedNormal")
+class TruncatedNormalOp(_Random):
+    """Draws from the normal distribution cut off at two standard deviations."""
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return normal random numbers; those beyond 2 are drawn again until none is left."""
+        numbers = generator.standard_normal(shape, dtype)
+        while (far := np.abs(numbers) > 2).any():
+            numbers[far] = generator.standard_normal(int(far.sum()), dtype)
+        return numbers

@@ -20,10 +20,10 @@ from ...backends import to_accumulator
 from ...dtypes import is_integer
 from ...geometry import Conv2DGeometry, conv2d_geometry
 from ...taps import overlap
-from ..common_shape_fns import padding_argument
-from ..node_def import NodeDef
-from ..op_kernel import OpKernelContext, register_kernel
-from .inference import InferringKernel
+from ..core_ops.common_shape_fns import padding_argument
+from ..framework.node_def import NodeDef
+from ..framework.op_kernel import OpKernelContext, register_kernel
+from ..framework.shape_inference import InferringKernel
 from .math_ops import lowest
 from .nn_ops import where_or_zero
 

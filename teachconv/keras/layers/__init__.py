@@ -1,5 +1,8 @@
 """The layers. Keras: keras.layers."""
 
+from typing import TYPE_CHECKING
+
+from ..missing import module_getattr
 from .convolutional import Conv2D, Conv2DTranspose, DepthwiseConv2D
 from .core import Activation, Dense, Dropout, Input, InputLayer, ReLU, Softmax
 from .layer import Layer
@@ -7,12 +10,19 @@ from .normalization import BatchNormalization
 from .pooling import AveragePooling2D, MaxPooling2D
 from .reshaping import Flatten, Reshape, UpSampling2D
 
+# Keras' other names for some of them
+AvgPool2D, MaxPool2D = AveragePooling2D, MaxPooling2D
+Convolution2D, Convolution2DTranspose = Conv2D, Conv2DTranspose
+
 __all__ = [
     "Activation",
     "AveragePooling2D",
+    "AvgPool2D",
     "BatchNormalization",
     "Conv2D",
     "Conv2DTranspose",
+    "Convolution2D",
+    "Convolution2DTranspose",
     "Dense",
     "DepthwiseConv2D",
     "Dropout",
@@ -20,9 +30,13 @@ __all__ = [
     "Input",
     "InputLayer",
     "Layer",
+    "MaxPool2D",
     "MaxPooling2D",
     "ReLU",
     "Reshape",
     "Softmax",
     "UpSampling2D",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = module_getattr(__name__, __all__)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ...graph import cast, matmul, nn, reshape, shape
-from ...graph.random_ops import random_uniform
+from ...graph.ops.random_ops import random_uniform
 from .. import activations
 from ..checks import check_number, check_sizes, positive
 from ..config import next_seed

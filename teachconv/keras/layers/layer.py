@@ -19,7 +19,7 @@ import numpy as np
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, suggestion
 from ...graph import Variable, cast, constant, init_scope, name_scope
-from ...graph.constant_op import is_tensor
+from ...graph.ops.constant_op import is_tensor
 from .. import initializers
 from ..checks import check_sizes
 from ..config import floatx

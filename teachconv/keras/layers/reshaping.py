@@ -9,7 +9,8 @@ from typing import Any
 from ...arguments import normalize_pair
 from ...errors import ArgumentError, suggestion
 from ...geometry import conv2d_transpose_geometry
-from ...graph import gen_nn_ops, reshape, transpose
+from ...graph import reshape, transpose
+from ...graph.ops import gen_nn_ops
 from ..checks import check_sizes
 from .layer import Layer, Shape, shape_text
 from .windows import check_data_format

@@ -23,7 +23,7 @@ from ...keras import (
     optimizers,
     utils,
 )
-from ..missing import module_getattr
+from ...keras.missing import module_getattr
 from . import backend
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....graph import array_ops as graph_array_ops
+from ....graph.ops import array_ops as graph_array_ops
 from ... import array_ops
 from ...options import either
 from .default_graph import in_graph

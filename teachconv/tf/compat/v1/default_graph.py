@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
-from ....graph.context import set_default_graph
+from ....graph.framework.context import set_default_graph
 from ...options import unsupported
 
 __all__ = ["enable_eager_execution", "in_graph", "reset_default_graph"]

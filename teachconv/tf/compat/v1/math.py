@@ -1,89 +1,56 @@
-"""The arithmetic of TensorFlow 1: tf.math and what the root has of it. TensorFlow: python/ops/math_ops.py."""
+"""The arithmetic of TensorFlow 1: tf.math and what the root has of it. TensorFlow: python/ops/math_ops.py.
+
+Every function of `teachconv.tf.math` is here too and adds to the default graph; below are those whose
+arguments differ in TensorFlow 1.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
-from ....graph import nn_impl
+from ....graph.ops import nn_impl
 from ... import math
 from ...dtypes import float32, int32, int64
 from ...missing import module_getattr
 from ...options import either
 from .default_graph import in_graph
-from .nn import log_softmax, softmax
+from .nn import log_softmax, softmax  # noqa: F401  (their arguments differ, too)
 
-__all__ = [
-    "abs",
-    "add",
-    "add_n",
-    "argmax",
-    "divide",
-    "equal",
-    "exp",
-    "greater",
-    "greater_equal",
-    "less",
-    "less_equal",
-    "log",
-    "log_softmax",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "not_equal",
-    "pow",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "rsqrt",
-    "sigmoid",
-    "sign",
-    "softmax",
-    "sqrt",
-    "square",
-    "subtract",
-    "tanh",
-    "truediv",
-]
+__all__ = list(math.__all__)
 
-abs = in_graph(math.abs)
-add = in_graph(math.add)
-add_n = in_graph(math.add_n)
+
+def _reduction(name: str) -> Callable[..., Any]:
+    """Return a reduction of tf.math with the arguments of TensorFlow 1, some of them under two names."""
+    function = getattr(math, name)
+
+    def reduction(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: Any = None,
+    ) -> Any:
+        axis = either("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
+        return function(input_tensor, axis, bool(keepdims), name)
+
+    reduction.__name__ = reduction.__qualname__ = name
+    reduction.__doc__ = function.__doc__
+    return in_graph(reduction)
+
+
+globals().update(
+    {
+        name: _reduction(name) if name.startswith("reduce_") else in_graph(getattr(math, name))
+        for name in (*math.__all__, "matmul", "range")
+        if name not in globals()
+    }
+)
 cast = in_graph(tg.cast)
 clip_by_value = in_graph(nn_impl.clip_by_value)
-divide = in_graph(math.divide)
-equal = in_graph(math.equal)
-exp = in_graph(math.exp)
-greater = in_graph(math.greater)
-greater_equal = in_graph(math.greater_equal)
-less = in_graph(math.less)
-less_equal = in_graph(math.less_equal)
-log = in_graph(math.log)
-logical_and = in_graph(math.logical_and)
-logical_not = in_graph(math.logical_not)
-logical_or = in_graph(math.logical_or)
-matmul = in_graph(math.matmul)
-maximum = in_graph(math.maximum)
-minimum = in_graph(math.minimum)
-multiply = in_graph(math.multiply)
-negative = in_graph(math.negative)
-not_equal = in_graph(math.not_equal)
-pow = in_graph(math.pow)
-range = in_graph(math.range)
-rsqrt = in_graph(math.rsqrt)
-sigmoid = in_graph(math.sigmoid)
-sign = in_graph(math.sign)
-sqrt = in_graph(math.sqrt)
-square = in_graph(math.square)
-subtract = in_graph(math.subtract)
-tanh = in_graph(math.tanh)
-truediv = in_graph(math.truediv)
 
 
 @in_graph
@@ -92,81 +59,6 @@ def argmax(
 ) -> Any:
     """Return the index of the largest value along an axis, the first by default."""
     return math.argmax(input, either("axis", axis, "dimension", dimension), output_type, name)
-
-
-@in_graph
-def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Any:
-    """Return the largest value over axes; None stands for all of them."""
-    axis = either("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return math.reduce_max(input_tensor, axis, bool(keepdims), name)
-
-
-@in_graph
-def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Any:
-    """Return the mean over axes; None stands for all of them."""
-    axis = either("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return math.reduce_mean(input_tensor, axis, bool(keepdims), name)
-
-
-@in_graph
-def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Any:
-    """Return the smallest value over axes; None stands for all of them."""
-    axis = either("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return math.reduce_min(input_tensor, axis, bool(keepdims), name)
-
-
-@in_graph
-def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Any:
-    """Return the product over axes; None stands for all of them."""
-    axis = either("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return math.reduce_prod(input_tensor, axis, bool(keepdims), name)
-
-
-@in_graph
-def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Any:
-    """Return the sum over axes; None stands for all of them."""
-    axis = either("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return math.reduce_sum(input_tensor, axis, bool(keepdims), name)
 
 
 @in_graph
@@ -181,5 +73,9 @@ def to_int32(x: Any, name: str = "ToInt32") -> Any:
     return tg.cast(x, int32, name)
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+else:
     __getattr__ = module_getattr(__name__, __all__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
-from ....graph import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
+from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ... import nn
 from ...missing import module_getattr
 from ...options import either

@@ -2,9 +2,9 @@
 
 >>> from teachconv.tf.python.ops import gen_nn_ops
 >>> gen_nn_ops.conv2d.__module__
-'teachconv.graph.gen_nn_ops'
+'teachconv.graph.ops.gen_nn_ops'
 """
 
-from ....graph import gen_nn_ops
+from ....graph.ops import gen_nn_ops
 
 __all__ = ["gen_nn_ops"]

@@ -1,0 +1,222 @@
+"""dask arrays as arguments of the ops: lazy calls, whose results are dask arrays.
+
+The arrays are chunked over images, rows and columns. `dask_graph` makes the graph, `dask_chunks` says what a
+chunk reads and computes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from math import isnan
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from .. import dispatch, nn_ops, record, settings, tables
+from ..arguments import as_array, shape_only
+from ..devices import Adapter
+from ..dispatch import Call
+from ..errors import ArgumentError, ArgumentTypeError
+from ..kinds import OPS
+from .dask_chunks import AxisChunk, Job, result_chunks, steady_algorithm
+from .dask_graph import Plan
+from .dask_parts import LazyCall
+
+__all__ = ["ADAPTER", "lazy", "plan_call"]
+
+IMAGES = ("input", "out_backprop")  # the arguments that are chunked; filters and bias go to every chunk whole
+
+
+def lazy(op: Callable[..., Any], arguments: Mapping[str, Any]) -> da.Array:
+    """Return the result of an op on dask arrays as a dask array; nothing is computed.
+
+    Args:
+        op: an op of teachconv.
+        arguments: its arguments by name; those that the op does not have are ignored.
+
+    Returns:
+        A dask array. Its name says which algorithm its chunks are computed by.
+
+    Raises:
+        ValueError, TypeError: as the op; if the sizes of chunks are unknown; and for ``out``.
+    """
+    with record.stage("plan chunks") as stage:
+        plan = plan_call(op, arguments)
+        _tell(stage, plan)
+    with record.stage("build graph") as stage:
+        result = plan.build()
+        tasks = len(result.dask.layers[result.name])
+        stage.say(
+            "{} for {}; nothing is computed yet",
+            tables.count(tasks, "task"),
+            tables.count(plan.chunks, "chunk"),
+        )
+    return result
+
+
+def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
+    """Return the plan of a call with dask arrays: what `lazy` builds."""
+    if nn_ops.name_of(op).removeprefix("teachconv.") not in OPS:
+        raise ArgumentTypeError(
+            f"{nn_ops.name_of(op)} takes no dask arrays, teachconv's own ops do: such as teachconv.conv2d"
+        )
+    given = dict(arguments)
+    if given.get("out") is not None:
+        raise ArgumentTypeError("out must be None for dask arrays: the result is lazy, and dask writes it")
+    arrays = {name: value for name, value in given.items() if isinstance(value, da.Array)}
+    for name, array in arrays.items():
+        _check_sizes(array, name)
+    known = {name: shape_only(array.shape, array.dtype) for name, array in arrays.items()}
+    call, options = nn_ops.call_of(
+        op, (), {name: known.get(name, given[name]) for name in _parameters(op, given)}
+    )
+    layout = call.layout if not call.kind.sums_images else given.get("data_format", "NHWC")
+    backend = options["backend"]
+    if backend is None:
+        backend = settings.default_backend()
+    job = Job(call.op, call.geometry, layout, backend, _named(options["algorithm"]), options["precision"])
+    algorithm = _algorithm(job, call)
+    images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
+    if call.kind.sums_images:
+        first, second = _both(job, *images)
+        bias = None
+    else:
+        (first,) = images
+        first = _both(job, first, None)[0]
+        second = _whole(arrays["filters"]) if "filters" in arrays else np.ascontiguousarray(call.second)
+        bias = _whole(arrays["bias"]) if "bias" in arrays else call.bias
+    return Plan(job, first, second, bias, call, algorithm)
+
+
+def _parameters(op: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    return [name for name in inspect.signature(op).parameters if name in given and name != "unknown"]
+
+
+def _named(algorithm: Any) -> Any:
+    return None if algorithm == "auto" else algorithm
+
+
+def _algorithm(job: Job, call: Call) -> str:
+    """Return the algorithm of the chunks, as far as it is known here; raise if the backend has none."""
+    name, module = dispatch.find_backend(job.backend)
+    dispatch.find_algorithm(name, module, call, job.algorithm, job.precision)
+    steady = steady_algorithm(module, call.kind, call.first.dtype, call.geometry, job.precision)
+    return job.algorithm or steady or "auto"
+
+
+# ---------------------------------------------------------------------------------------------
+# The arrays
+# ---------------------------------------------------------------------------------------------
+
+
+def _check_sizes(array: da.Array, name: str) -> None:
+    """Raise if the size of a chunk is not known before it is computed."""
+    if any(isnan(size) for sizes in array.chunks for size in sizes):
+        raise ArgumentError(
+            f"{name} must have chunks of known sizes; got {array.chunks}: {name}.compute_chunk_sizes()"
+        )
+
+
+def _in_chunks(array: Any, name: str, layout: str) -> Any:
+    """Return an array of images with its channels in one chunk."""
+    if not isinstance(array, da.Array):
+        return as_array(array, name)
+    axis = layout.index("C")
+    if len(array.chunks[axis]) > 1:
+        warnings.warn(
+            f"{name} has its channels in {len(array.chunks[axis])} chunks, and a convolution sums over all "
+            f"channels: they are joined, as by {name}.rechunk({{{axis}: -1}})",
+            da.PerformanceWarning,
+            stacklevel=6,
+        )
+        array = array.rechunk({axis: -1})
+    return array
+
+
+def _whole(array: da.Array) -> da.Array:
+    """Return filters or a bias in one chunk."""
+    return array.rechunk(-1)
+
+
+def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the arrays of images as dask arrays; one that is not takes chunks that go with the other's."""
+    if not isinstance(first, da.Array):
+        first = da.from_array(first, chunks=-1)
+    if second is not None and not isinstance(second, da.Array):
+        chunks: list[tuple[int, ...]] = [(size,) for size in second.shape]
+        images, *places = job.axes()
+        chunks[images] = first.chunks[images]
+        for place, axis in zip(places, (job.geometry.rows, job.geometry.cols), strict=True):
+            chunks[place] = result_chunks(axis, "output", first.chunks[place])
+        second = da.from_array(second, chunks=tuple(chunks))
+    return first, second
+
+
+# ---------------------------------------------------------------------------------------------
+# What a trace says
+# ---------------------------------------------------------------------------------------------
+
+
+def _tell(stage: Any, plan: Plan) -> None:
+    """Say which chunks there are, and what the slab of the largest reads beside the cells beneath it."""
+    job, (images, rows, cols) = plan.job, plan.axes
+    name, _ = dispatch.find_backend(job.backend)
+    stage.know(backend=name, algorithm=plan.algorithm)
+    stage.arrays(**{job.op.words[job.op.kind.first]: plan.first})
+    per_axis = ", ".join(
+        tables.count(len(chunks), word)
+        for chunks, word in ((images, "part of the batch"), (rows, "row"), (cols, "column"))
+    )
+    stage.say("{} chunks ({}): algorithm {}, one thread each", plan.chunks, per_axis, plan.algorithm)
+    for word, chunks in (("rows", rows), ("columns", cols)):
+        stage.say("{}", _halo(word, chunks))
+
+
+def _halo(word: str, chunks: list[AxisChunk]) -> str:
+    """Return what the slabs have of one axis: what the largest reads, and how much two neighbours share."""
+    largest = max(chunks, key=lambda chunk: chunk.read[1] - chunk.read[0])
+    (first, past), (low, high) = largest.part, largest.read
+    shared = max((one.read[1] - two.read[0] for one, two in pairwise(chunks)), default=0)
+    return (
+        f"{word}: chunk {first}..{past - 1} reads {low}..{high - 1}, neighbouring slabs share "
+        f"{max(0, shared)} (the halo)"
+    )
+
+
+class Dask(Adapter):
+    """dask arrays: every op is lazy, wherever the dask array stands among its arguments."""
+
+    name = "dask arrays"
+
+    def knows(self, cls: type) -> bool:
+        """Return whether a class of dask's is its array."""
+        return issubclass(cls, da.Array)
+
+    def takes_over(self, value: Any) -> bool:
+        """Return True: an op runs on chunks, never on the whole array."""
+        return True
+
+    def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return the lazy result of an op."""
+        return lazy(op, arguments)
+
+    def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> LazyCall:
+        """Return the call of an op with its arrays not loaded."""
+        bound = nn_ops.bind(op, args, kwargs)
+        bound.apply_defaults()
+        options = {name: bound.arguments[name] for name in nn_ops.OPTIONS if name in bound.arguments}
+        return LazyCall(plan_call(op, bound.arguments), options)
+
+    def to_array(self, value: Any, name: str) -> np.ndarray:
+        """Refuse: an array that may be larger than the memory is not loaded without a word."""
+        raise ArgumentTypeError(
+            f"{name} is a dask array, which is not loaded whole here: give {name}.compute(), "
+            "or a part of it that is computed"
+        )
+
+
+ADAPTER = Dask()

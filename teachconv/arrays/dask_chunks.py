@@ -1,0 +1,324 @@
+"""A convolution in chunks: which chunks the result has, which slab each reads, and the work of one chunk.
+
+A chunk of the result is computed from its *slab*, the part of the input that its taps read; the arithmetic
+is that of `geometry.slab`. What neighbouring slabs share is their *halo*. This module imports no dask:
+`dask_graph` makes tasks of what is here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import accumulate, product
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dispatch
+from ..arguments import Pair, Shape
+from ..dispatch import Call
+from ..dtypes import accumulator, is_integer
+from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
+from ..kinds import Kind, Op
+from ..settings import one_thread
+
+__all__ = [
+    "AxisChunk",
+    "Job",
+    "Piece",
+    "axis_chunks",
+    "compute_chunk",
+    "compute_partial",
+    "cut",
+    "result_chunks",
+]
+
+
+# ---------------------------------------------------------------------------------------------
+# The chunks of one axis
+# ---------------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """The part of one input chunk that lies in a slab, on one axis.
+
+    Attributes:
+        chunk: the number of the chunk.
+        cut: the part; ``slice(None)`` for the whole chunk.
+    """
+
+    chunk: int
+    cut: slice
+
+
+class AxisChunk(NamedTuple):
+    """One chunk of the result on one axis.
+
+    Attributes:
+        part: (first, past) of its indices.
+        read: (first, past) of the input indices that it reads.
+        pieces: the parts of input chunks that these are.
+    """
+
+    part: Pair
+    read: Pair
+    pieces: tuple[Piece, ...]
+
+
+def result_chunks(axis: AxisGeometry, role: str, chunks: Sequence[int]) -> tuple[int, ...]:
+    """Return the chunks of the result on one axis, for those of the input.
+
+    A border between two input chunks is one of the result too: divided by the stride where the result is
+    smaller, multiplied by it where it is larger.
+
+    Args:
+        axis: the geometry of the axis.
+        role: the role of the result, "output" or "input".
+        chunks: the sizes of the input's chunks.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> rows = conv2d_geometry((1, 9, 9, 1), (3, 3, 1, 1), 2, "SAME").rows
+    >>> result_chunks(rows, "output", (4, 4, 1)), result_chunks(rows, "input", (2, 2, 1))
+    ((2, 2, 1), (4, 4, 1))
+    """
+    size, stride = axis.size_of(role), axis.stride
+    borders = accumulate(chunks)
+    scaled = [-(-border // stride) if role == "output" else border * stride for border in borders]
+    inner = sorted({border for border in scaled if 0 < border < size})
+    sizes = [past - first for first, past in zip([0, *inner], [*inner, size], strict=True)]
+    # padding may make the last one large: no chunk is larger than the largest of the others
+    most = max(sizes[:-1], default=max(scaled, default=0)) or size
+    while sizes[-1] > max(1, most):
+        sizes[-1:] = [most, sizes[-1] - most]
+    return tuple(sizes)
+
+
+def axis_chunks(
+    parts: Sequence[int], chunks: Sequence[int], read_of: Callable[[Pair], Pair]
+) -> list[AxisChunk]:
+    """Return the chunks of one axis of the result, with the pieces of input chunks that each reads.
+
+    Args:
+        parts: the sizes of the result's chunks.
+        chunks: the sizes of the input's chunks.
+        read_of: a function from (first, past) of a part to (first, past) of what it reads.
+    """
+    starts = [0, *accumulate(chunks)]
+    found, first = [], 0
+    for size in parts:
+        part = first, first + size
+        read = read_of(part)
+        found.append(AxisChunk(part, read, tuple(_pieces(starts, *read))))
+        first += size
+    return found
+
+
+def _pieces(starts: Sequence[int], low: int, high: int) -> Iterator[Piece]:
+    """Yield the pieces of the chunks that begin at ``starts`` which make up low..high-1; one at least."""
+    chunk = min(bisect_right(starts, low) - 1, len(starts) - 2)
+    while True:
+        start, past = starts[chunk], starts[chunk + 1]
+        if past > start or high == low:
+            first, last = max(low, start) - start, min(high, past) - start
+            whole = (first, last) == (0, past - start)
+            yield Piece(chunk, slice(None) if whole else slice(first, last))
+        if past >= high:
+            return
+        chunk += 1
+
+
+# ---------------------------------------------------------------------------------------------
+# The work of one chunk
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all chunks of a call share; it is in the graph once.
+
+    Attributes:
+        op: the op.
+        geometry: the whole convolution.
+        layout: "NHWC" or "NCHW", the order of the axes of images.
+        backend: a backend's name, a module, or None for the default of the worker that runs a chunk.
+        algorithm: the algorithm that was asked for, or None.
+        precision: the precision that was asked for, or None.
+    """
+
+    op: Op
+    geometry: Conv2DGeometry
+    layout: str
+    backend: Any = None
+    algorithm: str | None = None
+    precision: str | None = None
+
+    @property
+    def role(self) -> str:
+        """The role of the array whose chunks are computed one by one."""
+        kind = self.op.kind
+        return "output" if kind.sums_images else kind.result
+
+    def read_of(self, axis: AxisGeometry) -> Callable[[Pair], Pair]:
+        """Return the function from a part of one axis of the result to what it reads."""
+        return partial(_read, axis, self.role)
+
+    def axes(self) -> tuple[int, int, int]:
+        """Return where images, rows and columns are among the axes of an image array."""
+        n, rows, cols = (self.layout.index(letter) for letter in "NHW")
+        return n, rows, cols
+
+    def nhwc(self, array: np.ndarray) -> np.ndarray:
+        """Return an array of images in NHWC order."""
+        return array.transpose(*self.axes(), self.layout.index("C"))
+
+    def algorithm_here(self, dtype: np.dtype[Any]) -> str | None:
+        """Return the algorithm of a chunk where it is computed: one of the backend that this worker has."""
+        if self.algorithm is not None:
+            return self.algorithm
+        _, module = dispatch.find_backend(self.backend)
+        return steady_algorithm(module, self.op.kind, dtype, self.geometry, self.precision)
+
+
+def _read(axis: AxisGeometry, role: str, part: Pair) -> Pair:
+    return axis_slab(axis, role, part)[1]
+
+
+@lru_cache(maxsize=256)
+def steady_algorithm(
+    module: ModuleType,
+    kind: Kind,
+    dtype: np.dtype[Any],
+    geometry: Conv2DGeometry,
+    precision: str | None = None,
+) -> str | None:
+    """Return the backend's last algorithm whose bits are independent of the image's extent, or None.
+
+    The last is the fastest: algorithms are a ladder. None leaves the choice to the backend, chunk by chunk.
+    """
+    if kind.sums_images:
+        return None
+    fitting = [
+        one.name
+        for one in module.ALGORITHMS
+        if one.independent_of_extent
+        and one.fits(kind, dtype.name, geometry)
+        and (precision != "strict" or one.precision == "strict")
+        # vectors of channels side by side do not pay with one channel in all, which is a group of its own too
+        and (geometry.groups > 1 or one.name != "depthwise")
+    ]
+    return fitting[-1] if fitting else None
+
+
+def cut(chunk: np.ndarray, where: tuple[slice, ...]) -> np.ndarray:
+    """Return a piece of a chunk as an array of its own: a view would keep the whole chunk in memory."""
+    return chunk[where].copy()
+
+
+def joined(job: Job, grid: Shape, pieces: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the slab that pieces are parts of.
+
+    Args:
+        job: the job, which knows the order of the axes.
+        grid: how many pieces there are along images, rows and columns.
+        pieces: the pieces, in C order of the grid.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    axes, places = job.axes(), list(product(*map(range, grid)))
+    shape, starts = list(pieces[0].shape), []
+    for number, axis in enumerate(axes):
+        first_line = [p for p, at in zip(pieces, places, strict=True) if sum(at) == at[number]]
+        ends = [0, *accumulate(piece.shape[axis] for piece in first_line)]
+        shape[axis] = ends[-1]
+        starts.append(ends)
+    slab_ = np.empty_like(pieces[0], shape=tuple(shape))  # of CuPy, where the pieces are
+    for piece, at in zip(pieces, places, strict=True):
+        where = [slice(None)] * 4
+        for axis, ends, index in zip(axes, starts, at, strict=True):
+            where[axis] = slice(ends[index], ends[index + 1])
+        slab_[tuple(where)] = piece
+    return slab_
+
+
+def call_of_part(
+    job: Job, part: tuple[int, Pair, Pair], read: np.ndarray, second: np.ndarray, bias: np.ndarray | None
+) -> Call:
+    """Return the call that computes a part of the result.
+
+    Args:
+        job: what all chunks share.
+        part: the number of images, and (first, past) of the rows and of the columns.
+        read: the slab, in the caller's layout.
+        second: the filters, or for a filter gradient the chunk of out_backprop in the caller's layout.
+        bias: [out_channels], or None.
+    """
+    geometry, _, _ = slab(job.geometry, job.role, *part)
+    kind = job.op.kind
+    if kind.sums_images:
+        shape, layout, second = geometry.filters_shape, "HWIO", job.nhwc(second)
+    else:
+        whole, layout = geometry.shape_of(kind.result), job.layout
+        shape, second = (
+            tuple(whole["NHWC".index(axis)] for axis in layout),
+            second.reshape(geometry.filters_shape),
+        )
+    return Call(job.op, job.nhwc(read), second, geometry, shape, layout, bias)
+
+
+def compute_chunk(
+    job: Job,
+    filters: np.ndarray,
+    bias: np.ndarray | None,
+    part: tuple[int, Pair, Pair],
+    grid: Shape,
+    *pieces: np.ndarray,
+) -> np.ndarray:
+    """Return one chunk of the result, in the caller's layout: the task of forward ops and input gradients."""
+    with one_thread():  # the scheduler's own threads are busy with other chunks
+        call = call_of_part(job, part, joined(job, grid, pieces), filters, bias)
+        return dispatch.run(call, job.backend, _algorithm(job, call), job.precision)
+
+
+def _algorithm(job: Job, call: Call) -> str | None:
+    """Return the algorithm of a chunk."""
+    chosen = job.algorithm_here(call.first.dtype)
+    # Where the whole call has padding, kernels that multiply padding by zeros give way to the direct loops if
+    # the filter is not finite. A chunk inside the image has no padding, and would not.
+    padded = job.op.kind.scatters or job.geometry.has_padding
+    if padded and chosen in ("row_gemm", "phases") and not np.isfinite(call.second).all():
+        return "direct"
+    return chosen
+
+
+def compute_partial(
+    job: Job, part: tuple[int, Pair, Pair], grid: Shape, out_backprop: np.ndarray, *pieces: np.ndarray
+) -> np.ndarray:
+    """Return the part of a filter gradient that one chunk of out_backprop contributes, HWIO.
+
+    It is in the type in which products are summed, so that only the last sum is rounded to a half type.
+    """
+    read = joined(job, grid, pieces)
+    if not is_integer(read.dtype):
+        wide = accumulator(read.dtype)
+        read, out_backprop = read.astype(wide, copy=False), out_backprop.astype(wide, copy=False)
+    with one_thread():
+        call = call_of_part(job, part, read, out_backprop, None)
+        return dispatch.run_canonical(call, job.backend, job.algorithm, job.precision)
+
+
+def add_all(*partials: np.ndarray) -> np.ndarray:
+    """Return the sum of partial results, from first to last."""
+    with np.errstate(all="ignore"):  # overflow is IEEE arithmetic, and integers wrap around
+        total = partials[0].copy()
+        for partial_ in partials[1:]:
+            total += partial_
+    return total
+
+
+def rounded(total: np.ndarray, dtype: np.dtype[Any], shape: Shape) -> np.ndarray:
+    """Return a filter gradient in its own dtype and in the caller's shape."""
+    with np.errstate(all="ignore"):
+        return total.astype(dtype, copy=False).reshape(shape)

@@ -1,0 +1,160 @@
+"""The derivatives of the ops in their array arguments, written with the ops themselves.
+
+A convolution is linear in its input and in its filters, so each derivative is one of the other ops with the
+same strides, padding and dilations. PyTorch's and JAX's wrappers both read this table. The ops are called
+on the library's own arrays, which are recorded again: that gives derivatives of any order.
+
+TensorFlow: python/ops/nn_grad.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .. import nn_ops
+from ..arguments import normalize_pair
+from ..errors import ArgumentTypeError
+from ..geometry import conv2d_transpose_geometry
+
+__all__ = ["ARRAYS", "check", "gradients"]
+
+Arguments = Mapping[str, Any]
+Rule = Callable[[Arguments, Any], Any]
+
+# the arguments of each op that are arrays, in the order of its signature
+ARRAYS: dict[Callable[..., Any], tuple[str, ...]] = {
+    nn_ops.conv2d: ("input", "filters", "bias"),
+    nn_ops.depthwise_conv2d: ("input", "filters", "bias"),
+    nn_ops.conv2d_transpose: ("input", "filters", "bias"),
+    nn_ops.conv2d_backprop_input: ("filters", "out_backprop"),
+    nn_ops.conv2d_backprop_filter: ("input", "out_backprop"),
+    nn_ops.depthwise_conv2d_backprop_input: ("filters", "out_backprop"),
+    nn_ops.depthwise_conv2d_backprop_filter: ("input", "out_backprop"),
+}
+
+
+def gradients(
+    op: Callable[..., Any], arguments: Arguments, gradient: Any, wanted: Iterable[str]
+) -> dict[str, Any]:
+    """Return the gradients of an op in some of its array arguments.
+
+    Args:
+        op: an op of `ARRAYS`.
+        arguments: all of its arguments by name.
+        gradient: the gradient in its result, of the result's shape.
+        wanted: the names of the arguments.
+
+    Returns:
+        The gradient in each of them, of its shape.
+    """
+    return {name: _RULES[op][name](arguments, gradient) for name in wanted}
+
+
+def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:
+    """Raise ``TypeError`` for what cannot be differentiated: a dialect's function, and ``out``.
+
+    Args:
+        op: what was called.
+        arguments: its arguments by name.
+        instead: how to call it without a derivative, for the message.
+    """
+    if op not in ARRAYS:
+        ops = ", ".join(one.__name__ for one in ARRAYS)
+        raise ArgumentTypeError(
+            f"{nn_ops.name_of(op)} has no derivative here; those that have are teachconv's {ops}. "
+            f"Without a derivative: {instead}"
+        )
+    if arguments.get("out") is not None:
+        raise ArgumentTypeError(f"out must not be given where a derivative is recorded; {instead}")
+
+
+def _words(arguments: Arguments) -> dict[str, Any]:
+    """Return what a derivative has in common with its op; an algorithm belongs to one kind of call."""
+    names = ("strides", "padding", "data_format", "dilations", "backend", "precision")
+    return {name: arguments[name] for name in names}
+
+
+def _forward_input(backprop_input: Any) -> Rule:
+    return lambda a, g: backprop_input(tuple(a["input"].shape), a["filters"], g, **_words(a))
+
+
+def _forward_filters(backprop_filter: Any) -> Rule:
+    return lambda a, g: backprop_filter(a["input"], tuple(a["filters"].shape), g, **_words(a))
+
+
+def _bias(a: Arguments, g: Any) -> Any:
+    return g.sum((0, 2, 3) if a["data_format"] == "NCHW" else (0, 1, 2))
+
+
+def _transposed_input(a: Arguments, g: Any) -> Any:
+    return nn_ops.conv2d(_read_part(a, g), a["filters"], **_words(a))
+
+
+def _transposed_filters(a: Arguments, g: Any) -> Any:
+    shape = tuple(a["filters"].shape)
+    return nn_ops.conv2d_backprop_filter(_read_part(a, g), shape, a["input"], **_words(a))
+
+
+def _read_part(a: Arguments, g: Any) -> Any:
+    """Return the rows and columns of a transposed op's result that its windows reach.
+
+    With an output_padding of at least the stride, which a larger dilation allows, a forward convolution of
+    all of them would have another row of windows.
+    """
+    if a["output_padding"] is None:
+        return g
+    layout = a["data_format"]
+    found = conv2d_transpose_geometry(
+        tuple(a["input"].shape), tuple(a["filters"].shape), None, a["strides"], a["padding"], layout,
+        a["dilations"], output_padding=a["output_padding"],
+    )  # fmt: skip
+    extra = normalize_pair(a["output_padding"], "output_padding", layout)
+    rows, cols = (
+        size - max(0, more - (stride - 1))
+        for size, more, stride in zip(
+            (found.forward.rows.in_size, found.forward.cols.in_size), extra, found.strides, strict=True
+        )
+    )
+    return g[:, :, :rows, :cols] if layout == "NCHW" else g[:, :rows, :cols]
+
+
+def _input_gradient_rules(forward: Any, backprop_filter: Any) -> dict[str, Rule]:
+    return {
+        "filters": lambda a, g: backprop_filter(g, tuple(a["filters"].shape), a["out_backprop"], **_words(a)),
+        "out_backprop": lambda a, g: forward(g, a["filters"], **_words(a)),
+    }
+
+
+def _filter_gradient_rules(forward: Any, backprop_input: Any) -> dict[str, Rule]:
+    return {
+        "input": lambda a, g: backprop_input(tuple(a["input"].shape), g, a["out_backprop"], **_words(a)),
+        "out_backprop": lambda a, g: forward(a["input"], g, **_words(a)),
+    }
+
+
+def _rules(forward: Any, backprop_input: Any, backprop_filter: Any) -> dict[Any, dict[str, Rule]]:
+    return {
+        forward: {
+            "input": _forward_input(backprop_input),
+            "filters": _forward_filters(backprop_filter),
+            "bias": _bias,
+        },
+        backprop_input: _input_gradient_rules(forward, backprop_filter),
+        backprop_filter: _filter_gradient_rules(forward, backprop_input),
+    }
+
+
+_RULES: dict[Callable[..., Any], dict[str, Rule]] = {
+    **_rules(nn_ops.conv2d, nn_ops.conv2d_backprop_input, nn_ops.conv2d_backprop_filter),
+    **_rules(
+        nn_ops.depthwise_conv2d,
+        nn_ops.depthwise_conv2d_backprop_input,
+        nn_ops.depthwise_conv2d_backprop_filter,
+    ),
+    nn_ops.conv2d_transpose: {
+        "input": _transposed_input,
+        "filters": _transposed_filters,
+        "bias": _bias,
+    },
+}

@@ -1,0 +1,170 @@
+"""PyTorch's tensors: NumPy and PyTorch share the memory, and autograd records the ops.
+
+A tensor that requires a gradient takes its call over: the call becomes a node of PyTorch's graph,
+`Convolution`, whose backward pass calls our gradient ops. These are recorded in turn, which gives
+derivatives of any order.
+
+PyTorch: torch/autograd/function.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..arguments import as_array
+from ..devices import adapter_of, device_array
+from ..dialects.calls import FUNCTIONS
+from ..errors import ArgumentTypeError, no_attribute
+from . import dialect_calls, gradient_rules
+from .array_api import ArrayApi
+
+__all__ = ["Convolution"]  # noqa: F822 (made where it is first asked for)
+
+
+class Torch(ArrayApi):
+    """Tensors on the CPU and on a GPU."""
+
+    name = "torch"
+    writable = True
+
+    def knows(self, cls: type) -> bool:
+        """Return whether it is a class of tensors, such as torch.nn.Parameter; not torch.Size."""
+        return issubclass(cls, _torch().Tensor)
+
+    def takes_over(self, value: Any) -> bool:
+        """Return whether autograd records what is done with the tensor."""
+        return bool(value.requires_grad) and bool(_torch().is_grad_enabled())
+
+    def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Run an op, as a node of autograd's graph where a gradient is recorded."""
+        tensors = [item for item in arguments.values() if adapter_of(item) is self]
+        if not any(map(self.takes_over, tensors)):
+            return super().call(value, op, arguments)
+        if op in FUNCTIONS and op not in gradient_rules.ARRAYS:
+            torch = _torch()
+            tensor = partial(self._tensor, like=value)
+            return dialect_calls.run(op, arguments, tensor, torch.permute, torch.flip)
+        gradient_rules.check(op, arguments, "call it on tensor.detach(), or under torch.no_grad()")
+        names = [name for name in gradient_rules.ARRAYS[op] if arguments[name] is not None]
+        arrays = [self._tensor(arguments[name], name, value) for name in names]
+        rest = {
+            name: arguments[name]
+            for name in inspect.signature(op).parameters
+            if name not in names and name != "out"
+        }
+        return _function().apply(op, rest, tuple(names), *arrays)
+
+    def _tensor(self, value: Any, name: str, like: Any) -> Any:
+        """Return an array argument as a tensor: autograd wants all of them to be."""
+        if adapter_of(value) is self:
+            return value
+        return self.from_array(as_array(value, name, None), like)
+
+    def to_array(self, value: Any, name: str) -> np.ndarray:
+        """Return the tensor as a NumPy array on the same memory, or a CuPy array if it is on a GPU."""
+        if self.takes_over(value):
+            raise ArgumentTypeError(
+                f"{name} requires a gradient, and PyTorch would not record what is done here: {name}.detach()"
+            )
+        return self._array(value.detach(), name)
+
+    def to_host(self, value: Any) -> np.ndarray:
+        """Return the values as a NumPy array, also those of a tensor that requires a gradient."""
+        tensor = value.detach().cpu()
+        return self._array(tensor, "tensor")
+
+    def _array(self, value: Any, name: str) -> np.ndarray:
+        torch = _torch()
+        if value.device.type == "cuda":
+            return device_array(value, name)
+        if value.layout != torch.strided:
+            raise ArgumentTypeError(
+                f"{name} must be a dense tensor; got layout {value.layout}: {name}.to_dense()"
+            )
+        if value.device.type != "cpu":
+            raise ArgumentTypeError(
+                f"{name} must be in the memory of the CPU or of an NVIDIA GPU; got one on "
+                f"{value.device}: {name}.cpu()"
+            )
+        value = value.resolve_neg()  # a copy for a view that negates, which no other library knows
+        try:
+            if value.dtype == torch.bfloat16:  # DLPack has the type, NumPy does not
+                return np.from_dlpack(value.view(torch.int16)).view(_bfloat16(name))
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentTypeError(
+                f"{name} must be a tensor of numbers that NumPy can read; got {value.dtype}: {error}"
+            ) from error
+
+    def from_array(self, result: np.ndarray, like: Any) -> Any:
+        """Return a result as a tensor on the same memory."""
+        torch = _torch()
+        if isinstance(result, np.ndarray) and result.dtype.name == "bfloat16":
+            return torch.from_dlpack(result.view(np.int16)).view(torch.bfloat16)
+        return torch.from_dlpack(result)
+
+
+def _torch() -> Any:
+    return import_module("torch")
+
+
+def _bfloat16(name: str) -> np.dtype[Any]:
+    try:
+        return np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError as error:
+        raise ArgumentTypeError(
+            f"{name} is bfloat16, for which NumPy needs the package ml_dtypes: "
+            f"pip install teachconv[bfloat16], or {name}.float()"
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _function() -> Any:
+    """Return the class `Convolution`; PyTorch is imported here."""
+    base: Any = _torch().autograd.Function
+
+    class Convolution(base):
+        """One op of teachconv as a node of autograd's graph.
+
+        ``Convolution.apply(op, rest, names, *tensors)`` runs ``op`` with the tensors under their ``names``
+        and the other arguments in ``rest``. A call of an op with a tensor that requires a gradient does so.
+        """
+
+        @staticmethod
+        def forward(op: Any, rest: Mapping[str, Any], names: tuple[str, ...], *tensors: Any) -> Any:
+            """Run the op."""
+            return op(**rest, **dict(zip(names, (tensor.detach() for tensor in tensors), strict=True)))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            """Keep what the backward pass needs."""
+            ctx.op, ctx.rest, ctx.names, *tensors = inputs
+            ctx.save_for_backward(*tensors)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> tuple[Any, ...]:
+            """Return the gradients in the tensors, by the ops that compute them."""
+            arguments = {**ctx.rest, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
+            wanted = [
+                name for name, needed in zip(ctx.names, ctx.needs_input_grad[3:], strict=True) if needed
+            ]
+            found = gradient_rules.gradients(ctx.op, arguments, gradient, wanted)
+            return None, None, None, *(found.get(name) for name in ctx.names)
+
+    Convolution.__module__, Convolution.__qualname__ = __name__, "Convolution"
+    return Convolution
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Convolution":
+        return _function()
+    raise no_attribute(__name__, name, __all__)
+
+
+ADAPTER = Torch()

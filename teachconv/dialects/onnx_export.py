@@ -1,0 +1,277 @@
+"""Writes a call, in teachconv's words or a dialect's, as an ONNX graph: `to_onnx`.
+
+Conv and ConvTranspose take rows and columns last and pads that are not negative. Everything else that a call
+may ask for is said by nodes around them: Transpose for the layouts, Pad and Slice where the operator's own
+pads cannot say the padding. The gradient in the filter is a Conv too: its batch and channels change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import nn_ops
+from ..arguments import as_array, axis_order
+from ..devices import to_host
+from ..dtypes import to_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from ..files import replacing
+from ..geometry import AxisGeometry
+from .binding import bind_shapes, is_shape
+from .calls import FUNCTIONS, ConvCall, DialectFunction
+from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
+
+__all__ = ["to_onnx", "write_call", "write_model"]
+
+
+def to_onnx(op: Any, *args: Any, path: Any = None, **arguments: Any) -> Any:
+    """Return a call, or a model of `teachconv.keras`, as an ONNX model of opset 18.
+
+    Args:
+        op: an op of teachconv, a function of `teachconv.dialects`, or a model of `teachconv.keras`.
+        *args: the arguments of the op; a shape can stand in for an array. Filters and bias that are arrays
+            are stored in the file, and are inputs of the model if only their shapes are given. Images are
+            always inputs. A model of `teachconv.keras` needs no arguments; ``input_shape=``, with the batch,
+            fixes sizes that its `Input` leaves open.
+        path: a file to write the model to, or None. It is written as a whole or not at all.
+        **arguments: likewise, by name. ``dtype="float64"`` is for calls without arrays.
+
+    Returns:
+        An ``onnx.ModelProto`` that ``onnx.checker`` accepts. The inputs have the names of the op's arguments,
+        or of the model's Input; layouts are the op's own.
+
+    Raises:
+        BackendUnavailable: if the package onnx is missing.
+        ValueError, TypeError: if the arguments are invalid, or ONNX cannot say them; the message says which.
+
+    Source: https://onnx.ai/onnx/operators/onnx__Conv.html and onnx__ConvTranspose.html.
+
+    >>> import numpy as np, teachconv as tc
+    >>> model = tc.to_onnx(tc.conv2d, (1, 8, 8, 3), np.ones((3, 3, 3, 4), "float32"), 2, "SAME")
+    >>> [node.op_type for node in model.graph.node]
+    ['Transpose', 'Conv', 'Transpose']
+    >>> tc.onnx_model(model).run({"input": np.ones((1, 8, 8, 3), "float32")})["output"][0, 0, :, 0].tolist()
+    [27.0, 27.0, 27.0, 18.0]
+    """
+    import_onnx("to_onnx")
+    target = None if path is None else _path(path)
+    model = write_model(op, args, arguments)
+    if target is not None:
+        with replacing(target) as file:
+            file.write(model.SerializeToString())
+    return model
+
+
+def _path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise ArgumentTypeError(f"path must be a path; got {path!r}") from None
+
+
+@singledispatch
+def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    """Return the model of a call; `teachconv.keras` registers what its models become.
+
+    Args:
+        op: the function.
+        args: its positional arguments.
+        arguments: its arguments by name, and ``dtype``.
+
+    Returns:
+        An ``onnx.ModelProto``.
+    """
+    if not callable(op) or op not in FUNCTIONS:
+        known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
+        raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {op!r}")
+    wanted = arguments.pop("dtype", None)
+    conv, shapes = bind_shapes(op, args, arguments, "to_onnx")
+    entry, given = FUNCTIONS[op], nn_ops.bind(op, args, arguments).arguments
+    arrays = _arrays(entry, given)
+    dtype = next((array.dtype for array in arrays.values()), to_dtype(wanted or "float32"))
+    if wanted is not None and to_dtype(wanted) != dtype:
+        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {wanted!r}")
+    check_dtype(dtype, next(iter(arrays), "dtype"))
+    graph, operands = OnnxGraph(entry.name), {}
+    for operand in entry.operands:
+        shape = shapes[operand.name]
+        if shape is None:
+            continue
+        if 0 in shape:
+            raise ArgumentError(f"{operand.name} must not be empty in an ONNX file; got shape {list(shape)}")
+        stored = operand.role in ("filters", "bias") and operand.name in arrays
+        operands[operand.role] = arrays[operand.name] if stored else graph.input(operand.name, shape, dtype)
+    if 0 in conv.result_shape:
+        raise ArgumentError(
+            f"the result must not be empty in an ONNX file; it has shape {list(conv.result_shape)}"
+        )
+    return graph.model("output", write_call(graph, conv, operands))
+
+
+def _arrays(entry: DialectFunction, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the operands that were given as arrays; raise unless they have one dtype."""
+    found: dict[str, np.ndarray] = {}
+    for operand in entry.operands:
+        value = given.get(operand.name)
+        if value is None or is_shape(value):
+            continue
+        array = to_host(as_array(value, operand.name, None))
+        first = next(iter(found), None)
+        if first is not None and found[first].dtype != array.dtype:
+            raise ArgumentTypeError(
+                f"{operand.name} must have the dtype of {first}, {found[first].dtype}; got {array.dtype}"
+            )
+        found[operand.name] = array
+    return found
+
+
+# ---------------------------------------------------------------------------------------------
+# A call as nodes
+# ---------------------------------------------------------------------------------------------
+
+_NCHW, _NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+_OIHW = (3, 2, 0, 1)  # of HWIO; and of [rows, cols, out, in] the filter of ConvTranspose
+
+
+def write_call(graph: OnnxGraph, conv: ConvCall, operands: Mapping[str, Any]) -> OnnxTensor:
+    """Add the nodes of a call.
+
+    Args:
+        graph: the graph.
+        conv: the resolved call.
+        operands: by their roles, "input", "filters", "bias" or "out_backprop", tensors of the graph in the
+            layouts of the call; filters and bias may be arrays.
+
+    Returns:
+        The result, in the layout of the call.
+    """
+    kind, words = conv.kind, conv.op.words
+    arranged: dict[str, Callable[[], Any]] = {
+        "input": lambda: _stuffed(conv, operands["input"]),
+        "filters": lambda: conv.prepare_filter(operands["filters"]),
+        "out_backprop": lambda: conv.to_nhwc(operands["out_backprop"], conv.output_layout),
+    }
+    first, second = arranged[words[kind.first]](), arranged[words[kind.second]]()
+    if kind.sums_images:
+        result = _filter_gradient(graph, conv, first, second)
+    else:
+        result = _convolution(graph, conv, first, second, operands.get("bias"))
+    layout = conv.layout(kind.result)
+    if layout == "HWIM":
+        return result.reshape(conv.result_shape)
+    if "C" in layout and "N" not in layout:
+        return result.transpose(axis_order("N" + layout)).reshape(conv.result_shape)
+    return result.transpose(axis_order(layout))
+
+
+def _stuffed(conv: ConvCall, x: OnnxTensor) -> OnnxTensor:
+    """Return the input as the law reads it, NHWC; JAX's lhs_dilation puts zeros between its cells."""
+    x = replace(conv, stuffing=(1, 1)).prepare_input(x)  # type: ignore[arg-type, assignment]
+    if not conv.has_gaps:
+        return x
+    n, rows, cols, channels = x.shape
+    up, left = conv.stuffing
+    x = x.reshape(n, rows, 1, cols, 1, channels).pad({2: (0, up - 1), 4: (0, left - 1)})
+    sizes = conv.geometry.rows.in_size, conv.geometry.cols.in_size
+    x = x.reshape(n, rows * up, cols * left, channels)  # type: ignore[operator]
+    return x.crop({axis: (0, x.shape[axis] - size) for axis, size in enumerate(sizes, 1)})  # type: ignore[operator]
+
+
+def _convolution(graph: OnnxGraph, conv: ConvCall, first: Any, second: Any, bias: Any) -> OnnxTensor:
+    """Return the forward call, or its transpose, of NHWC and HWIO in NHWC."""
+    x = first.transpose(_NCHW)
+    w = graph.tensor("filters", second.transpose(_OIHW))
+    b = None if bias is None else graph.tensor("bias", bias)
+    g = conv.geometry
+    if conv.kind.gathers:
+        y = _conv(x, w, b, (g.rows, g.cols), g.groups, g.out_channels)
+    else:
+        y = _conv_transpose(x, w, b, (g.rows, g.cols), g.groups, g.in_channels)
+    return y.transpose(_NHWC)
+
+
+Axes = tuple[AxisGeometry, AxisGeometry]
+
+
+def _conv(
+    x: OnnxTensor, w: OnnxTensor, b: OnnxTensor | None, axes: Axes, groups: int, channels: int
+) -> OnnxTensor:
+    """Return a Conv node of an input NCHW, after a Pad and a Slice where its input has to be cropped."""
+    edges = [axis.window_edges for axis in axes]
+    pads = [pad for pad, _ in edges]
+    if any(any(crop) for _, crop in edges):
+        x = x.pad(dict(enumerate(pads, 2))).crop({axis: crop for axis, (_, crop) in enumerate(edges, 2)})
+        pads = [(0, 0), (0, 0)]
+    shape = x.shape[0], channels, *(axis.out_size for axis in axes)
+    inputs = [x, w] if b is None else [x, w, b]
+    return x.graph.add("Conv", inputs, shape, **_attributes(axes, groups, pads))
+
+
+def _conv_transpose(
+    x: OnnxTensor, w: OnnxTensor, b: OnnxTensor | None, axes: Axes, groups: int, channels: int
+) -> OnnxTensor:
+    """Return a ConvTranspose node of an input NCHW, with a Pad and a Slice after it where it needs them."""
+    edges = [axis.full_edges for axis in axes]
+    shape = x.shape[0], channels, *(axis.in_size for axis in axes)
+    # zeros in front, or more of them behind than output_padding can say
+    simple = all(
+        before == 0 and after < axis.stride for axis, ((before, after), _) in zip(axes, edges, strict=True)
+    )
+    if simple:
+        attributes = _attributes(axes, groups, [crop for _, crop in edges])
+        if any(after for (_, after), _ in edges):
+            attributes["output_padding"] = [after for (_, after), _ in edges]
+        return x.graph.add("ConvTranspose", [x, w] if b is None else [x, w, b], shape, **attributes)
+    full = x.shape[0], channels, *(axis.full_size for axis in axes)
+    y = x.graph.add("ConvTranspose", [x, w], full, **_attributes(axes, groups, [(0, 0), (0, 0)]))
+    y = y.pad({axis: pad for axis, (pad, _) in enumerate(edges, 2)})
+    y = y.crop({axis: crop for axis, (_, crop) in enumerate(edges, 2)})
+    return y if b is None else x.graph.add("Add", [y, b.reshape(-1, 1, 1)], shape)
+
+
+def _filter_gradient(graph: OnnxGraph, conv: ConvCall, x: OnnxTensor, dy: OnnxTensor) -> OnnxTensor:
+    """Return the gradient in the filter, HWIO: a Conv of x with dy as its filter.
+
+    The images are what is summed over, so they become channels, and the channels images. Stride and dilation
+    change places, because neighbouring taps read inputs that are a dilation apart.
+    """
+    g = conv.geometry
+    n, rows, cols, channels = x.shape
+    depth = g.filters_shape[2]
+    axes = [
+        replace(
+            axis,
+            filter_size=axis.out_size,
+            out_size=axis.filter_size,
+            stride=axis.dilation,
+            dilation=axis.stride,
+        )
+        for axis in (g.rows, g.cols)
+    ]
+    if g.groups > 1:  # [n, rows, cols, groups * depth] to [depth, groups * n, rows, cols]
+        x = x.reshape(n, rows, cols, g.groups, depth).transpose(4, 3, 0, 1, 2)
+        x = x.reshape(depth, g.groups * n, rows, cols)  # type: ignore[operator]
+    else:
+        x = x.transpose(3, 0, 1, 2)
+    w = dy.transpose(3, 0, 1, 2)  # [out_channels, n, out_rows, out_cols]
+    result = _conv(
+        x, w, None, (axes[0], axes[1]), g.groups, g.out_channels
+    )  # [depth, out_channels, rows, cols]
+    return result.transpose(2, 3, 0, 1)
+
+
+def _attributes(axes: Axes, groups: int, pads: list[Any]) -> dict[str, Any]:
+    """Return the attributes that Conv and ConvTranspose share; pads are [top, left, bottom, right]."""
+    rows, cols = axes
+    return {
+        "kernel_shape": [rows.filter_size, cols.filter_size],
+        "strides": [rows.stride, cols.stride],
+        "dilations": [rows.dilation, cols.dilation],
+        "group": groups,
+        "pads": [before for before, _ in pads] + [after for _, after in pads],
+    }

@@ -1,0 +1,138 @@
+// The channels as rooms with walls: each group's channels side by side, as small maps that can be chosen.
+
+import { h, plural } from "./elements.js";
+import { inside } from "./view.js";
+
+const MOST = 16; // maps of a side of a room, and rooms, before they are unfolded
+const MAP_WORK = 20_000; // the most products that are summed for maps alone
+
+/** The small maps of all channels of a call, in rooms. */
+export class Thumbs {
+  constructor(app) {
+    this.app = app;
+    this.maps = new Map(); // "side:channel" -> its canvas and what it shows
+    this.largest = { in: 0, out: 0, filter: 0 };
+    this.least = { in: 0, out: 0, filter: 0 };
+    const { doc } = app;
+    const several = doc.groups.some((group) => group.in.length > 1 || group.out.length > 1) || doc.groups.length > 1;
+    this.element = several && !doc.empty ? this.build() : null;
+    this.measure();
+  }
+
+  build() {
+    const { view, doc, state } = this.app;
+    const [first, last] = doc.source === "out" ? ["out", "in"] : ["in", "out"]; // as the numbers flow
+    const held = { in: heldChannels(view, "in"), out: heldChannels(view, "out") };
+    const current = view.groupOfOut.get(state.o);
+    const groups = doc.groups.filter((group) => group.in.some(([c]) => held.in.has(c)) && group.out.some((o) => held.out.has(o)));
+    const at = Math.max(0, Math.min(groups.indexOf(current) - MOST / 2, groups.length - MOST));
+    const shown = this.app.allChannels ? groups : groups.slice(at, at + MOST);
+    const several = doc.groups.length > 1;
+    const rooms = shown.map((group) => {
+      const lists = { in: group.in.map(([c]) => c).filter((c) => held.in.has(c)), out: group.out.filter((o) => held.out.has(o)) };
+      const here = group === current;
+      return h("li", { class: here ? "room here" : "room" },
+        several ? h("span", { class: "name" }, `group ${doc.groups.indexOf(group)}`) : null,
+        this.row(first, lists[first], here), h("span", { class: "arrow", "aria-hidden": "true" }, doc.result === "filter" ? "·" : "→"), this.row(last, lists[last], here));
+    });
+    const folded = groups.length - shown.length;
+    const words = several ? `${plural(doc.groups.length, "group")} of channels: nothing passes the walls` : "all channels";
+    return h("section", { class: "channels-map", "aria-label": words }, several ? h("p", {}, `${words}.`) : null,
+      h("ul", { class: "rooms" }, rooms),
+      folded ? h("button", { type: "button", class: "more", onclick: () => this.app.showAll() }, `${plural(folded, "more group")}`) : null);
+  }
+
+  /** The maps of one side of a room: of the channels that are summed over, each with its plane of the filter. */
+  row(side, channels, here) {
+    const { app } = this;
+    const { doc, state } = app;
+    const name = side === "in" ? "c" : "o";
+    const at = Math.max(0, Math.min(channels.indexOf(state[name]) - MOST / 2, channels.length - MOST));
+    const shown = app.allChannels ? channels : channels.slice(at, at + MOST);
+    const summed = doc.result === "filter" ? side === "in" : side === doc.source;
+    const buttons = shown.map((channel) => {
+      const words = `${doc.names[side]} channel ${channel}`;
+      const filter = summed && here ? this.map("filter", { ...state, [name]: channel }) : null;
+      return h("button", { type: "button", class: "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words, title: words,
+        onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }), filter, h("small", {}, String(channel)));
+    });
+    const folded = channels.length - shown.length;
+    const more = folded ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${folded} more`) : null;
+    return h("div", { class: "maps" }, buttons, more);
+  }
+
+  /** The canvas of one plane, which `paint` fills. */
+  map(side, state) {
+    const [rows, cols] = this.app.view.drawn(side).map(inside);
+    const canvas = h("canvas", { width: cols.length, height: rows.length, "aria-hidden": "true", class: side === "filter" ? "plane weights" : "plane" });
+    const scale = Math.max(1, Math.min(side === "filter" ? 7 : 48 / Math.max(rows.length, cols.length), 9));
+    canvas.style.width = `${cols.length * scale}px`;
+    canvas.style.height = `${rows.length * scale}px`;
+    const last = side === "filter" ? `${state.c}>${state.o}` : state[side === "in" ? "c" : "o"];
+    this.maps.set(`${side}:${last}`, { canvas, side, state, rows, cols });
+    return canvas;
+  }
+
+  /** The numbers of all maps, and the largest and the least of each side: one scale for all its channels. */
+  measure() {
+    const { view, doc } = this.app;
+    const unknown = !view.arrays[doc.result] && productsOf(view) > MAP_WORK;
+    const value = (side, cell) => (side !== doc.result ? view.number(side, cell) : unknown ? undefined : view.value(cell));
+    for (const map of this.maps.values()) {
+      map.values = map.rows.map((r) => map.cols.map((q) => Number(value(map.side, view.cell(map.side, r, q, map.state)) ?? NaN)));
+      for (const number of map.values.flat().filter(Number.isFinite)) {
+        this.largest[map.side] = Math.max(this.largest[map.side], Math.abs(number));
+        this.least[map.side] = Math.min(this.least[map.side], number);
+      }
+    }
+    for (const side of Object.keys(this.largest)) this.largest[side] = view.arrays[side]?.largest ?? this.largest[side];
+  }
+
+  /** Paint all maps; they have to be on the page, which knows the colours. */
+  paint() {
+    for (const { canvas, side, values, rows, cols } of this.maps.values()) {
+      const grey = side !== "filter" && this.least[side] === 0 && rows.length * cols.length > 300;
+      const pen = canvas.getContext("2d");
+      const [above, below] = ["--above", "--below"].map((name) => {
+        canvas.style.color = `var(${name})`;
+        return getComputedStyle(canvas).color;
+      });
+      if (grey) {
+        pen.fillStyle = "#111";
+        pen.fillRect(0, 0, cols.length, rows.length);
+      }
+      for (const [r, line] of values.entries()) {
+        for (const [q, number] of line.entries()) {
+          if (!Number.isFinite(number)) continue;
+          pen.globalAlpha = Math.abs(number) / (this.largest[side] || 1);
+          pen.fillStyle = grey ? "#fff" : number < 0 ? below : above;
+          pen.fillRect(q, r, 1, 1);
+        }
+      }
+    }
+  }
+
+  /** Where a cell of another channel than the one that is drawn large is on the screen. */
+  rectOf(side, cell) {
+    const filter = side === "filter";
+    const channels = filter ? [...this.app.view.groupOfOut.get(cell[3]).in].find(([, depth]) => depth === cell[2]) : null;
+    const map = this.maps.get(filter ? `filter:${channels[0]}>${cell[3]}` : `${side}:${cell[3]}`);
+    if (!map?.canvas.isConnected) return null;
+    const { left, top, width, height } = map.canvas.getBoundingClientRect();
+    const [r, q] = [map.rows.indexOf(filter ? cell[0] : cell[1]), map.cols.indexOf(filter ? cell[1] : cell[2])];
+    return new DOMRect(left + (q * width) / map.cols.length, top + (r * height) / map.rows.length, width / map.cols.length, height / map.rows.length);
+  }
+}
+
+/** The channels of a side whose values are on the page. */
+function heldChannels(view, side) {
+  const known = side === "in" ? view.groupOfIn : view.groupOfOut;
+  const held = view.arrays[side]?.indices(3) ?? (side === "out" ? view.arrays.filter?.indices(3) : null) ?? [...known.keys()];
+  return new Set(held.filter((channel) => known.has(channel)));
+}
+
+/** The number of products of a whole result. */
+function productsOf(view) {
+  const { shapes, terms } = view.variant;
+  return shapes[view.doc.result].reduce((product, size) => product * size, 1) * terms;
+}

@@ -1,0 +1,76 @@
+// The controls of the page: the arguments of the call, the channels, and the buttons that step and play.
+
+import { h, unique } from "./elements.js";
+import { SPEEDS } from "./motion.js";
+import { choiceLabel } from "./parts.js";
+import { stampButton } from "./stamping.js";
+
+/** The arguments of the call, as choices; `app.inputs` holds the labels of each. */
+export function buildControls(app) {
+  app.inputs = [];
+  return app.data.variants.controls.map((control, number) => {
+    const name = unique("control");
+    const choices = control.labels.map((label, i) => {
+      const input = h("input", { type: "radio", name, value: String(i), checked: i === control.base, onchange: () => app.choose(number, i) });
+      return h("label", {}, input, h("span", {}, label));
+    });
+    app.inputs[number] = choices;
+    return h("fieldset", { "data-control": control.name }, h("legend", {}, control.name), h("div", { class: "choices" }, choices));
+  });
+}
+
+/** Label each choice by whether it is possible with the other choices as they are. */
+export function labelControls(app) {
+  for (const [number, control] of app.data.variants.controls.entries()) {
+    for (const [i, label] of app.inputs[number].entries()) {
+      const variant = app.variantOf(app.key.with(number, i));
+      const absent = !variant && !app.host;
+      const [input, words] = label.children;
+      input.disabled = absent;
+      label.className = absent ? "absent" : variant?.error ? "refused" : "";
+      label.title = absent ? "not on this page" : variant?.error ?? "";
+      const size = variant?.shapes?.[app.doc.result];
+      words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : choiceLabel(control, i, app.variantOf(app.key.with(number, 0))?.shapes?.[app.doc.result]);
+    }
+  }
+}
+
+/** Which image and which channels are drawn large, and how. */
+export function channelControls(app) {
+  const { view, doc, state, root } = app;
+  const held = (side, axis) => view.arrays[side]?.indices(axis) ?? [];
+  const sides = [doc.source, doc.operand, doc.result];
+  const images = held(doc.source, 0);
+  const ins = sides.includes("in") && view.arrays.in ? held("in", 3) : [...view.groupOfIn.keys()];
+  const outs = view.arrays.out ? held("out", 3) : held("filter", 3);
+  const select = (name, label, list) => {
+    if (list.length < 2) return null;
+    const options = list.map((i) => h("option", { value: String(i), selected: i === state[name] }, String(i)));
+    const element = h("select", { "data-channel": name, onchange: () => app.chooseChannel(name, Number(element.value)) }, options);
+    return h("label", {}, `${label} `, element);
+  };
+  const colours = h("input", { type: "checkbox", checked: root.classList.contains("colours"), onchange: () => root.classList.toggle("colours", colours.checked) });
+  return [
+    images.length > 1 ? select("n", "image", images) : null,
+    select("c", `${doc.names.in} channel`, ins),
+    select("o", `${doc.names.out} channel`, outs),
+    h("label", {}, colours, " colours only"),
+  ].filter(Boolean);
+}
+
+/** The buttons that step and play, the slider over all cells, and the speed. */
+export function buildTransport(app) {
+  const { player } = app;
+  app.playButton = h("button", { type: "button", class: "play", onclick: () => (player.on ? player.pause() : app.play(true)) }, "▶ play");
+  app.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "cell of the result", oninput: () => app.goTo(Number(app.slider.value)) });
+  app.position = h("span", { class: "position" });
+  const step = (by, sign, label) => h("button", { type: "button", "aria-label": label, title: label, onclick: () => app.step(by) }, sign);
+  const tap = h("button", { type: "button", "aria-label": "next tap", title: "next tap", onclick: () => {
+    player.pause();
+    player.nextTap();
+  } }, "tap ▸");
+  const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
+    Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
+  return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
+    step(-1, "◀", "previous cell"), app.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(app), app.slider, app.position, speed].filter(Boolean));
+}

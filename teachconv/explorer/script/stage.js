@@ -1,0 +1,112 @@
+// The stage: the planes of source, operand and result, what frames them, and their size.
+
+import { h, plural } from "./elements.js";
+import { GAPLESS, Grid, KINDS } from "./grids.js";
+import { drawnBeside } from "./panels.js";
+import { planeNote } from "./parts.js";
+import { inside } from "./view.js";
+
+const HIGHEST = 30; // em of a plane
+const CROPS = new WeakMap(); // where the frame of the result stood, by app
+
+/** Draw the three planes of an app anew. */
+export function drawGrids(app) {
+  const { view, doc } = app;
+  const photo = view.isPhoto();
+  app.grids = {
+    source: plane(app, doc.source, photo, (r, q, how) => app.follow("source", r, q, how)),
+    operand: plane(app, doc.operand, photo, (r, q, how) => app.follow("operand", r, q, how)),
+    result: plane(app, doc.result, photo, (r, q, how) => app.select(r, q, how)),
+  };
+  const { source, operand, result } = app.grids;
+  app.stage.replaceChildren(source.element, sign("×"), operand.element, sign("=", summedOver(view, app.state)), result.element);
+}
+
+const sign = (text, below = "") => h("span", { class: "sign" }, h("span", { "aria-hidden": "true" }, text), below ? h("small", {}, below) : null);
+
+/** What the sum runs over besides the planes that are drawn. */
+function summedOver(view, { c, o }) {
+  const { doc } = view;
+  if (doc.empty) return "";
+  if (doc.kind === "conv2d_backprop_filter") {
+    const images = view.variant.shapes[doc.source][0];
+    return images > 1 ? `summed over ${plural(images, "image")}` : "";
+  }
+  const channels = doc.kind === "conv2d" ? view.groupOfOut.get(o)?.in.length : view.groupOfIn.get(c)?.out.length;
+  return channels > 1 ? `summed over ${plural(channels, "channel")}` : "";
+}
+
+function plane(app, side, photo, onPoint) {
+  const { view, doc, state } = app;
+  const cuts = side === doc.result && doc.kind === "conv2d_backprop_input"; // what is outside the result is cut away
+  const [rows, cols] = (side === doc.source && app.other ? drawnBeside(view, app.other, side) : view.drawn(side))
+    .map((list) => list.map(([i, kind]) => [i, cuts && kind === "padding" ? "cut" : kind]));
+  const content = (r, q, kind) => {
+    const cell = view.cell(side, r, q, state);
+    if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind] };
+    if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
+    return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
+  };
+  const change = app.host?.edit && side !== doc.result;
+  const onEdit = change ? (r, q, number) => app.host.edit(side, view.cell(side, r, q, state), number) : null;
+  const grid = new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest ?? app.thumbs.largest[side] });
+  grid.photo = photo && side === doc.source;
+  return grid;
+}
+
+/** The frame between the result and what is cut away; it slides from one legal output size to another. */
+export function frameResult(app) {
+  const { result } = app.grids;
+  const { rows, cols } = result;
+  const kept = app.view.drawn(app.doc.result).map(inside);
+  const full = `${rows.length} × ${cols.length}`;
+  const cuts = app.doc.kind === "conv2d_backprop_input" && (kept[0].length < rows.length || kept[1].length < cols.length);
+  const before = CROPS.get(app);
+  const corners = [[kept[0][0], kept[1][0]], [kept[0].at(-1), kept[1].at(-1)]];
+  const at = corners.map(([r, q]) => [rows.findIndex(([i]) => i === r), cols.findIndex(([i]) => i === q)]);
+  if (!cuts && before?.full !== full) {
+    CROPS.delete(app);
+    return;
+  }
+  if (before?.full === full) { // the same full result: the frame begins where it was
+    result.frame("crop", before.at.map(([top, left]) => [rows[top][0], cols[left][0]]));
+    result.box.getBoundingClientRect(); // the place is taken before it changes
+  }
+  result.frame("crop", corners);
+  CROPS.set(app, { full, at });
+}
+
+/**
+ * Set the size of the cells by the room that there is.
+ * @param {any} app
+ */
+export function fitGrids(app) {
+  if (!app.grids.result) return;
+  const em = parseFloat(getComputedStyle(app.root).fontSize);
+  const style = getComputedStyle(app.stage);
+  const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const { source, operand, result } = app.grids;
+  const signs = [...app.stage.querySelectorAll(".sign")].reduce((sum, element) => sum + element.clientWidth, 0);
+  const room = width - signs - 4 * em - 3 * 20; // each grid has row numbers
+  const planes = source.columns + result.columns;
+  const least = 2.1 * em; // of a small filter beside large planes
+  const even = cellIn(room, planes + operand.columns);
+  const apart = operand.columns <= 7 && even < least;
+  const beside = apart ? cellIn(room - operand.columns * (least + 1), planes) : even;
+  const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
+  const wide = beside >= (width > 44 * em ? 5 : 26); // in a narrow host, such as a docs page, only if legible
+  app.stage.classList.toggle("stacked", !wide);
+  for (const grid of [source, operand, result]) {
+    grid.most = Math.min(2.9 * em, (HIGHEST * em) / Math.max(1, grid.rows.length));
+    grid.fit(wide ? (apart && grid === operand ? least : beside) : alone);
+  }
+  if (wide || operand.columns > 7) return;
+  operand.most = 2.9 * em;
+  operand.fit(cellIn(width - 20, operand.columns));
+}
+
+/** The size of a cell of which so many stand in a room; small cells have no gap between them. */
+function cellIn(room, columns) {
+  const size = room / columns;
+  return size < GAPLESS ? size : size - 1;
+}

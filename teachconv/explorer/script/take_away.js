@@ -1,0 +1,146 @@
+// What a reader takes away: the picture as SVG, and the call as Python in any framework's words.
+
+import { h } from "./elements.js";
+import { copyButton } from "./parts.js";
+
+const FRAMEWORK_NAMES = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
+
+/** The controls below the picture. */
+export function takeAway(app) {
+  const save = h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
+  return h("div", { class: "transport take-away", role: "group", "aria-label": "Take it away" }, callCopier(app), save);
+}
+
+/** Copies the call in a framework's words; null if the page has none, or has a section for them. */
+function callCopier(app) {
+  if (!Object.keys(app.doc.base.calls ?? {}).length) return null;
+  const names = Object.keys(app.doc.base.calls).map((to) => h("option", { value: to }, FRAMEWORK_NAMES[to]));
+  const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
+  const said = h("span", { class: "said", role: "status" });
+  const text = () => {
+    const numbers = app.variantOf(app.key)?.calls?.[choice.value];
+    const code = numbers?.map((i) => app.doc.lines[i]).join("\n");
+    const none = code === undefined ? "This page has the frameworks' calls of single changes: use tc.translate, or .live()." : "";
+    said.textContent = none || (code.startsWith("not possible") ? code : "");
+    return said.textContent ? null : code;
+  };
+  return [h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said];
+}
+
+/** Give the reader a file. */
+export function download(name, contents, type = "application/octet-stream") {
+  const address = URL.createObjectURL(new Blob([contents], { type }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/** The stage and its legend as SVG text: what is drawn there now, in the colours that it has now. */
+export function pictureOf(app) {
+  const parts = [app.stage, app.legend];
+  const ground = paint(getComputedStyle(app.root).backgroundColor);
+  const boxes = parts.map((part) => part.getBoundingClientRect());
+  const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, boxes[0].top - 30];
+  const widest = [...app.stage.children, app.legend].map((e) => e.getBoundingClientRect().right);
+  const [width, height] = [Math.ceil(Math.max(...widest) - left) + 12, Math.ceil(boxes[1].bottom - top) + 6];
+  const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(app.root).color)}">${escaped(app.heading.textContent)}</text>`;
+  const shapes = parts.map((part) => painted(part, left, top)).join("\n");
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif">\n`
+    + `<rect width="100%" height="100%" fill="${ground}"/>\n${title}\n${shapes}\n</svg>\n`;
+}
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+const near = (number) => String(Math.round(number * 100) / 100);
+const pen = () => (pen.made ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true }));
+pen.made = null;
+const PAINTS = new Map();
+
+/** A colour as "#rrggbb", whatever CSS writes; null if it is see-through. */
+function paint(colour) {
+  if (!PAINTS.has(colour)) {
+    pen().clearRect(0, 0, 1, 1);
+    pen().fillStyle = colour;
+    pen().fillRect(0, 0, 1, 1);
+    const [r, g, b, alpha] = pen().getImageData(0, 0, 1, 1).data;
+    PAINTS.set(colour, alpha < 8 ? null : `#${[r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("")}`);
+  }
+  return PAINTS.get(colour);
+}
+
+/** An element and all in it as shapes: grounds, borders, rings, frames and texts. */
+function painted(element, left, top) {
+  const style = getComputedStyle(element);
+  if (style.visibility !== "visible" || style.display === "none") return "";
+  const box = element.getBoundingClientRect();
+  const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height);
+  const inner = [...element.childNodes].map((child) => {
+    if (child.nodeType === Node.ELEMENT_NODE) return painted(/** @type {HTMLElement} */ (child), left, top);
+    return child.nodeType === Node.TEXT_NODE ? texts(child, style, left, top) : "";
+  });
+  const text = own + inner.filter(Boolean).join("");
+  return text && style.opacity !== "1" ? `<g opacity="${style.opacity}">${text}</g>\n` : text;
+}
+
+/** A box: its ground, its border, the rings inside it, and the outline around it. */
+function boxOf(style, x, y, width, height) {
+  const rect = (inset, attributes) => `<rect x="${near(x + inset)}" y="${near(y + inset)}" width="${near(Math.max(0, width - 2 * inset))}" height="${near(Math.max(0, height - 2 * inset))}" ${attributes}/>\n`;
+  const stroke = (colour, size, dashes = "") => `fill="none" stroke="${colour}" stroke-width="${near(size)}"${dashes}`;
+  const shapes = [];
+  const ground = paint(style.backgroundColor);
+  if (ground) shapes.push(rect(0, `fill="${ground}" rx="${near(parseFloat(style.borderTopLeftRadius) || 0)}"`));
+  const stops = style.backgroundImage.match(/(?:rgba?|color)\([^)]*\)/g);
+  if (style.backgroundImage.startsWith("linear-gradient") && stops?.length === 3 && width > 2 * height) {
+    shapes.push(...scale(stops.map(paint), x, y, width, height));
+  } else if (stops) {
+    const colour = stops.map(paint).findLast(Boolean); // a line across, or hatching
+    if (colour) shapes.push(`<path d="M${near(x)} ${near(y + height)}L${near(x + width)} ${near(y)}" stroke="${colour}"/>\n`);
+  }
+  const border = parseFloat(style.borderTopWidth);
+  const dashes = { dashed: ' stroke-dasharray="5 4"', dotted: ' stroke-dasharray="2 2"' }[style.borderTopStyle] ?? "";
+  if (border && paint(style.borderTopColor)) shapes.push(rect(border / 2, stroke(paint(style.borderTopColor), border, dashes)));
+  const rings = [...style.boxShadow.matchAll(/((?:rgba?|color)\([^)]*\)) 0px 0px 0px ([\d.]+)px inset/g)].reverse();
+  for (const [, colour, size] of rings) shapes.push(rect(border + Number(size) / 2, stroke(paint(colour), Number(size))));
+  const around = style.outlineStyle === "none" ? 0 : parseFloat(style.outlineWidth);
+  if (around) shapes.push(rect(-parseFloat(style.outlineOffset) - around / 2, stroke(paint(style.outlineColor), around)));
+  return shapes.join("");
+}
+
+/** The colours from the smallest number to the largest, in steps. */
+function scale(stops, x, y, width, height) {
+  const steps = 24;
+  const mixed = (share) => {
+    const [one, other] = share < 0.5 ? stops.slice(0, 2) : stops.slice(1);
+    const part = share < 0.5 ? 2 * share : 2 * share - 1;
+    const at = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
+    return `rgb(${[0, 1, 2].map((i) => Math.round(at(one, i) * (1 - part) + at(other, i) * part)).join(",")})`;
+  };
+  return Array.from({ length: steps }, (_, i) =>
+    `<rect x="${near(x + (width * i) / steps)}" y="${near(y)}" width="${near(width / steps + 0.3)}" height="${near(height)}" fill="${mixed(i / (steps - 1))}"/>\n`);
+}
+
+/** A text where it stands; each of its lines is a text of its own. */
+function texts(node, style, left, top) {
+  const fill = paint(style.color);
+  if (!fill || !node.data.trim()) return "";
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const size = parseFloat(style.fontSize);
+  const lines = [...range.getClientRects()];
+  const attributes = `font-size="${near(size)}"${Number(style.fontWeight) > 500 ? ' font-weight="600"' : ""} fill="${fill}"`;
+  const words = lines.length > 1 ? byLine(node, range) : [node.data.trim()];
+  return lines.map((line, i) => `<text x="${near(line.left - left)}" y="${near(line.top - top + line.height / 2 + size * 0.36)}" ${attributes}>${escaped(words[i] ?? "")}</text>\n`).join("");
+}
+
+/** The words of a text in the lines into which the page breaks it. */
+function byLine(node, range) {
+  const lines = [];
+  let last = null;
+  for (const { 0: word, index } of node.data.matchAll(/\S+\s*/g)) {
+    range.setStart(node, index);
+    range.setEnd(node, index + word.trimEnd().length);
+    const { top } = range.getBoundingClientRect();
+    if (last === null || Math.abs(top - last) > 2) lines.push("");
+    lines[lines.length - 1] += word;
+    last = top;
+  }
+  return lines.map((line) => line.trim());
+}

@@ -1,0 +1,269 @@
+"""Runs one op immediately, without a graph, with the same definition, checks and kernel as in a graph.
+
+TensorFlow: python/eager/execute.py and record.py, and TFE_Py_FastPathExecute behind them. `execute` hands
+each op that ran to every active recorder of its thread, such as a gradient tape, as an `EagerOperation`. That
+reads like a node of a graph, so one gradient engine walks both.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from ... import record
+from ...devices import to_host
+from ...errors import ArgumentError, ArgumentTypeError
+from .. import kernels  # noqa: F401  (kernels fills the registry)
+from ..framework.config import DeviceSpec
+from ..framework.default_graph import eager_device
+from ..framework.eager_tensor import EagerTensor, to_array
+from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
+from ..framework.node_def import NodeDef
+from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
+from ..framework.op_def_library import check_attrs, element_type, packed
+from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
+from ..framework.ops import Tensor
+from ..framework.shape_inference import InferenceContext, check_size
+from ..kernels.gpu_ops import to_gpu
+
+__all__ = [
+    "EagerOperation",
+    "Recorder",
+    "active_recorders",
+    "execute",
+    "interested_recorders",
+    "recorded_by",
+    "stop_recording",
+]
+
+_NOTHING = OpKernelContext({})
+_CPU = DeviceSpec("CPU", 0)
+_OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run
+
+
+def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Run an op on eager tensors, variables, arrays or Python numbers.
+
+    Args:
+        op_type: the op's name.
+        inputs: one value per input; an eager variable where the op takes a reference.
+        attrs: the attributes by name.
+
+    Returns:
+        The result, an `EagerTensor` that owns its memory; the variable where the op returns its reference; a
+        tuple of several outputs; None for an op without any.
+
+    Raises:
+        ValueError, TypeError: as in a graph, and if the op needs a graph.
+
+    >>> execute("Add", [np.float32([1, 2]), 1.5], {})
+    <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2.5, 3.5], dtype=float32)>
+    """
+    op_def = get_op_def(op_type)
+    if op_type in _OF_GRAPHS:
+        raise InvalidArgumentError(
+            f"{op_type} belongs to a graph and cannot run eagerly: build one inside `with "
+            "graph.as_default():`"
+        )
+    try:
+        args, values, checked = check_attrs(op_def, inputs, attrs)
+    except ArgumentTypeError as error:
+        raise InvalidArgumentTypeError(str(error)) from None
+    given, arrays, own = [], [], True
+    for value, arg in zip(values, args, strict=True):
+        value, array, owned = _input(value, arg, op_def, checked)
+        given.append(value)
+        arrays.append(array)
+        own = own and owned
+    node, device = _placed(op_type, args, checked)
+    arrays = [_at(device, array, arg) for array, arg in zip(arrays, args, strict=True)]
+    if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
+        arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
+    context = InferenceContext(
+        op_type,
+        [array.shape for array in arrays],
+        [None if type(array) is VariableRef else array for array in arrays],
+        checked,
+    )
+    try:
+        check_size(op_def, checked, op_def.shape_fn(context))
+    except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
+        raise InvalidArgumentError(str(error)) from None
+    kernel_def = find_kernel(node, device.device_type or "")
+    kernel = kernel_def.kernel(node, kernel_def.label)
+    with record.stage(f"eager {op_type}") as stage, np.errstate(all="ignore"):
+        stage.say("{}", kernel_def)
+        result = kernel.compute(_NOTHING, *arrays)
+    out_args = op_def.flat(op_def.outputs, checked)
+    results = (result,) if len(out_args) == 1 else result
+    outputs = tuple(
+        _variable(value, given, arrays) if type(value) is VariableRef else _output(value, arrays, own, device)
+        for value in results
+    )
+    for output in outputs:
+        if type(output) is EagerTensor:
+            output.made_by = op_type
+    recorders = active_recorders()
+    if recorders:
+        tensors = tuple(
+            _output(item, arrays, False) if isinstance(item, np.ndarray) else item for item in given
+        )
+        operation = EagerOperation(op_def, tensors, outputs, checked)
+        for recorder in recorders:
+            recorder.record(operation)
+    return packed(op_def, outputs, None)
+
+
+def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> tuple[Any, Any, bool]:
+    """Return an input as the tape sees it and as the kernel does, and whether nobody else can write to it."""
+    if isinstance(value, Tensor):
+        raise ArgumentTypeError(
+            f"{arg.name} of {op_def.name}: {value.name!r} is a tensor of a graph, and this op would run "
+            "eagerly: use it inside `with graph.as_default():`"
+        )
+    if arg.is_ref:
+        return value, _reference(value, arg, op_def), True
+    if hasattr(value, "_graph_tensor"):  # a variable: its value
+        value = value.read_value() if op_def.name != "Identity" else value
+    what = f"{arg.name} of {op_def.name}"
+    dtype = element_type(value, arg, checked, op_def)
+    if type(value) is EagerTensor:
+        array, own = value._held() if dtype in (None, value.dtype) else to_array(value, dtype, what), True
+    elif hasattr(value, "_graph_tensor"):
+        array, own = _reference(value, arg, op_def).read(), True
+    else:
+        array = to_array(value, dtype, what)
+        own = not isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, "__array__")
+        value = array
+    if arg.type in op_def.attr_by_name:
+        checked.setdefault(arg.type, array.dtype)
+    return value, array, own
+
+
+def _reference(value: Any, arg: ArgDef, op_def: OpDef) -> VariableRef:
+    """Return the storage of an eager variable."""
+    ref = getattr(value, "_storage", None)
+    if ref is None:
+        raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable made eagerly; got {value!r}")
+    found: VariableRef = ref
+    return found
+
+
+def _variable(ref: VariableRef, given: list[Any], arrays: list[Any]) -> Any:
+    return next(variable for variable, array in zip(given, arrays, strict=True) if array is ref)
+
+
+def _placed(op_type: str, args: Sequence[ArgDef], attrs: dict[str, Any]) -> tuple[NodeDef, DeviceSpec]:
+    """Return the op as a node, and its device: the requested GPU if it has a kernel there, or the CPU."""
+    gpu = eager_device()
+    if gpu is not None and not any(arg.is_ref for arg in args):  # a variable made eagerly is on the CPU
+        node = NodeDef(op_type, op_type, (), (), attrs, str(gpu), 0, "", 0)
+        if has_kernel(node, "GPU"):
+            return node, gpu
+        warnings.warn(f"{op_type} has no kernel on {gpu}: it runs on the CPU", SoftPlacementWarning, 4)
+    return NodeDef(op_type, op_type, (), (), attrs, "", 0, "", 0), _CPU
+
+
+def _at(device: DeviceSpec, array: Any, arg: ArgDef) -> Any:
+    """Return an input in the memory of a device."""
+    if device.device_type == "GPU":
+        # what has a type of its own, such as sizes, stays on the host: TensorFlow's HostMemory
+        return to_gpu(array, device.device_index or 0) if arg.type == "T" else array
+    return array if isinstance(array, (np.ndarray, VariableRef)) else to_host(array)
+
+
+def _output(result: Any, arrays: list[Any], own: bool, device: DeviceSpec = _CPU) -> EagerTensor:
+    """Return a result as a tensor; a copy if it shares memory with an array that the caller can write to."""
+    if device.device_type == "GPU":
+        return EagerTensor(result, str(device))
+    if not isinstance(result, np.ndarray):
+        result = np.asarray(result)
+    elif not own and (result.base is not None or any(result is array for array in arrays)):
+        result = result.copy()
+    return EagerTensor(result)
+
+
+class EagerOperation:
+    """One op that ran eagerly, with the reading interface of an `Operation`.
+
+    Attributes:
+        op_def: the op's definition.
+        inputs: the inputs: eager tensors; a variable where the op read or assigned one.
+        outputs: the eager tensors that it returned.
+        attrs: the attributes by name.
+    """
+
+    __slots__ = ("attrs", "inputs", "op_def", "outputs")
+
+    def __init__(
+        self, op_def: OpDef, inputs: tuple[Any, ...], outputs: tuple[Any, ...], attrs: Mapping[str, Any]
+    ):
+        self.op_def, self.inputs, self.outputs, self.attrs = op_def, inputs, outputs, attrs
+
+    @property
+    def type(self) -> str:
+        """The name of the op."""
+        return self.op_def.name
+
+    @property
+    def name(self) -> str:
+        """The name of the op, for messages: what runs eagerly has no name of its own."""
+        return self.op_def.name
+
+    def get_attr(self, name: str) -> Any:
+        """Return the value of an attribute; raise ``ValueError`` if there is none of that name."""
+        return attr_of(self, name)
+
+    def __repr__(self) -> str:
+        return f"<EagerOperation type={self.type}>"
+
+
+class Recorder(Protocol):
+    """What can be made active: anything with a method ``record``."""
+
+    def record(self, operation: EagerOperation) -> None:
+        """Take note of an op that has run."""
+
+
+_state = threading.local()
+
+
+def active_recorders() -> tuple[Recorder, ...]:
+    """Return the active recorders of this thread, the innermost last."""
+    return getattr(_state, "recorders", ())
+
+
+def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
+    """Return the active recorders that want to know of an op with these inputs; by default all of them."""
+    return tuple(
+        recorder
+        for recorder in active_recorders()
+        if not hasattr(recorder, "watches") or recorder.watches(inputs)
+    )
+
+
+@contextmanager
+def recorded_by(recorder: Recorder) -> Iterator[None]:
+    """Within the block, hand the ops that this thread runs to ``recorder`` too."""
+    before = active_recorders()
+    _state.recorders = (*before, recorder)
+    try:
+        yield
+    finally:
+        _state.recorders = before
+
+
+@contextmanager
+def stop_recording() -> Iterator[None]:
+    """Within the block, hand the ops that this thread runs to nobody."""
+    before = active_recorders()
+    _state.recorders = ()
+    try:
+        yield
+    finally:
+        _state.recorders = before

@@ -1,0 +1,263 @@
+"""Runs the partitions of a subgraph with a queue of the nodes whose inputs are available.
+
+TensorFlow: core/common_runtime/executor.cc. Each node has a count of the nodes it waits for. When a node has
+run, it decrements the counts of its followers; those that reach zero enter the queue. TensorFlow has one
+executor per partition, in which a _Recv waits for the rendezvous; here one scheduler serves all partitions,
+and a _Recv waits for its _Send. A value is freed after its last use. There is no recursion, so chains of
+nodes may be as long as memory allows.
+
+Two nodes without a path from one to the other have no order. A seed shuffles the queue, so that a program
+that relies on an order it has not asked for shows it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from queue import SimpleQueue
+from random import Random
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ...errors import ArgumentError, ArgumentTypeError
+from ..framework.config import ConfigProto, DeviceSpec
+from ..framework.errors import FailedPreconditionError, InvalidArgumentError
+from ..framework.node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import KernelDef, OpKernel, OpKernelContext, VariableRef, find_kernel
+from .graph_partition import Transfer
+
+if TYPE_CHECKING:
+    from .run_metadata import StepStatsCollector
+
+__all__ = ["Executor", "Item"]
+
+_BYTES_FOR_A_THREAD = 1 << 16  # passing a node to a thread costs about 30 µs
+
+
+class Item:
+    """A node as the executor sees it, with slot numbers instead of names."""
+
+    __slots__ = (
+        "compute",
+        "expensive",
+        "first_output",
+        "followers",
+        "inputs",
+        "kernel",
+        "kernel_def",
+        "node",
+        "outputs",
+        "takes_refs",
+    )
+
+    def __init__(self, node: NodeDef, kernel_def: KernelDef, first_output: int):
+        op_def = get_op_def(node.op)
+        self.node, self.kernel_def = node, kernel_def
+        self.kernel: OpKernel = kernel_def.kernel(node, kernel_def.label)
+        self.compute: Callable[..., Any] = self.kernel.compute
+        self.expensive = self.kernel.is_expensive
+        self.first_output, self.outputs = first_output, len(op_def.flat(op_def.outputs, node.attrs))
+        self.inputs: tuple[int, ...] = ()
+        self.followers: tuple[int, ...] = ()
+        # whether the kernel takes each input as a reference instead of a value
+        self.takes_refs = tuple(arg.is_ref for arg in op_def.flat(op_def.inputs, node.attrs))
+
+
+class Executor:
+    """The partitions of a subgraph with a kernel for every node; several threads may call `run` at once.
+
+    Args:
+        partitions: the nodes by name for each device.
+        transfers: the pairs that join the partitions.
+        fetches: the tensors to return.
+        config: the number of threads, and the label of the kernels.
+    """
+
+    def __init__(
+        self,
+        partitions: Mapping[str, Nodes],
+        transfers: Sequence[Transfer],
+        fetches: Sequence[TensorName],
+        config: ConfigProto,
+    ):
+        everything = {name: node for nodes in partitions.values() for name, node in nodes.items()}
+        sends = {transfer.recv.name: transfer.send.name for transfer in transfers}
+        nodes = sorted_nodes(everything, sends)  # raises if there is a cycle
+        self.threads = config.threads()
+        self.items: list[Item] = []
+        slots: dict[TensorName, int] = {}
+        is_ref: list[bool] = []
+        for node in nodes:
+            device = DeviceSpec.from_string(node.device).device_type or "CPU"
+            item = Item(node, find_kernel(node, device, config.backend), len(slots))
+            self.items.append(item)
+            op_def = get_op_def(node.op)
+            for index, arg in enumerate(op_def.flat(op_def.outputs, node.attrs)):
+                slots[node.name, index] = len(slots)
+                is_ref.append(arg.is_ref)
+        self._uses = [0] * len(slots)
+        for item in self.items:
+            item.inputs = tuple(slots[name] for name in item.node.inputs)
+            for slot in item.inputs:
+                self._uses[slot] += 1
+            refs = [is_ref[slot] for slot in item.inputs]
+            wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
+            item.takes_refs = item.takes_refs if wants else ()
+        self._fetches = [slots[name] for name in fetches]
+        for slot in self._fetches:
+            self._uses[slot] += 1  # the caller's use keeps the value alive
+        self._pending = self._connect(nodes, sends)
+        self._roots = [index for index, count in enumerate(self._pending) if not count]
+
+    def _connect(self, nodes: list[NodeDef], sends: Mapping[str, str]) -> list[int]:
+        """Set the followers of each node; return the number of nodes that each waits for."""
+        number = {node.name: index for index, node in enumerate(nodes)}
+        waits = [{number[name] for name in before(node, sends)} for node in nodes]
+        followers: list[list[int]] = [[] for _ in nodes]
+        for index, earlier in enumerate(waits):
+            for other in sorted(earlier):
+                followers[other].append(index)
+        for item, after in zip(self.items, followers, strict=True):
+            item.followers = tuple(after)
+        return [len(earlier) for earlier in waits]
+
+    def run(
+        self, context: OpKernelContext, recorder: StepStatsCollector | None = None, seed: int | None = None
+    ) -> list[Any]:
+        """Run the subgraph.
+
+        Only this thread accesses the queue and the values; other threads only compute expensive nodes.
+
+        Args:
+            context: the feeds and the variables.
+            recorder: receives the statistics of each node, or None.
+            seed: takes the nodes that are ready in a random order instead of first in, first out.
+
+        Returns:
+            The fetched values.
+
+        Raises:
+            ValueError, FailedPreconditionError: if a kernel fails; the message names the node.
+        """
+        values: list[Any] = [None] * len(self._uses)
+        pending, uses, items = self._pending.copy(), self._uses.copy(), self.items
+        ready, running = deque(self._roots), 0
+        finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        failed: list[tuple[int, BaseException]] = []
+        random = None if seed is None else Random(seed)
+        with np.errstate(all="ignore"):
+            while ready or running:
+                if ready:
+                    if random is not None:
+                        ready.rotate(random.randrange(len(ready)))
+                    index = ready.popleft()
+                    item = items[index]
+                    inputs = [values[slot] for slot in item.inputs]
+                    error = None
+                    try:
+                        if item.takes_refs:
+                            inputs = _dereference(inputs, item)
+                        if item.expensive and (ready or running) and self._worth_a_thread(running, inputs):
+                            step = _Step(item, index, inputs, context, recorder, finished)
+                            _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
+                            running += 1
+                            continue
+                        if recorder is None:
+                            result = item.compute(context, *inputs)
+                        else:
+                            result = recorder.compute(item, context, inputs)
+                    except BaseException as raised:  # other threads may be computing: wait for them first
+                        error = raised
+                else:
+                    index, result, error = finished.get()
+                    item, running = items[index], running - 1
+                if error is not None:
+                    failed.append((index, error))
+                if failed:
+                    ready.clear()
+                    continue
+                for slot, output in enumerate((result,) if item.outputs == 1 else result, item.first_output):
+                    if uses[slot]:
+                        values[slot] = output
+                        if recorder is not None:
+                            recorder.stored(output)
+                for slot in item.inputs:
+                    uses[slot] -= 1
+                    if not uses[slot]:
+                        if recorder is not None:
+                            recorder.freed(values[slot])
+                        values[slot] = None
+                for follower in item.followers:
+                    pending[follower] -= 1
+                    if not pending[follower]:
+                        ready.append(follower)
+        if failed:
+            index, error = min(failed, key=lambda pair: pair[0])
+            _raise_with_node(error, items[index].node)
+        fetched = [values[slot] for slot in self._fetches]
+        return [value.read() if type(value) is VariableRef else value for value in fetched]
+
+    def _worth_a_thread(self, running: int, inputs: list[Any]) -> bool:
+        return self.threads > running + 1 and sum(value.nbytes for value in inputs) >= _BYTES_FOR_A_THREAD
+
+
+class _Step:
+    """One node with its inputs, ready to be computed by any thread."""
+
+    __slots__ = ("args", "context", "finished", "index", "inputs", "item", "recorder")
+
+    def __init__(
+        self,
+        item: Item,
+        index: int,
+        inputs: list[Any],
+        context: OpKernelContext,
+        recorder: StepStatsCollector | None,
+        finished: SimpleQueue[tuple[int, Any, BaseException | None]],
+    ):
+        self.item, self.index, self.inputs, self.context = item, index, inputs, context
+        self.recorder, self.finished = recorder, finished
+
+    def __call__(self) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                if self.recorder is None:
+                    result = self.item.compute(self.context, *self.inputs)
+                else:
+                    result = self.recorder.compute(self.item, self.context, self.inputs)
+        except BaseException as error:  # the waiting thread must receive any exception
+            self.finished.put((self.index, None, error))
+        else:
+            self.finished.put((self.index, result, None))
+
+
+def _dereference(inputs: list[Any], item: Item) -> list[Any]:
+    return [
+        value if takes or type(value) is not VariableRef else value.read()
+        for value, takes in zip(inputs, item.takes_refs, strict=True)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
+    """Return the thread pool of this process for a number of threads; a fork does not inherit threads."""
+    return ThreadPoolExecutor(threads - 1, "teachconv-executor")
+
+
+def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:
+    """Raise the error with the node's name and the line of the program that created the node."""
+    where = f"node {node.name!r} ({node.op}, made at {node.file}:{node.line})"
+    if isinstance(error, FailedPreconditionError):
+        raise FailedPreconditionError(f"{where}: {error}") from error
+    if isinstance(error, (ArgumentError, ArgumentTypeError, ValueError, TypeError)):
+        failure = InvalidArgumentError(f"{where}: {error}")
+        failure.node_def = node
+        raise failure from error
+    error.add_note(f"in {where}")
+    raise error

@@ -1,0 +1,209 @@
+"""The optimisers of a graph: constant folding, common subexpression elimination, fusing.
+
+TensorFlow: core/common_runtime/graph_optimizer.cc and core/grappler/optimizers/meta_optimizer.cc call them;
+they are in common_runtime/constant_folding.cc, graph/optimizer_cse.cc and grappler/optimizers/remapper.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from ..framework.eager_tensor import frozen
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import OpKernelContext, find_kernel, has_kernel
+
+__all__ = ["eliminate_common_subexpressions", "fold_constants", "remap"]
+
+MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
+
+
+def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[Rewrite]]:
+    """Replace every node whose inputs are constants by its value.
+
+    The kernel that would have run computes the value. A node that fails stays, so that the run reports the
+    error.
+
+    Args:
+        subgraph: the subgraph.
+        label: the kernel label of the run (the backend).
+
+    Returns:
+        The new subgraph and the rewrites.
+    """
+    nodes: Nodes = dict(subgraph.nodes)
+    values: dict[str, np.ndarray] = {}
+    rewrites: list[Rewrite] = []
+    for node in sorted_nodes(subgraph.nodes):
+        if node.op == "Const":
+            values[node.name] = node.attrs["value"]
+        elif _foldable(node, values):
+            value = _compute(node, [values[name] for name, _ in node.inputs], label)
+            if value is None or value.nbytes > MAX_BYTES:
+                continue
+            values[node.name] = value
+            attrs = {"value": value, "dtype": value.dtype}
+            nodes[node.name] = replace(node, op="Const", inputs=(), attrs=attrs)
+            sources = tuple(dict.fromkeys(name for name, _ in node.inputs))
+            why = f"{node.op} of constants: {', '.join(sources)}"
+            rewrites.append(Rewrite("constant folding", (node.name,), node.name, why))
+    return (reachable(replace(subgraph, nodes=nodes)) if rewrites else subgraph), rewrites
+
+
+def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
+    op_def = get_op_def(node.op)
+    if not node.inputs or node.control_inputs or op_def.is_stateful:
+        return False
+    if len(op_def.flat(op_def.outputs, node.attrs)) != 1:
+        return False  # a Const has one output
+    return all(name in values for name, _ in node.inputs)
+
+
+def _compute(node: NodeDef, inputs: list[np.ndarray], label: str) -> np.ndarray | None:
+    kernel_def = find_kernel(node, "CPU", label)
+    try:
+        with np.errstate(all="ignore"):
+            value = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
+    except Exception:  # the run will raise it again, with the node's name
+        return None
+    return frozen(np.asarray(value))
+
+
+def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
+    """Merge equal nodes into the oldest of them.
+
+    Nodes are equal if they have the same op, attributes, inputs, control inputs and device. Nodes that read a
+    variable are not merged, because its value may change between two reads.
+
+    Args:
+        subgraph: the subgraph.
+
+    Returns:
+        The new subgraph and the rewrites.
+    """
+    stands_for: dict[str, str] = {}
+    found: dict[Any, str] = {}
+    nodes: Nodes = {}
+    rewrites: list[Rewrite] = []
+    for node in sorted_nodes(subgraph.nodes):
+        inputs = tuple((stands_for.get(name, name), index) for name, index in node.inputs)
+        control = tuple(dict.fromkeys(stands_for.get(name, name) for name in node.control_inputs))
+        node = replace(node, inputs=inputs, control_inputs=control)
+        op_def = get_op_def(node.op)
+        reads_variable = any(gives_ref(nodes[name], index) for name, index in node.inputs if name in nodes)
+        if op_def.is_stateful or reads_variable:
+            nodes[node.name] = node
+            continue
+        first = found.setdefault(_key(node), node.name)
+        if first == node.name:
+            nodes[node.name] = node
+        else:
+            stands_for[node.name] = first
+            why = "the same value" if node.op == "Const" else f"the same {node.op} of the same inputs"
+            rewrites.append(Rewrite("common subexpressions", (node.name,), first, why))
+    fetches = tuple((stands_for.get(name, name), index) for name, index in subgraph.fetches)
+    targets = tuple(stands_for.get(name, name) for name in subgraph.targets)
+    return Subgraph(nodes, fetches, targets), rewrites
+
+
+def gives_ref(node: NodeDef, index: int) -> bool:
+    """Return whether an output of a node is a reference to a variable."""
+    op_def = get_op_def(node.op)
+    return op_def.flat(op_def.outputs, node.attrs)[index].is_ref
+
+
+def _key(node: NodeDef) -> tuple[Any, ...]:
+    # the order of control inputs does not matter
+    return node.op, node.inputs, frozenset(node.control_inputs), node.device, _attrs_key(node.attrs)
+
+
+def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple((name, _value_key(attrs[name])) for name in sorted(attrs))
+
+
+def _value_key(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16).digest()
+    return value.dtype.name, value.shape, digest
+
+
+FUSED = {"Conv2D": "_FusedConv2D", "MatMul": "_FusedMatMul"}
+
+
+def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
+    """Fuse every such chain; the fused node has the name of the last node of the chain.
+
+    A node is fused only if no other node uses it: a Conv2D that is fetched, or read by two nodes, stays. All
+    nodes of a chain must be on the same device.
+
+    Args:
+        subgraph: the subgraph.
+
+    Returns:
+        The new subgraph and the rewrites.
+    """
+    uses = _uses(subgraph)
+    relu_of = {
+        node.inputs[0][0]: node
+        for node in subgraph.nodes.values()
+        if node.op == "Relu" and not node.control_inputs
+    }
+    nodes = dict(subgraph.nodes)
+    rewrites: list[Rewrite] = []
+    for bias_add in subgraph.nodes.values():
+        first = subgraph.nodes.get(bias_add.inputs[0][0]) if bias_add.op == "BiasAdd" else None
+        if first is None or first.op not in FUSED or not _fits(first, bias_add, uses):
+            continue
+        chain = [first, bias_add]
+        relu = relu_of.get(bias_add.name)
+        if relu is not None and uses[bias_add.name] == 1 and relu.device == first.device:
+            chain.append(relu)
+        fused = _fused(chain)
+        for node in chain:
+            del nodes[node.name]
+        nodes[fused.name] = fused
+        names = tuple(node.name for node in chain)
+        why = " + ".join(node.op for node in chain) + ", which nothing else reads in between"
+        rewrites.append(Rewrite("remapper", names, fused.name, why))
+    return (reachable(replace(subgraph, nodes=nodes)) if rewrites else subgraph), rewrites
+
+
+def _uses(subgraph: Subgraph) -> dict[str, int]:
+    """Count the uses of each node: as an input, as a control input, or as a fetch or target."""
+    uses = dict.fromkeys(subgraph.nodes, 0)
+    for node in subgraph.nodes.values():
+        for name in (*(name for name, _ in node.inputs), *node.control_inputs):
+            uses[name] += 1
+    for name in (*(name for name, _ in subgraph.fetches), *subgraph.targets):
+        uses[name] += 1
+    return uses
+
+
+def _fits(first: NodeDef, bias_add: NodeDef, uses: dict[str, int]) -> bool:
+    return (
+        uses[first.name] == 1
+        and not bias_add.control_inputs
+        and first.device == bias_add.device
+        and first.attrs.get("data_format", "NHWC") == bias_add.attrs["data_format"]
+        and not first.attrs.get("transpose_a")
+        and "_kernel" not in bias_add.attrs
+        and has_kernel(replace(first, op=FUSED[first.op]), first.device.split(":")[1])
+    )
+
+
+def _fused(chain: list[NodeDef]) -> NodeDef:
+    first, bias_add, last = chain[0], chain[1], chain[-1]
+    fused_ops = tuple(node.op for node in chain[1:])
+    return replace(
+        last,
+        op=FUSED[first.op],
+        inputs=(*first.inputs, bias_add.inputs[1]),
+        control_inputs=first.control_inputs,
+        attrs={**first.attrs, "fused_ops": fused_ops},
+    )

@@ -1,0 +1,144 @@
+"""Splits a placed graph into one partition per device, joined by pairs of _Send and _Recv nodes.
+
+TensorFlow: core/graph/graph_partition.cc. Nodes of different devices share no edge: the value goes through
+the rendezvous of the run (core/framework/rendezvous.h), under a key that both nodes of the pair know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..framework.config import DeviceSpec
+from ..framework.eager_tensor import frozen
+from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
+from ..framework.op_def import get_op_def
+
+__all__ = ["Transfer", "partition"]
+
+
+CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
+
+
+class Transfer:
+    """A pair of nodes that brings a value from one device to another.
+
+    Attributes:
+        value: the tensor, (node name, output index); the index is -1 for a control dependency.
+        send: the _Send node, on the device of the value.
+        recv: the _Recv node, on the other device.
+    """
+
+    __slots__ = ("recv", "send", "value")
+
+    def __init__(self, value: TensorName, send: NodeDef, recv: NodeDef):
+        self.value, self.send, self.recv = value, send, recv
+
+    def __str__(self) -> str:
+        what = self.value[0] if self.value[1] >= 0 else f"^{self.value[0]}"
+        return f"{what} from {self.send.device} to {self.recv.device} ({self.send.name} -> {self.recv.name})"
+
+
+def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer], list[TensorName]]:
+    """Split a subgraph by device.
+
+    Args:
+        subgraph: a subgraph whose nodes have devices.
+
+    Returns:
+        The nodes by name for each device; the pairs that join them, one for each value and receiving device;
+        and where the fetches are: what a GPU computes comes to the first CPU, for the client.
+    """
+    partitions: dict[str, Nodes] = {}
+    pairs: dict[tuple[str, int, str], Transfer] = {}
+    for node in subgraph.nodes.values():
+        if all(subgraph.nodes[name].device == node.device for name in _sources(node)):
+            partitions.setdefault(node.device, {})[node.name] = node
+            continue
+        inputs, control = [], []
+        for name, index in node.inputs:
+            source = subgraph.nodes[name]
+            if source.device == node.device:
+                inputs.append((name, index))
+            else:
+                inputs.append((_pair(source, index, node.device, pairs, partitions).recv.name, 0))
+        for name in node.control_inputs:
+            source = subgraph.nodes[name]
+            if source.device != node.device:
+                name = _pair(source, -1, node.device, pairs, partitions).recv.name
+            control.append(name)
+        rewired = replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(control)))
+        partitions.setdefault(node.device, {})[node.name] = rewired
+    fetches: list[TensorName] = []
+    for name, index in subgraph.fetches:
+        source = subgraph.nodes[name]
+        if DeviceSpec.from_string(source.device).device_type == "GPU":
+            fetches.append((_pair(source, index, CLIENT, pairs, partitions).recv.name, 0))
+        else:
+            fetches.append((name, index))
+    return partitions, list(pairs.values()), fetches
+
+
+def _sources(node: NodeDef) -> list[str]:
+    return [*(name for name, _ in node.inputs), *node.control_inputs]
+
+
+def _pair(
+    source: NodeDef,
+    index: int,
+    device: str,
+    pairs: dict[tuple[str, int, str], Transfer],
+    partitions: dict[str, Nodes],
+) -> Transfer:
+    """Return the pair that brings an output to a device; add its nodes if they are not there yet."""
+    key = (source.name, index, device)
+    if key not in pairs:
+        value = source.name, index
+        if index < 0:  # a control dependency: a dummy value that waits for the node is sent
+            attrs = {"value": frozen(np.zeros(0, np.float32)), "dtype": np.dtype("float32")}
+            dummy = replace(
+                source,
+                name=f"{source.name}/_ctrl_{len(pairs)}",
+                op="Const",
+                inputs=(),
+                control_inputs=(source.name,),
+                attrs=attrs,
+            )
+            partitions.setdefault(source.device, {})[dummy.name] = dummy
+            value = dummy.name, 0
+        edge = {
+            "tensor_name": f"edge_{len(pairs)}_{source.name}",
+            "send_device": source.device,
+            "recv_device": device,
+        }
+        send = replace(
+            source,
+            name=f"{source.name}/_{2 * len(pairs) + 1}",
+            op="_Send",
+            inputs=(value,),
+            control_inputs=(),
+            attrs={"T": _dtype(source, index), **edge},
+        )
+        recv = replace(
+            send,
+            name=f"{source.name}/_{2 * len(pairs) + 2}",
+            op="_Recv",
+            inputs=(),
+            attrs={"tensor_type": send.attrs["T"], **edge},
+            device=device,
+        )
+        partitions.setdefault(source.device, {})[send.name] = send
+        partitions.setdefault(device, {})[recv.name] = recv
+        pairs[key] = Transfer((source.name, index), send, recv)
+    return pairs[key]
+
+
+def _dtype(node: NodeDef, index: int) -> np.dtype[np.generic]:
+    if index < 0:
+        return np.dtype("float32")
+    op_def = get_op_def(node.op)
+    arg = op_def.flat(op_def.outputs, node.attrs)[index]
+    found: Mapping[str, np.dtype[np.generic]] = node.attrs
+    return found[arg.type] if arg.type in found else np.dtype(arg.type)

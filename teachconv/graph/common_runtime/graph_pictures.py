@@ -1,0 +1,430 @@
+"""Pictures: a graph as an indented text tree, as DOT and as SVG; a run as a timeline.
+
+TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. The text needs no
+other program; the SVG of a graph needs graphviz's program ``dot`` (graphviz.org). Shapes and dashes carry all
+information; colours are redundant. A trace is in the Trace Event Format of chrome://tracing, with times in
+microseconds, one bar per node, one row per device and thread, and an arrow for each value.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ... import tables
+from ...inspection.tracing import loop_text
+from ...palette import COLOURS, svg_style
+from ..framework import tensor_shape
+from ..framework.node_def import NodeDef, from_operation
+from ..framework.op_kernel import SILENT
+
+if TYPE_CHECKING:
+    from ..framework.ops import Graph
+    from .graph_execution_state import Executable
+    from .run_metadata import NodeStats, RunMetadata
+
+__all__ = ["GraphPicture", "chrome_trace", "picture_graph", "timeline_svg"]
+
+_LINES = 200  # limit for the lines of a tree and the nodes of a drawing
+_INDENT = 24
+_LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
+_STYLES = {
+    "": "",
+    "pruned": f' style="filled,dashed" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["faint"]}"',
+    "folded": f' color="{_LIGHT["filter"]}" penwidth="2.5"',
+    "fused": f' color="{_LIGHT["ring"]}" penwidth="2.5"',
+    "merged": f' color="{_LIGHT["mark"]}" penwidth="2.5"',
+    "copy": ' penwidth="2.5" shape="cds"',
+    "fed": ' shape="house"',
+}
+
+
+@dataclass(frozen=True)
+class PictureNode:
+    """One node of a picture.
+
+    Attributes:
+        name: the node's name.
+        op: the op's name.
+        gives: shape and dtype of its outputs.
+        inputs: the names of the nodes it reads.
+        control_inputs: the names of the nodes it waits for.
+        mark: "pruned", "folded", "fused", "merged", "copy", "fed" or "".
+    """
+
+    name: str
+    op: str
+    gives: str
+    inputs: tuple[str, ...]
+    control_inputs: tuple[str, ...]
+    mark: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class GraphPicture:
+    """A picture of a graph.
+
+    Attributes:
+        title: the first line.
+        nodes: the nodes by name.
+        roots: the nodes that were fetched or that no other node reads.
+    """
+
+    title: str
+    nodes: dict[str, PictureNode]
+    roots: tuple[str, ...]
+
+    def tree(self) -> str:
+        """Return the graph as text, with the inputs of each node indented below it.
+
+        Returns:
+            The text; a node that is shown again appears only with its name.
+        """
+        lines, shown = [self.title], set()
+        stack = [(name, 0, "") for name in reversed(self.roots)]
+        while stack:
+            name, depth, prefix = stack.pop()
+            if len(lines) > _LINES:
+                lines.append(f"... and more: {tables.count(len(self.nodes), 'node')} in all")
+                break
+            indent = "  " * min(depth, _INDENT) + prefix
+            node = self.nodes.get(name)
+            if node is None:
+                continue
+            if name in shown:
+                lines.append(f"{indent}{name} (above)")
+                continue
+            shown.add(name)
+            mark = f" [{node.mark}]" if node.mark else ""
+            lines.append(f"{indent}{name}  {node.op} {node.gives}".rstrip() + mark)
+            below = [(other, depth + 1, "") for other in node.inputs]
+            below += [(other, depth + 1, "^") for other in node.control_inputs]
+            stack += reversed(below)
+        return "\n".join(lines)
+
+    def to_dot(self) -> str:
+        """Return the graph in graphviz's language.
+
+        Returns:
+            The DOT text. Values flow downwards, control dependencies are dotted, and each name scope with
+            several nodes, such as ``gradients/Conv2D_grad/``, is a box.
+        """
+        nodes = list(self.nodes.values())[:_LINES]
+        drawn = {node.name for node in nodes}
+        lines = [
+            "digraph {",
+            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" '
+            f'fontcolor="{_LIGHT["faint"]}" bgcolor="{_LIGHT["paper"]}"',
+            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" '
+            f'fillcolor="{_LIGHT["paper"]}" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["ink"]}"]',
+            f'  edge [arrowsize="0.6" color="{_LIGHT["faint"]}"]',
+        ]
+        lines += _boxes(nodes, "")
+        for node in nodes:
+            for other in node.inputs:
+                if other in drawn:
+                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
+            for other in node.control_inputs:
+                if other in drawn:
+                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}" [style="dotted"]')
+        return "\n".join([*lines, "}"])
+
+    def to_svg(self) -> str | None:
+        """Return the graph as SVG.
+
+        Returns:
+            The SVG text, or None if graphviz's program ``dot`` is not installed.
+        """
+        if shutil.which("dot") is None:
+            return None
+        done = subprocess.run(
+            ["dot", "-Tsvg"],
+            input=self.to_dot(),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+        )
+        svg = done.stdout[done.stdout.index("<svg") :]
+        head = svg.index(">")
+        return f'<svg class="tc-picture"{svg[4 : head + 1]}{svg_style()}{svg[head + 1 :]}'
+
+    def __str__(self) -> str:
+        return self.tree()
+
+    def __repr__(self) -> str:
+        return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"
+
+    def _repr_html_(self) -> str:
+        svg = self.to_svg()
+        return f"<pre style='line-height:1.3'>{escape(self.tree())}</pre>" if svg is None else svg
+
+
+def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
+    """Yield the nodes of a scope in DOT; scopes inside it that have several nodes are boxes."""
+    inside: dict[str, list[PictureNode]] = {}
+    for node in nodes:
+        first, slash, _ = node.name[len(scope) :].partition("/")
+        inside.setdefault(f"{scope}{first}/" if slash else "", []).append(node)
+    for inner, members in inside.items():
+        if inner and len(members) > 1:
+            label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
+            lines = f'color="{_LIGHT["line"]}" fontcolor="{_LIGHT["faint"]}"'
+            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} {lines}'
+            yield from _boxes(members, inner)
+            yield "  }"
+            continue
+        for node in members:
+            gives = f"\\n{_quoted(node.gives)}" if node.gives else ""
+            text = f"{_quoted(node.name[len(scope) :])}\\n{_quoted(node.op)}{gives}"
+            mark = f" ({node.mark})" if node.mark else ""
+            yield f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]'
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# ---------------------------------------------------------------------------------------------
+# Pictures of a graph and of a run
+# ---------------------------------------------------------------------------------------------
+
+
+def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
+    """Return a picture of a whole graph with its static shapes.
+
+    Args:
+        graph: the graph.
+        title: the first line.
+
+    Returns:
+        The picture.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default() as graph:
+    ...     y = tg.nn.relu(tg.placeholder("float32", [2], name="x") - 1.0)
+    >>> print(picture_graph(graph))
+    the graph
+    Relu  Relu [2] float32
+      sub  Sub [2] float32
+        x  Placeholder [2] float32
+        sub/y  Const [] float32
+    """
+    return _picture(title, [from_operation(op) for op in graph.get_operations()], _static(graph), {}, ())
+
+
+def picture_before(executable: Executable) -> GraphPicture:
+    """Return the graph as the program built it, with a mark for what the passes did to each node."""
+    marks = {node.name: "pruned" for node in executable.pruned}
+    for rewrite in executable.rewrites:
+        mark = {"constant folding": "folded", "remapper": "fused"}.get(rewrite.optimizer, "merged")
+        marks |= dict.fromkeys(rewrite.removed, mark)
+    graph = executable.graph
+    nodes = [from_operation(op) for op in graph.get_operations()]
+    fed = {node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable)}
+    marks |= dict.fromkeys(fed, "fed")
+    return _picture("before: the graph as it was built", nodes, _static(graph), marks, ())
+
+
+def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
+    """Return the graph that ran, with the actual shapes."""
+    gives = {node.name: _gives(node) for node in stats}
+    folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
+    marks = dict.fromkeys(folded, "folded")
+    marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
+    marks |= {node.name: "copy" for pair in executable.transfers for node in (pair.send, pair.recv)}
+    sends = {pair.recv.name: pair.send.name for pair in executable.transfers}
+    marks |= {node.name: "fed" for node in _arguments(executable)}
+    wanted = tuple(sorted(executable.subgraph.wanted))
+    nodes = [node for part in executable.partitions.values() for node in part.values()]
+    return _picture("after: what ran", nodes, gives, marks, wanted, sends)
+
+
+def _arguments(executable: Executable) -> list[NodeDef]:
+    return [node for node in executable.subgraph.nodes.values() if node.op == "_Arg"]
+
+
+def _gives(node: NodeStats) -> str:
+    return ", ".join(f"{list(shape)} {dtype}" for shape, dtype in zip(node.shapes, node.dtypes, strict=True))
+
+
+def _static(graph: Graph) -> dict[str, str]:
+    return {
+        op.name: ", ".join(
+            f"{tensor_shape.text(tensor_shape.as_shape(out.shape))} {out.dtype.name}" for out in op.outputs
+        )
+        for op in graph.get_operations()
+    }
+
+
+def _picture(
+    title: str,
+    nodes: Iterable[NodeDef],
+    gives: dict[str, str],
+    marks: dict[str, str],
+    wanted: tuple[str, ...],
+    sends: Mapping[str, str] = MappingProxyType({}),
+) -> GraphPicture:
+    drawn = {
+        node.name: PictureNode(
+            node.name,
+            node.op,
+            gives.get(node.name, ""),
+            (*(name for name, _ in node.inputs), *((sends[node.name],) if node.name in sends else ())),
+            node.control_inputs,
+            marks.get(node.name, ""),
+        )
+        for node in nodes
+    }
+    read = {name for node in drawn.values() for name in (*node.inputs, *node.control_inputs)}
+    loose = tuple(name for name in drawn if name not in read and name not in wanted)
+    return GraphPicture(title, drawn, wanted + loose)
+
+
+_ROWS = 40  # nodes that are drawn; of more, the longest
+_ROW, _LEFT, _WIDTH = 16, 230, 900  # pixels: a row's height, the names' column, the whole
+_NAME = 34  # letters of a node's name that are shown
+_DEVICES = ("ring", "mark", "filter", "below")  # their colours, in this order
+
+
+def chrome_trace(metadata: RunMetadata) -> str:
+    """Return the trace of a run as JSON.
+
+    Args:
+        metadata: the log of the run.
+
+    Returns:
+        The JSON text.
+
+    >>> import json
+    >>> from teachconv import graph as tg
+    >>> json.loads(chrome_trace(tg.RunMetadata()))["traceEvents"]
+    []
+    """
+    devices = sorted({node.device for node in metadata.nodes})
+    events: list[dict[str, Any]] = []
+    for pid, device in enumerate(devices):
+        events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}})
+        for thread in sorted({node.thread for node in metadata.nodes if node.device == device}):
+            args = {"name": f"thread {thread}"}
+            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": args})
+    device_of = {node.name: node.device for node in metadata.nodes}
+    for load in metadata.loads:
+        event = {"name": load.name, "cat": "Load", "ph": "X", "tid": load.thread, "args": {"node": load.node}}
+        times = {"ts": load.start * 1e6, "dur": load.seconds * 1e6}
+        events.append({**event, **times, "pid": devices.index(device_of[load.node])})
+    for node in metadata.nodes:
+        events.append(
+            {
+                "name": node.op,
+                "cat": "Op",
+                "ph": "X",
+                "pid": devices.index(node.device),
+                "tid": node.thread,
+                "ts": node.start * 1e6,
+                "dur": (node.end - node.start) * 1e6,
+                "args": {
+                    "node": node.name,
+                    "kernel": node.kernel,
+                    "kernel at": node.kernel_at,
+                    "backend": f"{node.backend} {node.algorithm}".strip(),
+                    "backend at": node.backend_at,
+                    "innermost loop": [loop_text(mark) for mark in node.loops],
+                    "made at": node.made_at,
+                    "output": [list(shape) for shape in node.shapes],
+                    "dtype": list(node.dtypes),
+                    "bytes": node.nbytes,
+                },
+            }
+        )
+    for number, (maker, taker) in enumerate(_edges(list(metadata.nodes), metadata)):
+        flow = {"name": "value", "cat": "value", "id": number}
+        for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
+            where = {"pid": devices.index(node.device), "tid": node.thread, "ts": time * 1e6}
+            events.append({**flow, "ph": phase, **where, **({"bp": "e"} if phase == "f" else {})})
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
+
+
+def timeline_svg(metadata: RunMetadata) -> str:
+    """Draw a run: a row for each node, a bar for its time, an arrow from each value's node to its users.
+
+    Args:
+        metadata: the log of the run.
+
+    Returns:
+        An SVG element; "" for a log of no run. Nodes that compute nothing, such as constants, are left
+        out; of more than 40 others it shows the 40 that took longest.
+    """
+    compute = [node for node in metadata.nodes if node.op not in SILENT]
+    longest = sorted(compute, key=lambda node: node.end - node.start, reverse=True)[:_ROWS]
+    nodes = sorted(longest, key=lambda node: (node.start, node.end))
+    if not nodes:
+        return ""
+
+    def clock(time: float) -> float:  # without the pauses in which something was loaded
+        return time - sum(load.seconds for load in metadata.loads if load.start < time)
+
+    begin, end = clock(nodes[0].start), max(clock(node.end) for node in nodes)
+    scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
+    row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
+    devices = sorted({node.device for node in metadata.nodes})
+    colour = {device: _LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
+
+    def at(time: float) -> float:
+        return _LEFT + (clock(time) - begin) * scale
+
+    parts = []
+    for maker, taker in _edges(nodes, metadata):
+        x, y, to_x, to_y = at(maker.end), row[maker.name] + 6, at(taker.start), row[taker.name] + 6
+        parts.append(
+            f'<path d="M{x:.1f} {y}C{x + 12:.1f} {y} {to_x - 12:.1f} {to_y} {to_x:.1f} {to_y}" fill="none" '
+            f'stroke="{_LIGHT["faint"]}" opacity=".6" marker-end="url(#to)"/>'
+        )
+    for node in nodes:
+        y, seconds = row[node.name], node.end - node.start
+        name = node.name if len(node.name) <= _NAME else "..." + node.name[3 - _NAME :]
+        what = f"{node.name}: {node.op} on {node.device}, {tables.duration(seconds)}, {node.kernel}"
+        parts.append(
+            f"<g><title>{escape(what)}</title>"
+            f'<text x="{_LEFT - 8}" y="{y + 10}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{at(node.start):.1f}" y="{y}" width="{max(seconds * scale, 1):.1f}" height="12" '
+            f'fill="{colour[node.device]}"/>'
+            f'<text x="{at(node.end) + 5:.1f}" y="{y + 10}">{tables.duration(seconds)}</text></g>'
+        )
+    left_out = len(compute) - len(nodes)
+    note = f"; {tables.count(left_out, 'shorter node')} not shown" if left_out else ""
+    height = 30 + _ROW * len(nodes) + 6
+    caption = f"{tables.duration(end - begin)}{note}"
+    x = _LEFT + 7.0 * len(caption) + 20
+    for device in devices:
+        name = device.removeprefix("/device:")
+        parts.append(f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>')
+        parts.append(f'<text x="{x + 17:.0f}" y="16">{escape(name)}</text>')
+        x += 17 + 7 * len(name) + 16
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="timeline: {escape(caption)}" '
+        f'class="tc-picture" viewBox="0 0 {_WIDTH} {height}" fill="{_LIGHT["ink"]}" '
+        f'style="width:100%;min-width:640px;max-width:{_WIDTH}px" '
+        f'font-family="system-ui, sans-serif" font-size="11">{svg_style()}'
+        '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" markerHeight="5" '
+        f'orient="auto"><path d="M0 0L6 3L0 6z" fill="{_LIGHT["faint"]}"/></marker></defs>'
+        f'<rect width="100%" height="100%" rx="6" fill="{_LIGHT["paper"]}"/>'
+        f'<text x="{_LEFT}" y="16">{escape(caption)}</text>{"".join(parts)}</svg>'
+    )
+
+
+def _edges(nodes: list[NodeStats], metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
+    """Yield, for each value that one of the nodes gives to another, its maker and its user."""
+    ran = {node.name: node for node in nodes}
+    if metadata.after is None:
+        return
+    for name, node in ran.items():
+        for source in dict.fromkeys(metadata.after.nodes[name].inputs):
+            if source in ran:
+                yield ran[source], node

@@ -1,0 +1,358 @@
+"""The log of a run: which nodes were pruned, folded, fused and placed, and which code computed each node.
+
+TensorFlow: RunMetadata and StepStats (core/framework/step_stats.proto), which
+``session.run(..., run_metadata=...)`` fills. The log prints as a table, shows as HTML in a notebook, draws
+the graph before and after the passes and writes a chrome://tracing file (graph_pictures.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import backends, record, tables
+from ...inspection import marks
+from ...inspection.tracing import innermost_loops, loop_text
+from ..framework.op_kernel import OpKernelContext
+from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
+
+if TYPE_CHECKING:
+    from ..framework.node_def import NodeDef, Rewrite
+    from .executor import Item
+    from .graph_execution_state import Executable
+    from .graph_partition import Transfer
+    from .placer import Placement
+
+__all__ = ["LoadStats", "NodeStats", "RunMetadata"]
+
+_PACKAGE = str(Path(__file__).parents[3])
+
+
+@dataclass(frozen=True)
+class NodeStats:
+    """The statistics of one node that ran.
+
+    Attributes:
+        name: the node's name.
+        op: the op's name.
+        device: the device it ran on.
+        kernel: the kernel's class with op, device and label.
+        kernel_at: ``file:line`` of the kernel's class.
+        backend: the backend that the kernel called, or "".
+        algorithm: the backend's algorithm, or "".
+        backend_at: ``file:line`` of the backend's function, or "".
+        loops: the mark of each innermost loop that ran (inspection/marks.py): its file, line and text.
+        made_at: ``file:line`` of the program that created the node.
+        shapes: the shapes of the outputs.
+        dtypes: the dtypes of the outputs.
+        nbytes: the bytes of the outputs.
+        start: seconds from the start of the run until the node started; loading ends before that.
+        end: seconds from the start of the run until the node ended.
+        thread: the number of the thread.
+    """
+
+    name: str
+    op: str
+    device: str
+    kernel: str
+    kernel_at: str
+    backend: str
+    algorithm: str
+    backend_at: str
+    loops: tuple[marks.Mark, ...]
+    made_at: str
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+    nbytes: int
+    start: float
+    end: float
+    thread: int
+
+
+@dataclass(frozen=True)
+class LoadStats:
+    """What a node was the first to use in the process, such as the module of its backend.
+
+    Attributes:
+        name: what was loaded.
+        node: the name of the node.
+        seconds: how long it took; the node's time does not include it.
+        start: seconds from the start of the run until it started.
+        thread: the number of the thread.
+    """
+
+    name: str
+    node: str
+    seconds: float
+    start: float
+    thread: int
+
+
+class StepStatsCollector:
+    """Collects the statistics of nodes during a run; the executor reports each step to it."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeStats] = []
+        self.loads: list[LoadStats] = []
+        self.peak_bytes = 0
+        marks.read()  # they name the innermost loops; reading them is no part of the run
+        self._begin = time.perf_counter()
+        self._threads: dict[int, int] = {}
+        self._live: dict[int, tuple[int, int]] = {}  # buffer -> (uses, bytes): views share one
+        self._bytes = 0
+
+    def compute(self, item: Item, context: OpKernelContext, inputs: list[Any]) -> Any:
+        """Compute a node and record its statistics."""
+        start = time.perf_counter() - self._begin
+        with record.recording() as stages:
+            result = item.compute(context, *inputs)
+        end = time.perf_counter() - self._begin
+        thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
+        node, kernel = item.node, item.kernel_def
+        facts: dict[str, str] = {}
+        for stage in stages:
+            facts |= stage.facts
+            if stage.is_loading:
+                self.loads.append(LoadStats(stage.name, node.name, stage.seconds, start, thread))
+                start += stage.seconds
+        outputs = (result,) if item.outputs == 1 else result
+        self.nodes.append(
+            NodeStats(
+                node.name,
+                node.op,
+                node.device,
+                str(kernel),
+                source_line(kernel.file, kernel.line),
+                facts.get("backend", ""),
+                facts.get("algorithm", ""),
+                _backend_at(facts.get("backend"), item.kernel.backend_function),
+                tuple(innermost_loops(facts)),
+                source_line(node.file, node.line),
+                tuple(tuple(output.shape or ()) for output in outputs),
+                tuple(output.dtype.name for output in outputs),
+                sum(output.nbytes for output in outputs),
+                start,
+                end,
+                thread,
+            )
+        )
+        return result
+
+    def stored(self, value: Any) -> None:
+        """Count a value that is stored for later nodes; a view counts as its base array."""
+        buffer = _buffer(value)
+        if buffer is not None:
+            uses, nbytes = self._live.get(id(buffer), (0, buffer.nbytes))
+            self._live[id(buffer)] = (uses + 1, nbytes)
+            self._bytes += 0 if uses else nbytes
+            self.peak_bytes = max(self.peak_bytes, self._bytes)
+
+    def freed(self, value: Any) -> None:
+        """Count a value that was freed."""
+        buffer = _buffer(value)
+        if buffer is not None:
+            uses, nbytes = self._live.pop(id(buffer))
+            if uses > 1:
+                self._live[id(buffer)] = (uses - 1, nbytes)
+            else:
+                self._bytes -= nbytes
+
+
+def _buffer(value: Any) -> np.ndarray | None:
+    while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
+        value = value.base
+    return value if isinstance(value, np.ndarray) else None
+
+
+def _backend_at(backend: str | None, function: str | None) -> str:
+    """Return file and line of a backend's function, or ""."""
+    if not backend or not function:
+        return ""
+    code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
+    return source_line(code.co_filename, code.co_firstlineno)
+
+
+def source_line(file: str, line: int) -> str:
+    """Return ``file:line``, with files of the package relative to its parent folder."""
+    path = os.path.abspath(file)
+    if path.startswith(_PACKAGE + os.sep):
+        path = os.path.relpath(path, _PACKAGE)
+    return f"{path}:{line}"
+
+
+@dataclass(repr=False)
+class RunMetadata(tables.Report):
+    """The log of one run. Pass an empty one to ``session.run(..., run_metadata=metadata)``.
+
+    Attributes:
+        pruned: the nodes that the run did not need.
+        rewrites: the changes made by the optimisers.
+        placements: device and reason by node name.
+        partitions: the names of the nodes of each device.
+        transfers: the pairs of _Send and _Recv that bring values from one device to another.
+        nodes: the statistics of the nodes that ran, in order of completion.
+        loads: what was used for the first time in the process, such as a backend's module.
+        peak_bytes: the largest number of bytes stored at one time for later nodes.
+        before: the graph as it was built.
+        after: the graph that ran.
+
+    >>> from teachconv import graph as tg
+    >>> metadata = tg.RunMetadata()
+    >>> with tg.Graph().as_default(), tg.Session() as session:
+    ...     x = tg.placeholder("float32", [2], name="x")
+    ...     y = x * (tg.constant(1.0) + 2.0)
+    ...     unused = x - 1.0
+    ...     result = session.run(y, {x: [1, 2]}, run_metadata=metadata)
+    >>> [node.name for node in metadata.pruned], [rewrite.into for rewrite in metadata.rewrites]
+    (['x', 'sub/y', 'sub'], ['add'])
+    >>> [node.name for node in metadata.nodes]
+    ['_arg_x_0_0', 'add', 'mul']
+    """
+
+    pruned: tuple[NodeDef, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    placements: dict[str, Placement] = field(default_factory=dict)
+    partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
+    nodes: tuple[NodeStats, ...] = ()
+    loads: tuple[LoadStats, ...] = ()
+    peak_bytes: int = 0
+    before: GraphPicture | None = None
+    after: GraphPicture | None = None
+
+    def fill(self, executable: Executable, recorder: StepStatsCollector) -> None:
+        """Fill the log from an executable and the recorder of a run."""
+        self.pruned, self.rewrites = executable.pruned, executable.rewrites
+        self.placements, self.transfers = executable.placements, executable.transfers
+        self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
+        self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
+        self.peak_bytes = recorder.peak_bytes
+        self.before = picture_before(executable)
+        self.after = picture_after(executable, self.nodes)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from the start of the run to the end of the last node, without those of loading."""
+        return max((node.end for node in self.nodes), default=0.0) - self.loading
+
+    @property
+    def loading(self) -> float:
+        """Seconds of loading; what several threads load at the same time counts once."""
+        by_thread: dict[int, float] = {}
+        for load in self.loads:
+            by_thread[load.thread] = by_thread.get(load.thread, 0.0) + load.seconds
+        return max(by_thread.values(), default=0.0)
+
+    # --- as text ---------------------------------------------------------------------------------
+
+    def _events(self) -> list[str]:
+        lines = [f"pruned: {_some([node.name for node in self.pruned])}"]
+        for rewrite in self.rewrites:
+            gone = "" if rewrite.removed == (rewrite.into,) else f"{' + '.join(rewrite.removed)} -> "
+            lines.append(f"{rewrite.optimizer}: {gone}{rewrite.into} ({rewrite.why})")
+        for name, placement in self.placements.items():
+            if placement.soft:
+                lines.append(f"placed: {name} on {placement.device} ({placement.reason})")
+        for load in self.loads:
+            lines.append(
+                f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
+                f"{tables.duration(load.seconds)}, in no node's time"
+            )
+        if len(self.partitions) > 1:
+            sizes = [
+                f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()
+            ]
+            lines.append(f"partitioned: {', '.join(sizes)}")
+        lines += [f"sent: {transfer}" for transfer in self.transfers]
+        return lines
+
+    def _headline(self) -> str:
+        if not self.nodes and self.before is None:
+            return "RunMetadata of no run yet: session.run(..., run_metadata=this)"
+        ran = tables.count(len(self.nodes), "node")
+        return f"{ran} ran in {tables.duration(self.seconds)}, {tables.size(self.peak_bytes)} held at most"
+
+    def _table(self) -> tables.Table:
+        if not self.nodes and self.before is None:
+            return tables.Table((), [], self._headline())
+        columns = (
+            *tables.left("node", "op", "device", "kernel", "backend", "output"),
+            *tables.right("size", "start", "time"),
+            *tables.left("made at"),
+        )
+        return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
+
+    def _repr_html_(self) -> str:
+        table = self._table()
+        if self.before is None or self.after is None:
+            return table.html()
+        events = "<br>".join(map(escape, self._events()))
+        wide = "<div style='overflow-x:auto'>{}</div>"
+        return (
+            f"<div><p>{escape(self._headline())}</p>"
+            f"{wide.format(timeline_svg(self))}"
+            f"<details><summary>what was changed before the run</summary>{events}</details>"
+            f"<details open><summary>what ran</summary>"
+            f"{wide.format(tables.Table(table.columns, table.rows).html())}</details>"
+            f"<details><summary>the graph as it was built</summary>{self.before._repr_html_()}</details>"
+            f"<details open><summary>the graph that ran</summary>{self.after._repr_html_()}</details></div>"
+        )
+
+    # --- as a file -------------------------------------------------------------------------------
+
+    def save_html(self, path: str | Path, top: str = "") -> None:
+        """Write the log as an HTML page.
+
+        Args:
+            path: the file to write.
+            top: HTML to insert before the log.
+        """
+        page = (
+            "<!doctype html><meta charset='utf-8'><title>RunMetadata</title>"
+            "<style>:root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1.5em}"
+            "td,th{padding:.15em .8em .15em 0;white-space:nowrap}"
+            "td{font-family:ui-monospace,monospace;"
+            f"font-size:12px}}</style>{top}{self._repr_html_()}"
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
+    def save_chrome_trace(self, path: str | Path) -> None:
+        """Write the run as a file for chrome://tracing or https://ui.perfetto.dev.
+
+        Args:
+            path: the file to write.
+        """
+        Path(path).write_text(chrome_trace(self), encoding="utf-8")
+
+
+def _cells(node: NodeStats) -> tuple[str, ...]:
+    """The row of a node in the table of a run."""
+    outputs = zip(node.shapes, node.dtypes, strict=True)
+    return (
+        node.name,
+        node.op,
+        node.device.removeprefix("/device:"),
+        f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
+        "\n".join(
+            [f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *map(loop_text, node.loops)]
+        ),
+        ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
+        tables.size(node.nbytes),
+        tables.duration(node.start),
+        tables.duration(node.end - node.start),
+        node.made_at,
+    )
+
+
+def _some(names: list[str]) -> str:
+    if not names:
+        return "nothing"
+    return f"{tables.count(len(names), 'node')}: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"

@@ -1,0 +1,282 @@
+"""Runs graphs: takes fetches, returns values, and stores the values of variables.
+
+TensorFlow: python/client/session.py in front of core/common_runtime/direct_session.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ...arguments import converted
+from ...dtypes import is_integer
+from ...errors import ArgumentError, ArgumentTypeError
+from .. import nest
+from ..framework.config import ConfigProto, RunOptions
+from ..framework.context import get_default_graph, set_default_graph, set_default_session
+from ..framework.eager_tensor import to_array
+from ..framework.errors import InvalidArgumentError, SessionError
+from ..framework.op_kernel import OpKernelContext, VariableRef
+from ..framework.ops import Graph, Operation, Tensor
+from .graph_execution_state import GraphExecutionState
+from .run_metadata import RunMetadata
+
+__all__ = ["InteractiveSession", "Session"]
+
+
+class Session:
+    """Runs a graph; as a context manager, it also makes the graph the default.
+
+    A session stores the values of the variables. It also caches one executable for each combination of
+    fetches and feeds, so that pruning, placement and optimisation happen once.
+
+    Args:
+        graph: the graph to run; None uses the default graph.
+        config: switches the optimisers, devices and threads.
+
+    Raises:
+        TypeError: if ``graph`` or ``config`` is of another type.
+        ValueError: if there is no graph.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default() as graph:
+    ...     x = tg.placeholder("float32", [None], name="x")
+    ...     y = {"double": x + x, "squares": [x * x, tg.reduce_sum(x * x)]}
+    >>> with tg.Session(graph) as session:
+    ...     session.run(y, {x: [1, 2, 3]})
+    {'double': array([2., 4., 6.], dtype=float32),
+     'squares': [array([1., 4., 9.], dtype=float32), np.float32(14.0)]}
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        if graph is not None and not isinstance(graph, Graph):
+            raise ArgumentTypeError(f"graph must be a Graph or None; got {graph!r}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
+        self.graph = get_default_graph() if graph is None else graph
+        self.config = config or ConfigProto()
+        self._variables: dict[str, VariableRef] = {}
+        self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
+        self._state = GraphExecutionState(self.graph, self.config)
+        self._closed = False
+        self._scope: Any = None
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Run the graph and return the values of ``fetches``.
+
+        What a run assigned before it failed stays assigned.
+
+        Args:
+            fetches: a tensor, an operation (whose value is None), a variable, a name such as "y:0"
+                (a tensor) or "init" (an operation), or lists, tuples and dicts of those.
+            feed_dict: values by tensor or tensor name; any tensor may be fed, not only placeholders.
+                Arrays are converted to the tensor's dtype within the same kind of number.
+            options: how to run; None for the defaults.
+            run_metadata: an empty `RunMetadata` to fill with a log of the run; logging takes time.
+
+        Returns:
+            The values in the structure of ``fetches``.
+
+        Raises:
+            ValueError, TypeError: if fetches or feeds do not fit the graph, a placeholder is not fed, a
+                device does not exist, or a kernel rejects its inputs; the message then names the node
+                and the line that created it.
+            FailedPreconditionError: if a variable is not initialised.
+        """
+        if self._closed:
+            raise SessionError("Attempted to use a closed Session: create another one.")
+        if not self.graph.get_operations():
+            raise SessionError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+        if options is not None and not isinstance(options, RunOptions):
+            raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
+        if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+            raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
+        found = [_graph_element(fetch, self.graph, "fetches") for fetch in nest.flatten(fetches)]
+        tensors = [item for item in found if isinstance(item, Tensor)]
+        targets = [item for item in found if isinstance(item, Operation)]
+        feeds = _feeds(self.graph, feed_dict or {})
+        executable = self._state.executable(tensors, targets, list(feeds))
+        context = OpKernelContext(self._variables, list(feeds.values()), self.config)
+        context.resources = self._resources
+        seed = None if options is None else options.shuffle_seed
+        try:
+            values = executable.run(context, run_metadata, seed)
+        except InvalidArgumentError as error:
+            if error.node_def is not None:  # passes may have renamed it
+                error.op = self.graph._by_name.get(error.node_def.name)
+            raise
+        arrays = iter(fetched(values))
+        results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
+        return nest.pack_sequence_as(fetches, results)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
+        """Return a function that runs the graph: one argument for each tensor of ``feed_list``.
+
+        Args:
+            fetches: as in `run`.
+            feed_list: the tensors that the function's arguments are fed to.
+
+        Returns:
+            The function, which returns the values of ``fetches``.
+        """
+        return lambda *values: self.run(fetches, dict(zip(feed_list, values, strict=True)))
+
+    def as_default(self) -> Any:
+        """Return a context manager that makes this the default session; it does not close the session."""
+        return set_default_session(self)
+
+    def list_devices(self) -> list[Any]:
+        """Return the devices of this machine, each a `DeviceSpec` with a ``name`` and a ``device_type``."""
+        return list(self.config.devices(with_gpus=True))
+
+    def close(self) -> None:
+        """Release all values; the session can no longer run."""
+        self._closed = True
+        self._variables, self._state = {}, GraphExecutionState(Graph(), self.config)
+
+    def __enter__(self) -> Session:
+        self._scope = ExitStack()
+        self._scope.enter_context(set_default_graph(self.graph))
+        self._scope.enter_context(set_default_session(self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._scope.__exit__(kind, error, where)
+        self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default from its creation until `close`, for a Python prompt or a notebook.
+
+    Args:
+        graph, config: as for `Session`.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     session = tg.InteractiveSession()
+    ...     (tg.constant(1.0) + 2.0).eval()
+    ...     session.close()
+    np.float32(3.0)
+    """
+
+    def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
+        super().__init__(graph, config)
+        self.__enter__()
+
+    def close(self) -> None:
+        """Release all values, and stop being the default."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.close()
+        super().close()
+
+
+# ---------------------------------------------------------------------------------------------
+# Fetches
+# ---------------------------------------------------------------------------------------------
+
+
+def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
+    """Return the tensor or operation that a fetch or the key of a feed stands for."""
+    if isinstance(item, str):
+        return graph.get_tensor_by_name(item) if ":" in item else graph.get_operation_by_name(item)
+    if hasattr(item, "_graph_tensor"):  # a variable
+        if item.graph is not graph:
+            raise ArgumentError(f"{what}: variable {item.name!r} is not of the session's graph")
+        return item.value()
+    if not isinstance(item, (Tensor, Operation)):
+        raise ArgumentTypeError(
+            f"{what} must be tensors, operations, variables or names of them; got {item!r} of type "
+            f"{type(item).__name__}"
+        )
+    if item.graph is not graph:
+        raise ArgumentError(f"{what}: {item.name!r} belongs to a graph other than the session's")
+    return item
+
+
+def fetched(values: list[Any]) -> list[Any]:
+    """Return the values such that the caller owns them: copies of stored arrays, and no shared memory."""
+    seen: set[int] = set()
+    results: list[Any] = []
+    for value in values:
+        if isinstance(value, np.generic) or value.ndim == 0:
+            results.append(value[()])
+            continue
+        own = value.base is None and value.flags.writeable and value.flags.c_contiguous
+        if not own or id(value) in seen:
+            value = np.array(value, order="C")
+        seen.add(id(value))
+        results.append(value)
+    return results
+
+
+# ---------------------------------------------------------------------------------------------
+# Feeds
+# ---------------------------------------------------------------------------------------------
+
+
+def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
+    if not isinstance(feed_dict, Mapping):
+        raise ArgumentTypeError(f"feed_dict must map tensors to values; got {type(feed_dict).__name__}")
+    feeds: dict[Tensor, np.ndarray] = {}
+    for key, value in feed_dict.items():
+        try:
+            tensor = _graph_element(key, graph, "feed_dict")
+        except ArgumentError as error:
+            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+        if isinstance(tensor, Operation):
+            raise ArgumentTypeError(
+                f"feed_dict: {tensor.name!r} is an operation; feed its tensor, {tensor.name + ':0'!r}"
+            )
+        if tensor.is_ref:
+            raise ArgumentError(
+                f"feed_dict: {tensor.name!r} is a reference to a variable, which cannot be fed; feed its "
+                f"value, {tensor.op.name + '/read:0'!r}, or assign to it"
+            )
+        if tensor in feeds:
+            raise ArgumentError(f"feed_dict holds two values for {tensor.name!r}")
+        feeds[tensor] = feed_value(tensor, value)
+    return feeds
+
+
+def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
+    """Return a value as a read-only array of the dtype and a compatible shape of ``tensor``."""
+    what = f"the value fed for {tensor.name!r}"
+    if isinstance(value, (Tensor, Operation)):
+        raise ArgumentTypeError(f"{what} must be numbers; got {value!r}: fetch its value first")
+    raw = np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
+    if raw is not None and raw.dtype != tensor.dtype:
+        # float64 arrays for float32 placeholders are common; floats for ints would lose information
+        if raw.dtype.kind in "uif" and np.can_cast(raw.dtype, tensor.dtype, "same_kind"):
+            array = raw.astype(tensor.dtype)
+            if is_integer(tensor.dtype) and not np.array_equal(array, raw):
+                raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} cannot represent")
+        else:
+            raise ArgumentTypeError(
+                f"{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: "
+                f"{converted(what, tensor.dtype.name)}"
+            )
+    else:
+        array = to_array(value, tensor.dtype, what)
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")
+    array = array.view()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,411 @@
+"""Shape functions of the ops that build, move, split and join tensors, and of the ops that train variables.
+
+TensorFlow: the functions given to SetShapeFn in core/ops/array_ops.cc, math_ops.cc, data_flow_ops.cc and
+training_ops.cc; core/util/strided_slice_op.cc. A size that depends on a value which is not known before the
+run is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from ...errors import ArgumentError
+from ..framework.op_def import get_op_def
+from ..framework.shape_inference import InferenceContext
+from ..framework.tensor_shape import StaticShape, is_compatible, text
+from .common_shape_fns import broadcast, merged_shape, normalize_axes
+
+__all__ = ["MASKS", "index_of", "sliced_shape"]
+
+
+def scalar_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape without axes."""
+    return [()]
+
+
+def identity_n_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shapes of the inputs."""
+    return list(c.shapes)
+
+
+def shape_from_value(c: InferenceContext) -> list[StaticShape]:
+    """Return the value of the first input, as far as it is known."""
+    name = get_op_def(c.op).inputs[0].name
+    return [_not_negative(c.shape_value(0, name), f"{name} of {c.op}")]
+
+
+def shape_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return [number of axes]."""
+    return [(None,) if c.shapes[0] is None else (len(c.shapes[0]),)]
+
+
+def shape_n_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return [number of axes] of each input."""
+    return [(None,) if shape is None else (len(shape),) for shape in c.shapes]
+
+
+def broadcast_gradient_args_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return two vectors of unknown length."""
+    return [(None,), (None,)]
+
+
+def one_hot_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of the indices with the depth inserted as a new axis."""
+    shape, axis = c.shapes[0], c.attrs["axis"]
+    c.with_rank(1, 0, "depth")
+    depth = c.int_value(1)
+    if depth is not None and depth < 0:
+        raise ArgumentError(f"depth of {c.op} must be at least 0; got {depth}")
+    if shape is None:
+        return [None]
+    if not -1 <= axis <= len(shape):
+        raise ArgumentError(f"axis of {c.op} must be from -1 to {len(shape)}; got {axis}")
+    return [_inserted(shape, len(shape) if axis == -1 else axis, depth)]
+
+
+# --- the same elements in another shape ---------------------------------------------------------------
+
+
+def squeeze_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape without the named axes of size 1, or without all of them."""
+    shape, named = c.shapes[0], c.attrs["squeeze_dims"]
+    if shape is None:
+        return [None]
+    gone = normalize_axes(named, len(shape), f"squeeze_dims of {c.op}")
+    for axis in gone:
+        if shape[axis] not in (1, None):
+            raise ArgumentError(
+                f"squeeze_dims of {c.op} must name axes of size 1; axis {axis} of {text(shape)} has size "
+                f"{shape[axis]}"
+            )
+    if not gone and None in shape:
+        return [None]  # which axes have size 1 is not known
+    return [
+        tuple(size for axis, size in enumerate(shape) if (axis not in gone if gone else size != 1)),
+    ]
+
+
+def expand_dims_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape with an axis of size 1 inserted."""
+    shape, axis = c.shapes[0], c.int_value(1)
+    if shape is None or axis is None:
+        return [None if shape is None else (None,) * (len(shape) + 1)]
+    return [_inserted(shape, _axis(axis, len(shape) + 1, f"dim of {c.op}"), 1)]
+
+
+def _inserted(shape: tuple[int | None, ...], axis: int, size: int | None) -> tuple[int | None, ...]:
+    return (*shape[:axis], size, *shape[axis:])
+
+
+def _not_negative(sizes: StaticShape, what: str) -> StaticShape:
+    if sizes is not None and any(size is not None and size < 0 for size in sizes):
+        raise ArgumentError(f"{what} must have no negative number; got {text(sizes)}")
+    return sizes
+
+
+def _axis(axis: int, rank: int, what: str) -> int:
+    return normalize_axes([axis], rank, what)[0]
+
+
+# --- more or fewer elements ---------------------------------------------------------------------------
+
+
+def slice_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the sizes; a size of -1 extends to the end of its axis."""
+    shape, begin, size = c.shapes[0], c.shape_value(1, "begin"), c.shape_value(2, "size")
+    rank = next((len(known) for known in (shape, begin, size) if known is not None), None)
+    if rank is None:
+        return [None]
+    unknown = (None,) * rank
+    shape, begin, size = (unknown if known is None else known for known in (shape, begin, size))
+    if not len(shape) == len(begin) == len(size):
+        raise ArgumentError(
+            f"begin and size of {c.op} must have one element for each axis of {text(shape)}; got "
+            f"{len(begin)} and {len(size)}"
+        )
+    result: list[int | None] = []
+    for whole, first, length in zip(shape, begin, size, strict=True):
+        if length == -1:
+            length = None if whole is None or first is None else whole - first
+        known = None not in (whole, first, length)
+        if known and not 0 <= first <= first + length <= whole:  # type: ignore[operator]
+            raise ArgumentError(
+                f"begin and size of {c.op} must lie inside {text(shape)}; got {list(begin)} and {list(size)}"
+            )
+        result.append(length)
+    return [tuple(result)]
+
+
+def tile_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return each size times its multiple."""
+    shape, multiples = c.shapes[0], _not_negative(c.shape_value(1, "multiples"), f"multiples of {c.op}")
+    if shape is None or multiples is None:
+        return [None if shape is None and multiples is None else (None,) * len(shape or multiples or ())]
+    if len(shape) != len(multiples):
+        raise ArgumentError(
+            f"multiples of {c.op} must have one number for each axis of {text(shape)}; got {list(multiples)}"
+        )
+    pairs = zip(shape, multiples, strict=True)
+    return [tuple(None if size is None or times is None else size * times for size, times in pairs)]
+
+
+def broadcast_to_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the value of ``shape``, to which the input must expand."""
+    shape, wanted = c.shapes[0], c.shape_value(1, "shape")
+    if shape is not None and wanted is not None:
+        fits = len(shape) <= len(wanted) and all(
+            a in (1, None) or b in (a, None) for a, b in zip(shape[::-1], wanted[::-1], strict=False)
+        )
+        if not fits:
+            raise ArgumentError(f"{c.op} cannot expand {text(shape)} to {text(wanted)}")
+    return [wanted]
+
+
+def gather_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of params with its axis replaced by the axes of the indices."""
+    params, indices, axis = c.shapes[0], c.shapes[1], c.int_value(2)
+    if params is None or indices is None or axis is None:
+        return [None]
+    axis = _axis(axis, len(params), f"axis of {c.op}")
+    return [(*params[:axis], *indices, *params[axis + 1 :])]
+
+
+def unsorted_segment_sum_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the number of segments, and the axes of data after those of the segment numbers."""
+    data, ids = c.shapes[0], c.shapes[1]
+    if data is None or ids is None:
+        return [None]
+    if not is_compatible(data[: len(ids)], ids):
+        raise ArgumentError(
+            f"segment_ids of {c.op} must have the first axes of data {text(data)}; got {text(ids)}"
+        )
+    return [(c.int_value(2), *data[len(ids) :])]
+
+
+# --- several tensors ----------------------------------------------------------------------------------
+
+
+def pack_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the common shape of the inputs with their number as a new axis."""
+    (shape,) = merged_shape(c)
+    if shape is None:
+        return [None]
+    return [_inserted(shape, _axis(c.attrs["axis"], len(shape) + 1, f"axis of {c.op}"), len(c.shapes))]
+
+
+def unpack_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return, for each slice, the shape without the axis."""
+    shape, count = c.shapes[0], c.attrs["num"]
+    if shape is None:
+        return [None] * count
+    axis = _axis(c.attrs["axis"], len(shape), f"axis of {c.op}")
+    if shape[axis] not in (count, None):
+        raise ArgumentError(f"num of {c.op} must be {shape[axis]}, the size of the axis; got {count}")
+    return [shape[:axis] + shape[axis + 1 :]] * count
+
+
+def concat_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of the inputs with the sum of their sizes along the axis."""
+    shapes, axis = c.shapes[:-1], c.int_value(len(c.shapes) - 1)
+    rank = next((len(shape) for shape in shapes if shape is not None), None)
+    if rank is None or axis is None:
+        return [None if rank is None else (None,) * rank]
+    axis = _axis(axis, rank, f"axis of {c.op}")
+    merged: list[int | None] = [None] * rank
+    total: int | None = 0
+    for shape in shapes:
+        shape = (None,) * rank if shape is None else shape
+        others = [None if index == axis else size for index, size in enumerate(shape)]
+        if len(shape) != rank or not is_compatible(tuple(others), tuple(merged)):
+            raise ArgumentError(
+                f"values of {c.op} must have equal sizes except along axis {axis}; got "
+                f"{', '.join(text(each) for each in shapes)}"
+            )
+        merged = [a if b is None else b for a, b in zip(merged, others, strict=True)]
+        size = shape[axis]
+        total = None if total is None or size is None else total + size
+    merged[axis] = total
+    return [tuple(merged)]
+
+
+def concat_offset_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shapes of the inputs ``shape``, which are vectors."""
+    return list(c.shapes[1:])
+
+
+def dynamic_stitch_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return [largest index + 1] and the axes of data after those of the indices."""
+    half = len(c.shapes) // 2
+    indices, data = c.shapes[:half], c.shapes[half:]
+    rest: StaticShape = None
+    for index, part in zip(indices, data, strict=True):
+        if index is not None and part is not None:
+            rest = part[len(index) :]
+    if rest is None:
+        return [None]
+    values = [c.values[number] for number in range(half)]
+    if any(value is None for value in values):
+        return [(None, *rest)]
+    return [
+        (max((int(value.max(initial=-1)) for value in values if value is not None), default=-1) + 1, *rest)
+    ]
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------
+
+
+def select_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of t and e; the condition has it too, or is a scalar or a vector of rows."""
+    (shape,) = merged_shape(c, 1)
+    condition = c.shapes[0]
+    if shape is not None and condition is not None and len(condition) > 1:
+        return merged_shape(c)
+    if shape is not None and condition and not is_compatible(condition, shape[:1]):
+        raise ArgumentError(
+            f"condition of {c.op} must have the shape {text(shape)} or one element for each row; got "
+            f"{text(condition)}"
+        )
+    return [shape]
+
+
+def select_v2_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the broadcast shape of condition, t and e."""
+    return [reduce(lambda one, other: broadcast(one, other, c.op), c.shapes)]
+
+
+def arg_max_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape without the axis."""
+    shape, axis = c.shapes[0], c.int_value(1)
+    if shape is None or axis is None:
+        return [None if shape is None else (None,) * (len(shape) - 1)]
+    axis = _axis(axis, len(shape), f"dimension of {c.op}")
+    return [shape[:axis] + shape[axis + 1 :]]
+
+
+def range_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the number of steps from start to limit."""
+    values = [c.values[index] for index in range(3)]
+    if any(value is None for value in values):
+        return [(None,)]
+    start, limit, delta = (value[()] for value in values if value is not None)
+    if not delta:
+        raise ArgumentError(f"delta of {c.op} must not be 0")
+    return [(max(0, int(-((start - limit) // delta))),)]
+
+
+# --- training -----------------------------------------------------------------------------------------
+
+_SCALARS = ("alpha", "lr", "momentum", "beta1_power", "beta2_power", "beta1", "beta2", "epsilon")
+
+
+def apply_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the variable's shape, which slots and gradient must have; rates and powers are scalars."""
+    shape = c.shapes[0]
+    for arg, given in zip(get_op_def(c.op).inputs, c.shapes, strict=True):
+        wanted: StaticShape = () if arg.name in _SCALARS else shape
+        if not is_compatible(given, wanted):
+            raise ArgumentError(f"{arg.name} of {c.op} must have shape {text(wanted)}; got {text(given)}")
+    return [shape]
+
+
+def strided_slice_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of input[key], as far as begin, end and strides are known."""
+    bounds = [c.values[index] for index in (1, 2, 3)]
+    if any(bound is None for bound in bounds):
+        return [_rank_after_slicing(c)]
+    return [sliced_shape(c.shapes[0], index_of(c.attrs, *bounds))]
+
+
+def _rank_after_slicing(c: InferenceContext) -> StaticShape:
+    """Return unknown sizes, as many as the key leaves and adds."""
+    shape, begin = c.shapes[0], c.shapes[1]
+    if shape is None or begin is None:
+        return None
+    axes = len(shape) - c.attrs["shrink_axis_mask"].bit_count() + c.attrs["new_axis_mask"].bit_count()
+    return (None,) * axes
+
+
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+def index_of(attrs: Mapping[str, Any], begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
+    """Return the key as NumPy takes it.
+
+    Args:
+        attrs: the attributes of the node, among them the masks.
+        begin, end, strides: the vectors.
+
+    Returns:
+        A tuple of ints, slices, ``...`` and None.
+
+    Raises:
+        ValueError: if a stride is 0, or the vectors differ in length.
+    """
+    if not len(begin) == len(end) == len(strides):
+        raise ArgumentError(
+            f"begin, end and strides must be equally long; got {len(begin)}, {len(end)} and {len(strides)}"
+        )
+    key: list[Any] = []
+    for index, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        begin_mask, end_mask, ellipsis, new_axis, shrink = (attrs[name] >> index & 1 for name in MASKS)
+        if ellipsis:
+            key.append(Ellipsis)
+        elif new_axis:
+            key.append(None)
+        elif shrink:
+            key.append(int(first))
+        elif not step:
+            raise ArgumentError(f"strides[{index}] must be non-zero")
+        else:
+            key.append(slice(None if begin_mask else int(first), None if end_mask else int(last), int(step)))
+    return tuple(key)
+
+
+def sliced_shape(shape: StaticShape, key: tuple[Any, ...]) -> StaticShape:
+    """Return the static shape of ``x[key]``.
+
+    Args:
+        shape: the static shape of x.
+        key: the key, from `index_of`.
+
+    Returns:
+        The shape; a size that depends on an unknown one is None.
+
+    Raises:
+        ValueError: if an index is out of range or there are too many.
+
+    >>> sliced_shape((None, 8, 8), (0, slice(1, None, 2)))
+    (4, 8)
+    """
+    if shape is None:
+        return None
+    used = sum(item is not None and item is not Ellipsis for item in key)
+    if used > len(shape):
+        raise ArgumentError(
+            f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims"
+        )
+    if Ellipsis not in key:
+        key = (*key, Ellipsis)
+    sizes: list[int | None] = []
+    axis = 0
+    for item in key:
+        if item is Ellipsis:
+            rest = len(shape) - used
+            sizes += shape[axis : axis + rest]
+            axis += rest
+        elif item is None:
+            sizes.append(1)
+        else:
+            size = shape[axis]
+            if isinstance(item, slice):
+                sizes.append(_length(item, size))
+            elif size is not None and not -size <= item < size:
+                raise ArgumentError(f"slice index {item} of dimension {axis} out of bounds.")
+            axis += 1
+    return tuple(sizes)
+
+
+def _length(part: slice, size: int | None) -> int | None:
+    return None if size is None else len(range(*part.indices(size)))

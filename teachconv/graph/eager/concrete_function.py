@@ -1,0 +1,290 @@
+"""`ConcreteFunction`: one trace of a function, which runs on its own or as a node of another graph.
+
+TensorFlow: python/eager/polymorphic_function/concrete_function.py; python/framework/func_graph.py for
+`FuncGraph`. Called eagerly it runs its graph. Called while another graph is built, it becomes a node
+PartitionedCall, or StatefulPartitionedCall if it changes variables, with the function as an attribute.
+TensorFlow may inline such a node before it runs; here its kernel (kernels/functional_ops.py) runs the
+function's graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError
+from .. import nest
+from ..common_runtime.execute import EagerOperation, interested_recorders
+from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
+from ..common_runtime.run_metadata import RunMetadata
+from ..common_runtime.session import feed_value, fetched
+from ..framework import op_def_library
+from ..framework.config import ConfigProto
+from ..framework.context import current_graph, executing_eagerly, set_default_graph
+from ..framework.eager_tensor import EagerTensor
+from ..framework.errors import InvalidArgumentError
+from ..framework.op_def import get_op_def
+from ..framework.op_kernel import OpKernelContext, VariableRef
+from ..framework.ops import Graph, Operation
+from ..framework.tensor import Reference, Tensor
+from ..framework.tensor_shape import StaticShape, as_shape
+from ..ops import gen_nn_ops
+from ..ops.constant_op import constant
+from ..ops.control_flow_ops import add_control_dependencies
+from ..ops.variables import Variable
+
+__all__ = ["ConcreteFunction", "FuncGraph"]
+
+
+class FuncGraph(Graph):
+    """The graph of one trace of a function.
+
+    Attributes:
+        name: the function's name.
+        outer: the graph in which the function is traced, or None.
+        may_create_variables: whether the function may make variables, which it may on its first trace.
+        created: the variables that it has made.
+        captures: the tensors from outside that it uses, each with the placeholder that stands for it here, by
+            the identity of the tensor.
+        variables: the variables that it uses, each with the reference that stands for it here.
+    """
+
+    is_function = True
+
+    def __init__(self, name: str, may_create_variables: bool = False) -> None:
+        super().__init__()
+        self.name, self.outer = name, current_graph()
+        self.may_create_variables = may_create_variables
+        self.created: list[Any] = []
+        self.captures: dict[int, tuple[Any, Tensor]] = {}
+        self.variables: dict[Reference, Tensor] = {}
+
+    def capture(self, value: Any) -> Tensor:
+        """Return the placeholder for a tensor from outside.
+
+        Args:
+            value: an eager tensor, or a tensor of a graph around this one.
+
+        Returns:
+            A tensor of this graph.
+
+        Raises:
+            ValueError: if the tensor is of a graph that does not enclose this one.
+        """
+        if id(value) in self.captures:
+            return self.captures[id(value)][1]
+        if isinstance(value, Tensor) and not self._encloses(value.graph):
+            raise ArgumentError(
+                f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass "
+                "it as an argument, or return it from its own function"
+            )
+        name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
+        with self.control_dependencies(None), self.name_scope(None), self.device(None):
+            placeholder = gen_nn_ops.placeholder(value.dtype, value.shape, name=name or "captured")
+        self.captures[id(value)] = value, placeholder
+        return placeholder
+
+    def capture_variable(self, variable: Any) -> Tensor:
+        """Return the tensor that refers to a variable made outside.
+
+        Args:
+            variable: the variable; the same node refers to it however often it is used.
+
+        Returns:
+            A reference in this graph.
+
+        Raises:
+            ValueError: if the variable is of a graph that does not enclose this one.
+        """
+        if variable.ref() not in self.variables:
+            if variable.graph is not None and not self._encloses(variable.graph):
+                raise InvalidArgumentError(
+                    f"variable {variable.name!r} belongs to a graph that does not enclose {self.name!r}"
+                )
+            name = variable.name.partition(":")[0]
+            # an eager variable lies in the memory of the CPU
+            with self.control_dependencies(None), self.name_scope(None), self.device("/cpu:0"):
+                ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=name)
+            self.variables[variable.ref()] = ref
+        return self.variables[variable.ref()]
+
+    def _encloses(self, graph: Graph) -> bool:
+        around = self.outer
+        while around is not None and around is not graph:
+            around = around.outer
+        return around is graph
+
+
+class ConcreteFunction:
+    """One trace of a function, ready to run.
+
+    Attributes:
+        name: the name of the function.
+        graph: the traced graph.
+        inputs: the placeholders of the arguments.
+        outputs: the tensors of the result.
+        captured_inputs: what it takes from outside: eager tensors, or tensors of the graph around it.
+        variables: the variables that it uses.
+        is_stateful: whether it changes a variable, prints or checks.
+    """
+
+    def __init__(self, graph: FuncGraph, inputs: Sequence[Tensor], result: Any, config: ConfigProto):
+        self.name, self.graph, self.inputs = graph.name, graph, tuple(inputs)
+        self.outputs: list[Tensor] = []
+        self._targets: list[Operation] = []
+        self._structure = nest.map_structure(self._leaf, result)  # of indices of outputs, and constant leaves
+        writes = add_control_dependencies(graph)  # they always happen, in the program's order
+        self._targets += [op for op in writes if op not in self._targets]
+        self.is_stateful = bool(writes)
+        self.captured_inputs = [value for value, _ in graph.captures.values()]
+        self.variables = [key.deref() for key in graph.variables]
+        self._feeds = (*self.inputs, *(placeholder for _, placeholder in graph.captures.values()))
+        self._ref_names = [ref.op.name for ref in graph.variables.values()]
+        self.original = self  # differs for the forward function of a gradient
+        self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
+        self._config = config
+        self._executables: dict[int, tuple[ConfigProto, Executable]] = {}
+
+    def _leaf(self, leaf: Any) -> Any:
+        """Note an output; return what stands for it in the structure of the result."""
+        if isinstance(leaf, Variable):
+            leaf = leaf.read_value()
+        elif isinstance(leaf, EagerTensor):
+            leaf = self.graph.capture(leaf)
+        if isinstance(leaf, (bool, int, float, np.ndarray, np.generic)):
+            with set_default_graph(self.graph):
+                leaf = constant(leaf)
+        if not isinstance(leaf, (Tensor, Operation)):
+            return _Leaf(leaf)
+        if isinstance(leaf, Tensor) and leaf.graph is not self.graph:
+            leaf = self.graph.capture(leaf)
+        if leaf.graph is not self.graph:
+            raise InvalidArgumentError(f"the function returned {leaf.name!r}, which belongs to another graph")
+        if isinstance(leaf, Operation):
+            self._targets.append(leaf)
+            return _Leaf(None)
+        self.outputs.append(gen_nn_ops.identity(leaf))  # as TensorFlow marks what a function returns
+        return len(self.outputs) - 1
+
+    @property
+    def structure(self) -> list[Any]:
+        """The paths of the containers and leaves of the result."""
+        return [(path, what) for path, what, _ in nest.walk(self._structure)]
+
+    def pack(self, outputs: Sequence[Any]) -> Any:
+        """Return values of the outputs in the structure of the function's result."""
+        return nest.map_structure(
+            lambda leaf: leaf.value if isinstance(leaf, _Leaf) else outputs[leaf], self._structure
+        )
+
+    @property
+    def operands(self) -> list[Tensor]:
+        """What stands in the graph for the inputs of a call: arguments, captured tensors, variables."""
+        return [*self._feeds, *self.graph.variables.values()]
+
+    def with_outputs(self, more: Sequence[Tensor]) -> ConcreteFunction:
+        """Return a function on the same graph that returns some tensors of it in addition."""
+        extended = copy(self)
+        extended.outputs = [*self.outputs, *more]
+        extended._executables = {}
+        return extended
+
+    @property
+    def output_shapes(self) -> list[StaticShape]:
+        """The static shapes of the outputs."""
+        return [as_shape(output.shape) for output in self.outputs]
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Call with one value for each placeholder; raise ``ValueError`` if their number differs."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(repr(tensor) for tensor in self.inputs) or "none"
+            raise ArgumentError(f"the function takes {len(self.inputs)} arrays ({names}); got {len(arrays)}")
+        return self.call(list(arrays))
+
+    def call(self, arguments: list[Any], run_metadata: RunMetadata | None = None) -> Any:
+        """Run the graph, or add a node that calls it to the graph that is being built.
+
+        Args:
+            arguments: one value for each placeholder.
+            run_metadata: filled with a log of the run if it is given.
+
+        Returns:
+            The result in the structure that the Python function returned.
+        """
+        if executing_eagerly():
+            return self.pack(self._run_eagerly(arguments, run_metadata))
+        operands = [*arguments, *self.captured_inputs]
+        outputs = op_def_library.apply_op(*self.call_node(operands, self.variables))
+        return self.pack(outputs if self.outputs else [])
+
+    def call_node(
+        self, operands: list[Any], variables: list[Any]
+    ) -> tuple[str, None, list[Any], dict[str, Any]]:
+        """Return op, name, inputs and attributes of a node that calls the function."""
+        op_type = "StatefulPartitionedCall" if self.is_stateful else "PartitionedCall"
+        attrs = {"Tout": [output.dtype for output in self.outputs], "f": self}
+        return op_type, None, [operands, variables], attrs
+
+    def _run_eagerly(self, arguments: list[Any], run_metadata: RunMetadata | None) -> list[EagerTensor]:
+        """Run with values; assignments reach the variables at once and stay where the run fails later."""
+        operands = [*arguments, *self.captured_inputs]
+        feeds = [feed_value(tensor, value) for tensor, value in zip(self._feeds, operands, strict=True)]
+        refs = [variable._storage for variable in self.variables]
+        function, recorders = self, interested_recorders([*operands, *self.variables])
+        if recorders:
+            from .functional_ops import differentiable
+
+            function = differentiable(self, higher_order=len(recorders) > 1)
+        executable = function._executable(self._config)
+        results = executable.run(self._context(feeds, refs, self._config), run_metadata)
+        outputs = [EagerTensor(np.asarray(value)) for value in fetched(results)]
+        if recorders:
+            op_type, _, _, attrs = function.call_node([], [])
+            tensors = [
+                value if isinstance(value, EagerTensor) else EagerTensor(np.array(feed))
+                for value, feed in zip(operands, feeds, strict=True)
+            ]
+            operation = EagerOperation(
+                get_op_def(op_type), (*tensors, *self.variables), tuple(outputs), attrs
+            )
+            for recorder in recorders:
+                recorder.record(operation)
+        return outputs[: len(self.outputs)]
+
+    def run_in_kernel(self, context: OpKernelContext, inputs: Sequence[Any]) -> list[Any]:
+        """Run as part of another run: for a kernel that has the values and references as its inputs."""
+        count = len(self._feeds)
+        config = context.config or self._config
+        inner = self._context(list(inputs[:count]), list(inputs[count:]), config)
+        return self._executable(config).run_inside(inner, context.recorder)
+
+    def _executable(self, config: ConfigProto) -> Executable:
+        known = self._executables.get(id(config))
+        if known is None:
+            state = GraphExecutionState(self.graph, config)
+            known = config, state.executable(self.outputs, self._targets, self._feeds)
+            self._executables[id(config)] = known  # which keeps the config, and so its id
+        return known[1]
+
+    def _context(
+        self, feeds: list[Any], refs: Sequence[VariableRef | None], config: ConfigProto
+    ) -> OpKernelContext:
+        variables = {name: ref for name, ref in zip(self._ref_names, refs, strict=True) if ref is not None}
+        context = OpKernelContext(variables, feeds, config)
+        context.resources = self._resources
+        return context
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.name}({', '.join(tensor.op.name for tensor in self.inputs)})>"
+
+
+class _Leaf:
+    """A leaf of a result that is no tensor: every call returns it unchanged."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value

@@ -1,0 +1,367 @@
+"""Op definitions: the name of an op, its inputs and outputs, and its attributes.
+
+TensorFlow: core/framework/op_def.proto defines the fields, core/framework/op.h the registry, and
+op_def_builder.cc parses the specification strings. This module parses the same strings:
+``"input: T"``, ``"strides: list(int)"``, ``"data_format: {'NHWC', 'NCHW'} = 'NHWC'"``.
+
+An op definition does not say how the op is computed; kernels do (op_kernel.py). The definitions are in
+core_ops/.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...arguments import integer
+from ...dtypes import FLOATS, INTEGERS, to_dtype
+from ...errors import ArgumentError, ArgumentTypeError
+from .tensor_shape import as_shape
+
+__all__ = ["GRADIENTS", "REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
+
+# TensorFlow's names of the types -> NumPy's
+DATA_TYPES = {
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+    "int32": "int32",
+    "int64": "int64",
+    "bool": "bool",
+}
+TYPE_LISTS = {"numbertype": FLOATS + INTEGERS, "floattype": FLOATS}
+ATTR_TYPES = (
+    "type",
+    "string",
+    "bool",
+    "int",
+    "shape",
+    "tensor",
+    "func",
+    "list(int)",
+    "list(string)",
+    "list(type)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgDef:
+    """One input or output of an op.
+
+    Attributes:
+        name: its name.
+        type: a dtype, or the name of the attribute that determines the dtype; with an attribute of the type
+            list(type), the argument is a list with one tensor for each.
+        is_ref: whether it is a reference to a variable.
+        number: the name of the attribute that counts the tensors, if the argument is a list of one type.
+    """
+
+    name: str
+    type: str
+    is_ref: bool = False
+    number: str = ""
+
+    def __str__(self) -> str:
+        kind = f"{self.number} * {self.type}" if self.number else self.type
+        return f"{self.name}: {f'Ref({kind})' if self.is_ref else kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One attribute of an op.
+
+    Attributes:
+        name: its name.
+        type: one of `ATTR_TYPES`.
+        allowed: the allowed values; empty if there is no restriction.
+        has_default: False if the caller must give a value or the value is inferred from the inputs.
+        default: the default value.
+    """
+
+    name: str
+    type: str
+    allowed: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Any = None
+
+    def __str__(self) -> str:
+        kind = "{" + ", ".join(self.allowed) + "}" if self.allowed else self.type
+        return f"{self.name}: {kind}" + (f" = {self.default!r}" if self.has_default else "")
+
+    def check(self, value: Any, op: str) -> Any:
+        """Return ``value`` converted to the form that nodes store.
+
+        Args:
+            value: the value given by the caller.
+            op: the name of the op, for messages.
+
+        Returns:
+            The converted value.
+
+        Raises:
+            ValueError, TypeError: if the value is not allowed.
+        """
+        where = f"attribute {self.name} of {op}"
+        if self.type == "type":
+            value = to_dtype(value)
+            if _name_of(value) not in self.allowed:
+                raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
+            return value
+        if self.type == "string":
+            if not isinstance(value, str):
+                raise ArgumentTypeError(f"{where} must be a string; got {value!r}")
+            if self.allowed and value not in self.allowed:
+                raise ArgumentError(f"{where} must be one of {', '.join(self.allowed)}; got {value!r}")
+            return value
+        if self.type == "bool":
+            if not isinstance(value, (bool, np.bool_)):
+                raise ArgumentTypeError(f"{where} must be True or False; got {value!r}")
+            return bool(value)
+        if self.type == "int":
+            return integer(value, where)
+        if self.type.startswith("list("):
+            if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
+                raise ArgumentTypeError(f"{where} must be a {self.type}; got {value!r}")
+            if self.type == "list(string)":
+                return tuple(str(item) for item in value)
+            if self.type == "list(type)":
+                return tuple(to_dtype(item) for item in value)
+            return tuple(integer(item, where) for item in value)
+        return as_shape(value, where) if self.type == "shape" else value
+
+
+@lru_cache(maxsize=64)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype, which NumPy puts together anew each time."""
+    return dtype.name
+
+
+ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """The definition of an op.
+
+    Attributes:
+        name: the op's name in CamelCase.
+        inputs: the inputs.
+        outputs: the outputs.
+        attrs: the attributes.
+        shape_fn: the function that computes the static shapes of the outputs, a list of one for each.
+        summary: one sentence.
+        is_stateful: whether a run can have side effects or a result that is not determined by the inputs.
+        file: the source file that registers the op.
+        line: the line in that file.
+        attr_by_name: the attributes by name.
+    """
+
+    name: str
+    inputs: tuple[ArgDef, ...]
+    outputs: tuple[ArgDef, ...]
+    attrs: tuple[AttrDef, ...]
+    shape_fn: ShapeFunction
+    summary: str
+    is_stateful: bool = False
+    file: str = ""
+    line: int = 0
+    attr_by_name: dict[str, AttrDef] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def gradient(self) -> Callable[..., Any] | None:
+        """The op's gradient function, or None if it has none."""
+        return GRADIENTS.get(self.name)
+
+    @property
+    def inferred_attrs(self) -> frozenset[str]:
+        """The type attributes that are inferred from the inputs instead of given by the caller."""
+        found = {name for arg in self.inputs for name in (arg.type, arg.number)}
+        return frozenset(found & self.attr_by_name.keys())
+
+    def is_list(self, arg: ArgDef) -> bool:
+        """Return whether an input or output is a list of tensors."""
+        attr = self.attr_by_name.get(arg.type)
+        return bool(arg.number) or (attr is not None and attr.type == "list(type)")
+
+    def flat(self, args: tuple[ArgDef, ...], attrs: Mapping[str, Any]) -> tuple[ArgDef, ...]:
+        """Return one definition for each tensor of a node: lists are written out.
+
+        Args:
+            args: the op's inputs or outputs.
+            attrs: the attributes of the node.
+
+        Returns:
+            The inputs or outputs of the node, in order.
+        """
+        if not any(map(self.is_list, args)):
+            return args
+        flat: list[ArgDef] = []
+        for arg in args:
+            if arg.number:
+                flat += [arg] * attrs[arg.number]
+            elif self.is_list(arg):
+                flat += [ArgDef(arg.name, dtype.name, arg.is_ref) for dtype in attrs[arg.type]]
+            else:
+                flat.append(arg)
+        return tuple(flat)
+
+    def output_dtypes(self, attrs: Mapping[str, Any]) -> list[np.dtype[Any]]:
+        """Return the dtype of each output of a node with these attributes."""
+        return [attrs.get(arg.type) or to_dtype(arg.type) for arg in self.flat(self.outputs, attrs)]
+
+    def __str__(self) -> str:
+        lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
+        lines += [f"  input   {arg}" for arg in self.inputs]
+        lines += [f"  output  {arg}" for arg in self.outputs]
+        lines += [f"  attr    {attr}" for attr in self.attrs]
+        lines.append(f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}")
+        lines.append(f"  grad    {getattr(self.gradient, '__name__', 'none')}")
+        return "\n".join(lines)
+
+
+REGISTRY: dict[str, OpDef] = {}
+GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which RegisterGradient fills
+
+
+def register_op(
+    name: str,
+    *,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    attrs: Sequence[str] = (),
+    shape_fn: ShapeFunction,
+    summary: str,
+    is_stateful: bool = False,
+) -> OpDef:
+    """Add an op to the registry, as TensorFlow's REGISTER_OP macro does.
+
+    Args:
+        name: the op's name in CamelCase.
+        inputs: specifications of the inputs, such as "input: T".
+        outputs: specifications of the outputs.
+        attrs: specifications of the attributes, such as "strides: list(int)".
+        shape_fn: the shape function.
+        summary: one sentence.
+        is_stateful: whether the op has side effects or state.
+
+    Returns:
+        The definition, with file and line of the caller.
+
+    Raises:
+        ValueError: if an op of that name is already registered.
+
+    >>> from teachconv import graph as tg
+    >>> print(tg.get_op_def("Relu"))
+    op Relu: Returns max(features, 0) element-wise.
+      input   features: T
+      output  activations: T
+      attr    T: {float16, bfloat16, float32, float64, int32, int64}
+      shape   unchanged_shape
+      grad    _relu_grad
+    """
+    if name in REGISTRY:
+        raise ArgumentError(f"op {name!r} is registered already, at {REGISTRY[name].file}")
+    caller = sys._getframe(1)
+    parsed = tuple(parse_attr(attr) for attr in attrs)
+    op_def = OpDef(
+        name,
+        tuple(parse_arg(arg) for arg in inputs),
+        tuple(parse_arg(arg) for arg in outputs),
+        parsed,
+        shape_fn,
+        summary,
+        is_stateful,
+        caller.f_code.co_filename,
+        caller.f_lineno,
+        {attr.name: attr for attr in parsed},
+    )
+    REGISTRY[name] = op_def
+    return op_def
+
+
+def get_op_def(name: str) -> OpDef:
+    """Return the definition of an op.
+
+    Args:
+        name: the op's name, such as "Conv2D".
+
+    Returns:
+        The definition.
+
+    Raises:
+        ValueError: if there is no op of that name; the message suggests similar names.
+    """
+    try:
+        return REGISTRY[name]
+    except (KeyError, TypeError):
+        near = difflib.get_close_matches(str(name), REGISTRY, 3) or sorted(REGISTRY)
+        raise ArgumentError(f"there is no op {name!r}; did you mean {' or '.join(near)}?") from None
+
+
+def attr_of(op: Any, name: str) -> Any:
+    """Return an attribute of an operation of either kind; raise ``ValueError`` if it has none such."""
+    if name not in op.attrs:
+        have = ", ".join(sorted(op.attrs)) or "none"
+        raise ArgumentError(f"{op.type} has no attribute {name!r}; it has {have}")
+    return op.attrs[name]
+
+
+# ---------------------------------------------------------------------------------------------
+# The specification strings of arguments and attributes
+# ---------------------------------------------------------------------------------------------
+
+
+def parse_arg(spec: str) -> ArgDef:
+    """Parse ``name: type``, ``name: Ref(type)`` or ``name: number * type``.
+
+    >>> parse_arg("ref: Ref(T)")
+    ArgDef(name='ref', type='T', is_ref=True, number='')
+    >>> print(parse_arg("inputs: N * T"))
+    inputs: N * T
+    """
+    name, _, kind = (part.strip() for part in spec.partition(":"))
+    is_ref = kind.startswith("Ref(")
+    kind = kind[4:-1] if is_ref else kind
+    number, _, kind = (part.strip() for part in kind.rpartition("*"))
+    return ArgDef(name, DATA_TYPES.get(kind, kind), is_ref, number)
+
+
+def parse_attr(spec: str) -> AttrDef:
+    """Parse ``name: type`` or ``name: {values}``, with an optional ``= default``.
+
+    >>> parse_attr("T: {half, float}")
+    AttrDef(name='T', type='type', allowed=('float16', 'float32'), has_default=False, default=None)
+    >>> parse_attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'").default
+    'NHWC'
+    """
+    name, _, rest = (part.strip() for part in spec.partition(":"))
+    kind, equals, default_text = (part.strip() for part in rest.partition("="))
+    allowed: tuple[str, ...] = ()
+    if kind in TYPE_LISTS:
+        kind, allowed = "type", TYPE_LISTS[kind]
+    elif kind.startswith("{"):
+        items = [item.strip() for item in kind.strip("{}").split(",")]
+        strings = items[0].startswith("'")
+        kind = "string" if strings else "type"
+        allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
+    elif kind == "type":
+        allowed = (*FLOATS, *INTEGERS, "bool")
+    if kind not in ATTR_TYPES:
+        raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
+    default: Any = None
+    if equals:
+        if kind == "type":
+            default = DATA_TYPES[default_text]
+        else:
+            words = {"true": "True", "false": "False"}
+            default = ast.literal_eval(words.get(default_text, default_text))
+            default = tuple(default) if isinstance(default, list) else default
+    return AttrDef(name, kind, allowed, bool(equals), default)

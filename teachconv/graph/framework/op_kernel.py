@@ -1,0 +1,311 @@
+"""Kernels, which compute an op on one kind of device, the kernel registry, and the locks of variables.
+
+TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an OpKernel has
+Compute(). A kernel is looked up by (op, device, label, dtypes). For the convolution ops the label is the name
+of a teachconv backend; "" is the default backend. Resource variables and functions have a mutex each in
+TensorFlow; here, a `Lockable`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+import numpy as np
+
+from ...devices import is_on_device
+from .errors import FailedPreconditionError, InvalidArgumentError
+from .node_def import NodeDef
+from .op_def import get_op_def
+from .tensor_shape import StaticShape, is_compatible, text
+
+__all__ = [
+    "KERNELS",
+    "SILENT",
+    "TRACING",
+    "KernelDef",
+    "Lockable",
+    "OpKernel",
+    "OpKernelContext",
+    "VariableRef",
+    "find_kernel",
+    "register_kernel",
+]
+
+
+class Lockable:
+    """Something with a lock: ``with item.lock``.
+
+    Attributes:
+        lock: a lock that one thread may take several times; a new one in a forked child.
+    """
+
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock: Any = RLock()
+        _lockables.add(self)
+
+
+_lockables: WeakSet[Lockable] = WeakSet()
+
+
+def _renew_locks() -> None:
+    """Another thread may have held one at the moment of a fork, and is not there to release it."""
+    for item in list(_lockables):
+        item.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+# Held while a function is traced or its gradient is built. It is one for all functions: two that call each
+# other, traced by two threads, would wait for each other's.
+TRACING = Lockable()
+
+
+# ops that compute nothing: logs of what a program computes leave them out
+SILENT = (
+    *("Const", "Identity", "NoOp", "Placeholder", "Shape", "ShapeN", "Variable"),
+    *("VariableV2", "_Arg", "_Recv", "_Send"),
+)
+
+
+class VariableRef(Lockable):
+    """A variable's storage, which kernels receive along reference edges instead of a value.
+
+    Attributes:
+        name: the variable's name.
+        shape: its static shape; every value must be compatible with it.
+        dtype: its dtype.
+        value: the value, a read-only array, or None before the first assignment.
+        lock: what a kernel holds from reading a value to replacing it by one computed from it.
+    """
+
+    __slots__ = ("dtype", "name", "nbytes", "shape", "value")
+
+    def __init__(self, name: str, shape: StaticShape, dtype: np.dtype[Any]):
+        super().__init__()
+        self.name, self.shape, self.dtype, self.nbytes = name, shape, dtype, 0
+        self.value: np.ndarray | None = None
+
+    def read(self) -> np.ndarray:
+        """Return the current value; raise `FailedPreconditionError` if there is none."""
+        if self.value is None:
+            raise FailedPreconditionError(
+                f"variable {self.name!r} has no value yet: run its initializer first, or all of them: "
+                "session.run(global_variables_initializer())"
+            )
+        return self.value
+
+    def assign(self, value: np.ndarray) -> None:
+        """Replace the value; raise ``ValueError`` if shape or dtype differ. The array becomes read-only."""
+        if value.dtype != self.dtype or not is_compatible(self.shape, value.shape):
+            raise InvalidArgumentError(
+                f"variable {self.name!r} has shape {text(self.shape)} and dtype {self.dtype.name}; it cannot "
+                f"take a value of shape {text(value.shape)} and dtype {value.dtype.name}"
+            )
+        if not is_on_device(value):
+            if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
+                value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
+            value.flags.writeable = False
+        with self.lock:
+            self.value = value
+
+
+class OpKernelContext:
+    """The state of a run that kernels can access besides their inputs.
+
+    Attributes:
+        variables: the variables by the name of their node.
+        feeds: the values that were fed.
+        config: the configuration of the session, which functions that a kernel calls run with; or None.
+        recorder: what receives the statistics of nodes, or None.
+        rendezvous: the values on their way from one device to another, by key.
+        resources: what kernels keep for later runs of the session or function, by the node's name, such as
+            generators of random numbers; None where there is no later run.
+    """
+
+    __slots__ = ("config", "feeds", "recorder", "rendezvous", "resources", "variables")
+
+    def __init__(
+        self, variables: dict[str, VariableRef], feeds: Sequence[np.ndarray] = (), config: Any = None
+    ):
+        self.variables, self.feeds, self.config = variables, feeds, config
+        self.recorder: Any = None
+        self.rendezvous: dict[str, Any] = {}
+        self.resources: dict[str, Any] | None = None
+
+
+class OpKernel:
+    """Computes one node. It is created once and called in each run, possibly by several threads.
+
+    A kernel stores data derived from the attributes, but no state of a run.
+
+    Attributes:
+        node: the node's definition.
+        label: the label under which the kernel was found.
+        is_expensive: whether running it on another thread may pay off.
+        backend_function: the function of the backend contract that it calls, or None.
+    """
+
+    is_expensive = False
+    backend_function: str | None = None
+
+    def __init__(self, node: NodeDef, label: str = ""):
+        self.node, self.label = node, label
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Compute the node.
+
+        Args:
+            context: the feeds and the variables of the run.
+            *inputs: one array or `VariableRef` per input.
+
+        Returns:
+            The output, or a tuple unless there is exactly one.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDef:
+    """One entry of the registry.
+
+    Attributes:
+        op: the op's name.
+        device: the kind of device, "CPU".
+        label: the label; "" is the default.
+        dtypes: the dtypes that its constraint allows; empty if it computes every dtype of the op.
+        kernel: the kernel's class.
+        file: the source file of the class.
+        line: the line in that file.
+    """
+
+    op: str
+    device: str
+    label: str
+    dtypes: tuple[str, ...]
+    kernel: type[OpKernel]
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        key = [self.op, self.device, self.label or "default"]
+        if self.dtypes:
+            key.append(" or ".join(self.dtypes))
+        return f"{self.kernel.__name__} ({', '.join(key)})"
+
+
+KERNELS: dict[tuple[str, str, str, tuple[str, ...]], KernelDef] = {}
+
+_K = TypeVar("_K", bound=type[OpKernel])
+
+
+def register_kernel(
+    op: str, device: str = "CPU", *labels: str, dtypes: Sequence[str] = ()
+) -> Callable[[_K], _K]:
+    """Decorate a kernel class to register it.
+
+    Args:
+        op: the op's name.
+        device: the kind of device.
+        *labels: the labels; by default "".
+        dtypes: the constraint: the dtypes of the op's first type attribute that the kernel computes; none
+            means all that the op has.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        ValueError: if a kernel is already registered for the same op, device, label and one of the dtypes.
+    """
+
+    def register(kernel: _K) -> _K:
+        caller = sys._getframe(1)  # where the decorator stands
+        file, line = caller.f_code.co_filename, caller.f_lineno
+        for label in labels or ("",):
+            for other in _candidates(op, device, label):
+                if not dtypes or not other.dtypes or set(dtypes) & set(other.dtypes):
+                    raise InvalidArgumentError(f"a kernel is registered already: {other}")
+            definition = KernelDef(op, device, label, tuple(dtypes), kernel, file, line)
+            KERNELS[op, device, label, tuple(dtypes)] = definition
+            _BY_LABEL.setdefault((op, device, label), []).append(definition)
+            _LABELLED.add((op, label))
+        return kernel
+
+    return register
+
+
+_BY_LABEL: dict[tuple[str, str, str], list[KernelDef]] = {}
+_LABELLED: set[tuple[str, str]] = set()
+
+
+def _candidates(op: str, device: str, label: str) -> list[KernelDef]:
+    return _BY_LABEL.get((op, device, label), [])
+
+
+def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDef:
+    """Return the kernel for a node on a kind of device.
+
+    Args:
+        node: the node. If it has a label of its own (attribute ``_kernel``), there must be a kernel for it.
+        device: the kind of device, such as "CPU".
+        default_label: the label for nodes without one; ignored for ops that have no kernel with it.
+
+    Returns:
+        The registry entry.
+
+    Raises:
+        ValueError: if there is no kernel; the message lists the kernels of the op.
+
+    >>> from teachconv.graph.kernels import KERNELS
+    >>> print(KERNELS["Conv2D", "CPU", "numpy", ()])
+    Conv2DOp (Conv2D, CPU, numpy)
+    """
+    own = node.attrs.get("_kernel")
+    for label in (default_label, "") if own is None else (own,):
+        for definition in _candidates(node.op, device, label):
+            if _allows(definition, node):
+                return definition
+    dtype = constrained_dtype(node)
+    have = [str(definition).partition(" ")[2] for (op, *_), definition in KERNELS.items() if op == node.op]
+    raise InvalidArgumentError(
+        f"no kernel for op {node.op} on {device}"
+        + (f" with label {own!r}" if own else "")
+        + (f" for {dtype}" if dtype else "")
+        + f" (node {node.name!r}); available: {', '.join(have) or 'none'}"
+    )
+
+
+def constrained_dtype(node: NodeDef) -> str:
+    """Return the dtype that a kernel's constraint is compared with: the op's first type attribute, or ""."""
+    for attr in get_op_def(node.op).attrs:
+        if attr.type == "type" and attr.name in node.attrs:
+            name: str = node.attrs[attr.name].name
+            return name
+    return ""
+
+
+def has_kernel(node: NodeDef, device: str, default_label: str = "") -> bool:
+    """Return whether a kind of device has a kernel for a node.
+
+    Args:
+        node: the node. If it has a label of its own, the device must have a kernel with that label.
+        device: the kind of device.
+        default_label: the label for nodes without one; ignored for ops that have no kernel with it anywhere.
+
+    Returns:
+        Whether there is one.
+    """
+    label = node.attrs.get("_kernel", default_label if (node.op, default_label) in _LABELLED else "")
+    return any(_allows(definition, node) for definition in _candidates(node.op, device, label))
+
+
+def _allows(definition: KernelDef, node: NodeDef) -> bool:
+    return not definition.dtypes or constrained_dtype(node) in definition.dtypes

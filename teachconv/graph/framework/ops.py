@@ -1,0 +1,427 @@
+"""The graph: operations, and the scopes in which they are created. Nothing here computes.
+
+TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
+a run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError, ArgumentTypeError
+from .config import DeviceSpec
+from .context import set_default_graph
+from .errors import UnknownNameError
+from .node_def import GraphDef, from_operation
+from .op_def import OpDef, get_op_def
+from .operation import Operation
+from .tensor import Tensor
+from .tensor_shape import StaticShape
+
+__all__ = ["Graph", "GraphKeys", "Operation", "Tensor"]
+
+
+class GraphKeys:
+    """The names of the collections that the runtime fills."""
+
+    GLOBAL_VARIABLES = "variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+
+
+# TensorFlow's: at the top level a name starts with a letter, a digit or a dot, in a scope also with others
+_ROOT_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]+$")
+
+
+class Graph:
+    """A list of operations in order of creation, and the scopes that apply to the next one.
+
+    Attributes:
+        is_function: whether it is the graph of a function that is traced (def_function.py).
+        outer: the graph inside which a function is traced, or None.
+        finalized: whether nothing can be added any more.
+        version: a counter of changes that can affect the result of a run.
+
+    >>> from teachconv import graph as tg
+    >>> graph = tg.Graph()
+    >>> with graph.as_default(), graph.name_scope("layer"):
+    ...     x = tg.placeholder("float32", [None, 4], name="x")
+    ...     y = tg.nn.relu(x - 1.0)
+    >>> [(op.name, op.type) for op in graph.get_operations()]
+    [('layer/x', 'Placeholder'), ('layer/sub/y', 'Const'), ('layer/sub', 'Sub'), ('layer/Relu', 'Relu')]
+    >>> y
+    <tf.Tensor 'layer/Relu:0' shape=(None, 4) dtype=float32>
+    """
+
+    is_function = False
+    outer: Graph | None = None
+
+    def capture(self, value: Any) -> Tensor:
+        """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}  # in lower case: TensorFlow ignores case here
+        self._scope = ""
+        self._device = DeviceSpec()
+        self._control: tuple[Operation, ...] = ()
+        self._colocate: Operation | None = None
+        self._original_op: Operation | None = None
+        self._kernel_labels: dict[str, str] = {}
+        self._gradient_names: dict[str, str] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self.finalized = False
+        self.version = 0  # counts changes that can affect a run
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """Return the operations in order of creation."""
+        return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Return the operation with a name.
+
+        Args:
+            name: the operation's name, such as "conv1/Conv2D".
+
+        Returns:
+            The operation.
+
+        Raises:
+            ValueError: if the graph has no operation of that name.
+        """
+        if name not in self._by_name:
+            raise UnknownNameError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+        return self._by_name[name]
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """Return the tensor with a name.
+
+        Args:
+            name: the operation's name, a colon and the output's index, such as "conv1/Conv2D:0".
+
+        Returns:
+            The tensor.
+
+        Raises:
+            ValueError: if the name is malformed, or the graph has no such tensor.
+        """
+        op_name, colon, index = name.partition(":")
+        if not colon or not index.isdigit():
+            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
+        outputs = self.get_operation_by_name(op_name).outputs
+        if int(index) >= len(outputs):
+            raise UnknownNameError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+        return outputs[int(index)]
+
+    def as_graph_element(self, obj: Any) -> Tensor | Operation:
+        """Return the tensor or the operation that an object stands for.
+
+        Args:
+            obj: a tensor, an operation or a variable of this graph, or the name of a tensor or operation.
+
+        Returns:
+            The tensor or operation.
+
+        Raises:
+            ValueError, TypeError: if it is of another graph, or nothing of the kind.
+        """
+        if isinstance(obj, str):
+            return self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)
+        if hasattr(obj, "_graph_tensor"):
+            obj = obj.value()
+        if not isinstance(obj, (Tensor, Operation)):
+            raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
+        if obj.graph is not self:
+            raise ArgumentError(f"{obj.name!r} is not an element of this graph.")
+        return obj
+
+    def as_graph_def(self) -> GraphDef:
+        """Return the nodes as plain data, which prints in the text form of TensorFlow's GraphDef.
+
+        Returns:
+            The definitions of all operations, in order of creation.
+        """
+        return GraphDef(tuple(map(from_operation, self._operations)))
+
+    def finalize(self) -> None:
+        """Refuse to add anything from now on."""
+        self.finalized = True
+
+    def check_not_finalized(self) -> None:
+        """Raise ``RuntimeError`` after `finalize`."""
+        if self.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    # --- collections -----------------------------------------------------------------------------
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Append a value to a collection of the graph, such as `GraphKeys.TRAINABLE_VARIABLES`."""
+        self.check_not_finalized()
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """Return the values of a collection.
+
+        Args:
+            name: the collection's name.
+            scope: a regular expression; only values whose name begins with a match are returned.
+
+        Returns:
+            A new list; empty if there is no such collection.
+        """
+        values = self._collections.get(name, [])
+        if scope is None:
+            return list(values)
+        return [value for value in values if hasattr(value, "name") and re.match(scope, value.name)]
+
+    def _some_names(self) -> str:
+        names = [op.name for op in self._operations[:8]]
+        return ", ".join(names) + (", ..." if len(self._operations) > 8 else "") if names else "none yet"
+
+    # --- scopes ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Within the block, add ops to this graph instead of running them."""
+        with set_default_graph(self):
+            yield self
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefix the names created in the block with ``name/``.
+
+        Args:
+            name: the scope; a number is appended if the name is taken. A name that ends in "/" re-enters
+                an existing scope. None or "" returns to the top level.
+
+        Yields:
+            The full scope, ending in "/", or "".
+        """
+        before = self._scope
+        if not name:
+            self._scope = ""
+        else:
+            self._scope = name if name.endswith("/") else self.unique_name(name) + "/"
+        try:
+            yield self._scope
+        finally:
+            self._scope = before
+
+    @contextmanager
+    def device(self, name: str | None) -> Iterator[None]:
+        """Request a device for the operations created in the block.
+
+        Args:
+            name: a device such as "/cpu:1"; None requests none.
+        """
+        before = self._device
+        self._device = DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
+        try:
+            yield
+        finally:
+            self._device = before
+
+    @contextmanager
+    def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
+        """Place the operations created in the block on the device of ``op``, ignoring the device scope.
+
+        Args:
+            op: an operation or tensor of this graph.
+
+        Raises:
+            ValueError: if ``op`` is not of this graph.
+        """
+        before, target = (self._colocate, self._device), op.op if isinstance(op, Tensor) else op
+        if not isinstance(target, Operation) or target.graph is not self:
+            raise ArgumentError(f"op must be an operation or tensor of this graph; got {op!r}")
+        self._colocate, self._device = target, DeviceSpec()
+        try:
+            yield
+        finally:
+            self._colocate, self._device = before
+
+    @contextmanager
+    def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
+        """Make all operations created in the block wait until ``inputs`` have finished.
+
+        Operations created earlier are not affected: to read a variable after an assignment in ``inputs``,
+        call ``read_value`` inside the block.
+
+        Args:
+            inputs: operations, tensors or variables of this graph; None clears the control dependencies
+                of the enclosing blocks.
+
+        Raises:
+            ValueError, TypeError: if an item is of another graph or not an operation, tensor or variable.
+        """
+        before = self._control
+        if inputs is None:
+            self._control = ()
+        else:
+            added = [self._as_operation(item, "inputs") for item in inputs]
+            self._control = tuple(dict.fromkeys([*before, *added]))
+        try:
+            yield
+        finally:
+            self._control = before
+
+    @contextmanager
+    def original_op(self, op: Operation) -> Iterator[None]:
+        """Note that the operations created in the block belong to the gradient of ``op``.
+
+        TensorFlow: Graph._original_op.
+
+        Args:
+            op: an operation of this graph.
+        """
+        before, self._original_op = self._original_op, op
+        try:
+            yield
+        finally:
+            self._original_op = before
+
+    @contextmanager
+    def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
+        """Select the kernels of the ops created in the block by label, as in ``{"Conv2D": "numpy"}``.
+
+        TensorFlow: Graph._kernel_label_map. The labels of the convolution ops are the names of teachconv's
+        backends.
+
+        Args:
+            labels: the kernel label by op name.
+
+        Raises:
+            ValueError: if there is no op of a name.
+        """
+        before = self._kernel_labels
+        for op_type in labels:
+            get_op_def(op_type)
+        self._kernel_labels = before | dict(labels)
+        try:
+            yield
+        finally:
+            self._kernel_labels = before
+
+    @contextmanager
+    def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
+        """Give the ops created in the block another gradient, as in ``{"Relu": "GuidedRelu"}``.
+
+        Args:
+            names: for each op name, the name under which `RegisterGradient` registered the gradient.
+
+        Raises:
+            ValueError: if there is no op of a name.
+        """
+        before = self._gradient_names
+        for op_type in names:
+            get_op_def(op_type)
+        self._gradient_names = before | dict(names)
+        try:
+            yield
+        finally:
+            self._gradient_names = before
+
+    def _as_operation(self, item: Any, what: str) -> Operation:
+        found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
+        if not isinstance(found, Operation):
+            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {item!r}")
+        if found.graph is not self:
+            raise ArgumentError(f"{what} must belong to this graph; {found.name!r} belongs to another one")
+        return found
+
+    # --- adding ----------------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return ``name`` in the current scope, with a number appended if it is taken.
+
+        Args:
+            name: letters, digits and any of ``_ . / > -``.
+            mark_as_used: whether to reserve the name.
+
+        Returns:
+            The full name.
+
+        Raises:
+            ValueError: if the name contains other characters.
+
+        >>> graph = Graph()
+        >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
+        ('Conv2D', 'Conv2D_1', 'conv2d_2')
+        """
+        if not isinstance(name, str) or not (_NAME if self._scope else _ROOT_NAME).match(name):
+            raise ArgumentError(
+                f"name must be letters, digits and any of _ . / > - with a letter, digit or . first outside "
+                f"of a scope; got {name!r}"
+            )
+        full = self._scope + name
+        key = full.lower()
+        count = self._names_in_use.get(key)
+        if not mark_as_used and count is None:
+            return full
+        if count is None:
+            self._names_in_use[key] = 1
+            return full
+        while f"{key}_{count}" in self._names_in_use:
+            count += 1
+        if mark_as_used:
+            self._names_in_use[key] = count + 1
+            self._names_in_use[f"{key}_{count}"] = 1
+        return f"{full}_{count}"
+
+    def create_op(
+        self,
+        op_def: OpDef,
+        name: str,
+        inputs: tuple[Tensor, ...],
+        attrs: dict[str, Any],
+        dtypes: Sequence[np.dtype[Any]],
+        shapes: Sequence[StaticShape],
+    ) -> Operation:
+        """Add a node with arguments that are already checked; op_def_library.py calls this.
+
+        Args:
+            op_def: the op's definition.
+            name: the full, unique name.
+            inputs: the input tensors, of this graph.
+            attrs: all attributes.
+            dtypes: the dtype of each output.
+            shapes: the static shape of each output.
+
+        Returns:
+            The new operation.
+
+        Raises:
+            ValueError: if an input is of another graph.
+        """
+        self.check_not_finalized()
+        for tensor in inputs:
+            if tensor.op.graph is not self:
+                raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
+        label = self._kernel_labels.get(op_def.name)
+        if label is not None:
+            attrs = attrs | {"_kernel": label}
+        gradient = self._gradient_names.get(op_def.name)
+        if gradient is not None:
+            attrs = attrs | {"_gradient_op_type": gradient}
+        direct = {tensor.op for tensor in inputs}
+        control = tuple(op for op in self._control if op not in direct) if self._control else ()
+        device, number = str(self._device), len(self._operations)
+        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate, device, number)
+        op.outputs = tuple(
+            Tensor(op, index, dtype, shape, arg.is_ref)
+            for index, (arg, dtype, shape) in enumerate(
+                zip(op_def.flat(op_def.outputs, attrs), dtypes, shapes, strict=True)
+            )
+        )
+        self._operations.append(op)
+        self._by_name[name] = op
+        return op

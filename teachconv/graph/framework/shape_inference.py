@@ -1,0 +1,308 @@
+"""What a shape function is given: the shapes of the inputs, and what is known about their values.
+
+TensorFlow: core/framework/shape_inference.h, core/common_runtime/shape_refiner.cc and eval_const_tensor.cc;
+in Python, constant_value and constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]``
+is not known where the batch is not, but ``tf.stack([tf.shape(x)[0], 8, 8, 3])`` is known to be [?, 8, 8, 3],
+and so is the shape of a tensor that is reshaped to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from ...arguments import check_memory
+from ...errors import ArgumentError
+from .node_def import from_operation
+from .op_def import OpDef, get_op_def
+from .op_kernel import OpKernel, OpKernelContext, find_kernel
+from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
+
+__all__ = [
+    "InferenceContext",
+    "InferringKernel",
+    "Values",
+    "check_size",
+    "constant_value",
+    "constant_value_as_shape",
+    "known_value",
+]
+
+_MAX_NODES = 64  # larger computations are left to the run
+_MAX_DEPTH = 32
+_MAX_ELEMENTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceContext:
+    """The arguments of a shape function. TensorFlow: core/framework/shape_inference.h.
+
+    Attributes:
+        op: the name of the op.
+        shapes: the static shapes of the inputs.
+        values: the values of inputs that are known before the run, None for the others. The shape of
+            Reshape's result, for example, depends on the value of its input ``shape``.
+        attrs: the attributes by name.
+    """
+
+    op: str
+    shapes: Sequence[StaticShape]
+    values: Sequence[np.ndarray | None]
+    attrs: Mapping[str, Any]
+
+    def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
+        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
+        shape = self.shapes[index]
+        if shape is None:
+            return (None,) * rank
+        if len(shape) != rank:
+            raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
+        return shape
+
+    def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
+        """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
+
+        Args:
+            index: the number of the input, a vector of int32 or int64.
+            what: its name, for messages.
+            size: how many sizes it must hold; None for any number.
+
+        Returns:
+            The sizes, None for one that is not known before the run; None if nothing is known.
+
+        Raises:
+            ValueError: if the input is no vector, or holds another number of sizes.
+        """
+        given = self.with_rank(index, 1, what)
+        if size is not None and not is_compatible(given, (size,)):
+            raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
+        found: StaticShape
+        if isinstance(self.values, Values):
+            found = self.values.as_shape(index)
+        else:
+            value = self.values[index]
+            found = None if value is None else tuple(int(each) for each in value)
+        length = given[0] if size is None else size
+        return (None,) * length if found is None and length is not None else found
+
+    def int_value(self, index: int) -> int | None:
+        """Return the value of an input that is a single integer, or None if it is not known."""
+        value = self.values[index]
+        return None if value is None else int(np.reshape(value, ()))
+
+
+class Values(Sequence[Any]):
+    """The values of tensors as a shape function asks for them: computed when they are, None where not known.
+
+    Args:
+        tensors: the tensors.
+    """
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        self.tensors = tensors
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Values(self.tensors[index])
+        return constant_value(self.tensors[index])
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (constant_value(tensor) for tensor in self.tensors)
+
+    def as_shape(self, index: int) -> StaticShape:
+        """Return the value of a vector of sizes as far as it is known."""
+        return constant_value_as_shape(self.tensors[index])
+
+
+def constant_value(tensor: Any) -> np.ndarray | None:
+    """Return the value of a tensor of a graph that depends on constants and known shapes only.
+
+    Args:
+        tensor: the tensor.
+
+    Returns:
+        The value, computed by the kernels that would run; None if it is not known before the run, or takes
+        more than a few nodes.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 4])
+    ...     constant_value(tg.shape(x)[1] * 2), constant_value(tg.shape(x)[0])
+    (array(8, dtype=int32), None)
+    """
+    found = _at_once(tensor)
+    if found is not None:
+        return found
+    order = _needed(tensor)
+    if order is None:
+        return None
+    values: dict[tuple[int, int], np.ndarray] = {}
+    for op in order:
+        results = _run(op, [_at_once(each, values) for each in op.inputs])
+        if results is None:
+            return None
+        for index, result in enumerate(results):
+            values[id(op), index] = result
+    return values[id(tensor.op), tensor.index]
+
+
+def known_value(tensor: Any) -> np.ndarray | None:
+    """Return the value of an eager tensor, or of a tensor of a graph if it is known before the run."""
+    return np.asarray(tensor) if hasattr(tensor, "numpy") else constant_value(tensor)
+
+
+def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = None) -> np.ndarray | None:
+    """Return a value that takes no kernel: a constant's, a known shape, or one that was computed already."""
+    op = tensor.op
+    if op.type == "Const":
+        value: np.ndarray = op.attrs["value"]
+        return value
+    if op.type in ("Shape", "Size", "Rank", "ShapeN"):
+        shape = as_shape(op.inputs[tensor.index].shape)
+        if op.type == "Rank":
+            return None if shape is None else np.array(len(shape), tensor.dtype)
+        if is_fully_defined(shape):
+            return np.array(shape if op.type != "Size" else int(np.prod(shape)), tensor.dtype)  # type: ignore[arg-type]
+    if op.type == "StridedSlice" and op.inputs[0].op.type == "Shape":  # one size of a shape in part unknown
+        part = _part(op, 0)
+        if isinstance(part, int):
+            return np.array(part, tensor.dtype)
+    return None if values is None else values.get((id(op), tensor.index))
+
+
+def _needed(tensor: Any) -> list[Any] | None:
+    """Return the operations that compute a tensor from constants, each after its inputs, or None."""
+    order: list[Any] = []
+    seen: set[int] = set()
+    stack = [(tensor.op, False)]
+    while stack:
+        op, inputs_done = stack.pop()
+        if inputs_done:
+            order.append(op)
+            continue
+        if id(op) in seen:
+            continue
+        seen.add(id(op))
+        if not op.inputs or op.op_def.is_stateful or op.control_inputs or len(seen) > _MAX_NODES:
+            return None
+        if any(each.is_ref for each in op.inputs):
+            return None
+        stack.append((op, True))
+        stack += [(each.op, False) for each in op.inputs if _at_once(each) is None]
+    return order
+
+
+def _run(op: Any, inputs: list[Any]) -> list[np.ndarray] | None:
+    if any(value is None or value.size > _MAX_ELEMENTS for value in inputs):
+        return None
+    node = from_operation(op)
+    try:
+        kernel_def = find_kernel(node, "CPU")
+        with np.errstate(all="ignore"):
+            result = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
+    except Exception:  # the run will raise it again, with the node's name
+        return None
+    results = [result] if len(op.outputs) == 1 else list(result)
+    return [np.asarray(each) for each in results]
+
+
+def constant_value_as_shape(tensor: Any, depth: int = 0) -> StaticShape:
+    """Return the value of a vector of sizes as a static shape, with None for a size that is not known.
+
+    It looks through Shape, Pack, ConcatV2, StridedSlice, Slice, Cast and Identity.
+
+    Args:
+        tensor: an int32 or int64 vector of a graph.
+        depth: how deep this call is in such ops.
+
+    Returns:
+        The static shape; -1 stays -1. None if not even the number of sizes is known.
+    """
+    known = constant_value(tensor)
+    if known is not None:
+        return tuple(int(size) for size in known)
+    op = tensor.op
+    if op.type in ("Shape", "ShapeN"):
+        return as_shape(op.inputs[tensor.index].shape)
+    found: StaticShape = None
+    if depth < _MAX_DEPTH:
+        if op.type == "Pack" and op.attrs["axis"] in (0, -1):
+            found = tuple(_size(each, depth + 1) for each in op.inputs)
+        elif op.type == "ConcatV2":
+            parts = [constant_value_as_shape(each, depth + 1) for each in op.inputs[:-1]]
+            if None not in parts:
+                found = tuple(size for part in parts for size in part)  # type: ignore[union-attr]
+        elif op.type in ("Cast", "Identity"):
+            found = constant_value_as_shape(op.inputs[0], depth + 1)
+        elif op.type in ("StridedSlice", "Slice"):
+            part = _part(op, depth)
+            found = part if isinstance(part, tuple) else None
+    if found is not None:
+        return found
+    length = as_shape(tensor.shape)
+    return None if not length or length[0] is None else (None,) * length[0]
+
+
+def _size(tensor: Any, depth: int) -> int | None:
+    """Return one size, a scalar, if it is known."""
+    known = constant_value(tensor)
+    if known is not None:
+        return int(known)
+    op = tensor.op
+    if depth < _MAX_DEPTH and op.type in ("Cast", "Identity"):
+        return _size(op.inputs[0], depth + 1)
+    if depth < _MAX_DEPTH and op.type == "StridedSlice":
+        part = _part(op, depth)
+        return part if isinstance(part, int) else None
+    return None
+
+
+def _part(op: Any, depth: int) -> Any:
+    """Return the part of a shape that a StridedSlice or a Slice takes: sizes, one size, or None."""
+    whole = constant_value_as_shape(op.inputs[0], depth + 1)
+    bounds = [constant_value(each) for each in op.inputs[1:]]
+    if whole is None or any(bound is None or bound.shape != (1,) for bound in bounds):
+        return None
+    first, last, *step = (int(bound[0]) for bound in bounds if bound is not None)
+    if op.type == "Slice":
+        return whole[first : None if last == -1 else first + last]
+    attrs = op.attrs
+    if attrs["shrink_axis_mask"]:
+        return whole[first] if -len(whole) <= first < len(whole) else None
+    if attrs["ellipsis_mask"] or attrs["new_axis_mask"]:
+        return None
+    return whole[None if attrs["begin_mask"] else first : None if attrs["end_mask"] else last : step[0]]
+
+
+def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
+    """Raise ``MemoryError`` if a result of known shape would be larger than this machine's memory."""
+    for shape, dtype in zip(shapes, op_def.output_dtypes(attrs), strict=True):
+        if shape is not None and None not in shape:
+            check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
+
+
+class InferringKernel(OpKernel):
+    """The base of kernels whose result's shape depends on values, or whose inputs must fit each other."""
+
+    def infer(self, *inputs: Any) -> Any:
+        """Return the shapes of the outputs for these inputs.
+
+        Raises:
+            ValueError: if the inputs do not fit.
+            MemoryError: if an output would be larger than this machine's memory.
+        """
+        op_def, attrs = get_op_def(self.node.op), self.node.attrs
+        context = InferenceContext(op_def.name, [array.shape for array in inputs], inputs, attrs)
+        shapes = op_def.shape_fn(context)
+        check_size(op_def, attrs, shapes)
+        return shapes

@@ -1,0 +1,169 @@
+"""The gradients of ops that build, move, split and join tensors. TensorFlow: python/ops/array_grad.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core_ops.array_shape_fns import MASKS
+from ..framework.shape_inference import known_value
+from ..framework.tensor_shape import as_shape
+from ..ops import array_ops, gen_nn_ops, math_ops
+from .gradients_util import NotDifferentiable, RegisterGradient
+from .math_grad import reduce_gradients
+
+__all__: list[str] = []
+
+for _name in (
+    *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
+    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "Assert", "PrintV2"),
+):
+    NotDifferentiable(_name)
+
+
+@RegisterGradient("Identity")
+def _identity_grad(op: Any, grad: Any) -> Any:
+    return grad
+
+
+@RegisterGradient("IdentityN")
+def _identity_n_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
+    return grads
+
+
+@RegisterGradient("CheckNumerics")
+def _check_numerics_grad(op: Any, grad: Any) -> Any:
+    return array_ops.check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")
+
+
+@RegisterGradient("Fill")
+def _fill_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return None, math_ops.reduce_sum(grad)
+
+
+# --- the same elements in another shape ---------------------------------------------------------------
+
+
+def _reshape_to_input(op: Any, grad: Any) -> Any:
+    return array_ops.reshape(grad, array_ops.shape(op.inputs[0]))
+
+
+@RegisterGradient("Reshape")
+def _reshape_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    shape = as_shape(op.inputs[0].shape)
+    if shape is not None and shape.count(None) == 1 and 0 not in shape:  # no need to wait for the input
+        return array_ops.reshape(grad, [-1 if size is None else size for size in shape]), None
+    return _reshape_to_input(op, grad), None
+
+
+@RegisterGradient("Squeeze")
+def _squeeze_grad(op: Any, grad: Any) -> Any:
+    return _reshape_to_input(op, grad)
+
+
+@RegisterGradient("ExpandDims")
+def _expand_dims_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return _reshape_to_input(op, grad), None
+
+
+@RegisterGradient("Transpose")
+def _transpose_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return array_ops.transpose(grad, gen_nn_ops.invert_permutation(op.inputs[1])), None
+
+
+# --- more or fewer elements ---------------------------------------------------------------------------
+
+
+@RegisterGradient("Pad")
+def _pad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The part that is not padding."""
+    x, paddings = op.inputs
+    before = array_ops.slice(paddings, [0, 0], array_ops.stack([array_ops.rank(x), 1]))
+    begin = array_ops.reshape(before, [-1])
+    return array_ops.slice(grad, begin, array_ops.shape(x, out_type=begin.dtype)), None
+
+
+@RegisterGradient("Slice")
+def _slice_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The gradient with zeros around it."""
+    x, begin, _ = op.inputs
+    column = array_ops.stack([array_ops.rank(x), 1])
+    sizes = array_ops.shape(x, out_type=begin.dtype)
+    after = sizes - array_ops.shape(op.outputs[0], out_type=begin.dtype) - begin
+    columns = [array_ops.reshape(begin, column), array_ops.reshape(after, column)]
+    return array_ops.pad(grad, array_ops.concat(columns, 1)), None, None
+
+
+@RegisterGradient("Tile")
+def _tile_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The sum over the repetitions, which a reshape to [multiple, size, multiple, size, ...] separates."""
+    x, multiples = op.inputs
+    sizes = array_ops.shape(x, out_type=multiples.dtype)
+    both = array_ops.reshape(array_ops.transpose(array_ops.stack([multiples, sizes])), [-1])
+    axes = math_ops.range(0, array_ops.size(both), 2)
+    return math_ops.reduce_sum(array_ops.reshape(grad, both), axes), None
+
+
+@RegisterGradient("BroadcastTo")
+def _broadcast_to_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return reduce_gradients(op.inputs[0], op.outputs[0], grad, None)[0], None
+
+
+@RegisterGradient("GatherV2")
+def _gather_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The sum of the gradients of the slices with the same index; TensorFlow keeps them sparse on axis 0."""
+    params, indices, axis = op.inputs
+    number, rank = known_value(axis), len(as_shape(params.shape) or ())
+    if number is None or int(number) % max(rank, 1):
+        from ...errors import ArgumentError
+
+        raise ArgumentError("the gradient of GatherV2 is there for axis 0 only")
+    return gen_nn_ops.unsorted_segment_sum(grad, indices, array_ops.shape(params)[0]), None, None
+
+
+# --- several tensors ----------------------------------------------------------------------------------
+
+
+@RegisterGradient("Pack")
+def _pack_grad(op: Any, grad: Any) -> Any:
+    return gen_nn_ops.unpack(grad, len(op.inputs), axis=op.get_attr("axis"), name="unstack")
+
+
+@RegisterGradient("Unpack")
+def _unpack_grad(op: Any, *grads: Any) -> Any:
+    pairs = zip(grads, op.outputs, strict=True)
+    slices = [array_ops.zeros_like(output) if grad is None else grad for grad, output in pairs]
+    return array_ops.stack(slices, axis=op.get_attr("axis"))
+
+
+@RegisterGradient("ConcatV2")
+def _concat_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The slice of each input."""
+    *values, axis = op.inputs
+    axis = gen_nn_ops.floor_mod(axis, array_ops.rank(values[0]), name="mod")
+    sizes = array_ops.shape_n(values)
+    offsets = gen_nn_ops.concat_offset(axis, sizes)
+    return *(array_ops.slice(grad, begin, size) for begin, size in zip(offsets, sizes, strict=True)), None
+
+
+@RegisterGradient("DynamicStitch")
+def _dynamic_stitch_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    half = len(op.inputs) // 2
+    return *(None,) * half, *(array_ops.gather(grad, indices) for indices in op.inputs[:half])
+
+
+# --- parts ------------------------------------------------------------------------------------------
+
+
+@RegisterGradient("StridedSlice")
+def _strided_slice_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, begin, end, strides = op.inputs
+    shape = array_ops.shape(x, out_type=begin.dtype)
+    masks = {mask: op.get_attr(mask) for mask in MASKS}
+    return gen_nn_ops.strided_slice_grad(shape, begin, end, strides, grad, **masks), None, None, None
+
+
+@RegisterGradient("StridedSliceGrad")
+def _strided_slice_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    masks = {mask: op.get_attr(mask) for mask in MASKS}
+    _, begin, end, strides, _ = op.inputs
+    return None, None, None, None, gen_nn_ops.strided_slice(grad, begin, end, strides, **masks)

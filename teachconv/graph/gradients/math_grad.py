@@ -1,0 +1,341 @@
+"""The gradient functions of arithmetic and reductions. TensorFlow: python/ops/math_grad.py.
+
+Each function takes the operation and the gradients of its outputs, and returns those of its inputs; None for
+an input that has none. They call the public functions, so they work in graphs, in functions and eagerly, and
+what they compute can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..framework.shape_inference import known_value
+from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
+from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
+from ..ops.constant_op import constant
+from .gradients_util import NotDifferentiable, RegisterGradient
+
+__all__: list[str] = []
+
+for _name in (
+    *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
+    *("LogicalAnd", "LogicalOr", "LogicalNot", "All", "Any", "FloorDiv", "Range", "ArgMax"),
+    *("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"),
+):
+    NotDifferentiable(_name)
+
+
+# --- broadcasting: the gradient of an axis that was repeated is the sum over it -----------------------
+
+
+def reduce_gradients(x: Any, y: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
+    """Return the gradients summed over the axes along which broadcasting repeated x and y.
+
+    Args:
+        x: the first input.
+        y: the second input.
+        grad_x: the gradient of x in the shape of the result, or None.
+        grad_y: likewise of y.
+
+    Returns:
+        The gradients in the shapes of x and y.
+    """
+    shape_x, shape_y = as_shape(x.shape), as_shape(y.shape)
+    if shape_x == shape_y and shape_x is not None and None not in shape_x:
+        return grad_x, grad_y
+    axes = _repeated_axes(shape_x, shape_y)
+    sizes = array_ops.shape(x), array_ops.shape(y)
+    if axes is None:
+        axes = gen_nn_ops.broadcast_gradient_args(*sizes)
+    shapes = shape_x, shape_y
+    results = []
+    for grad, its_axes, size, mine, other in zip(
+        (grad_x, grad_y), axes, sizes, shapes, shapes[::-1], strict=True
+    ):
+        needed = not isinstance(its_axes, list) or its_axes or len(mine or ()) < len(other or ())
+        if grad is not None and needed:
+            grad = array_ops.reshape(math_ops.reduce_sum(grad, its_axes, keepdims=True), size)
+        results.append(grad)
+    return results[0], results[1]
+
+
+def _repeated_axes(x: StaticShape, y: StaticShape) -> Any:
+    """Return, for each shape, the axes of the result along which it was repeated; None where not known."""
+    if x is None or y is None:
+        return None
+    rank = max(len(x), len(y))
+    axes: tuple[list[int], list[int]] = [], []
+    wide = [(1,) * (rank - len(shape)) + shape for shape in (x, y)]
+    for axis, (a, b) in enumerate(zip(*wide, strict=True)):
+        if a == 1 and b != 1:
+            axes[0].append(axis)
+        elif b == 1 and a != 1:
+            axes[1].append(axis)
+        elif a is None or b is None:
+            return None  # either of them may turn out to be 1
+    return axes
+
+
+# --- two inputs ---------------------------------------------------------------------------------------
+
+
+@RegisterGradient("Add")
+def _add_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, y = op.inputs
+    return reduce_gradients(x, y, grad, grad)
+
+
+@RegisterGradient("Sub")
+def _sub_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, y = op.inputs
+    return reduce_gradients(x, y, grad, -grad)
+
+
+@RegisterGradient("Mul")
+def _mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, y = op.inputs
+    shape = as_shape(x.shape)
+    same = is_fully_defined(shape) and shape == as_shape(y.shape) and x.dtype == "float32"
+    to_x = gen_nn_ops.mul(grad, y)
+    # TensorFlow has a shorter way for float32 of one shape, and the factors change places there
+    return reduce_gradients(x, y, to_x, gen_nn_ops.mul(grad, x) if same else gen_nn_ops.mul(x, grad))
+
+
+@RegisterGradient("RealDiv")
+def _real_div_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, y = op.inputs
+    to_x = gen_nn_ops.real_div(grad, y)
+    return reduce_gradients(x, y, to_x, grad * gen_nn_ops.real_div(gen_nn_ops.real_div(-x, y), y))
+
+
+@RegisterGradient("FloorMod")
+def _floor_mod_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    x, y = op.inputs
+    return reduce_gradients(x, y, grad, grad * -gen_nn_ops.floor_div(x, y))
+
+
+@RegisterGradient("Pow")
+def _pow_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """y x^(y-1) and x^y log(x); the latter is 0 where x is not positive, to avoid NaN."""
+    x, y = op.inputs
+    to_x = grad * y * cwise_ops.pow(x, y - 1)
+    positive = x > 0
+    safe = cwise_ops.where(positive, x, array_ops.ones_like(x))
+    log = cwise_ops.where(positive, cwise_ops.log(safe), array_ops.zeros_like(x))
+    return reduce_gradients(x, y, to_x, grad * op.outputs[0] * log)
+
+
+@RegisterGradient("Maximum")
+def _maximum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return _of_larger(op, grad, cwise_ops.greater_equal)
+
+
+@RegisterGradient("Minimum")
+def _minimum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return _of_larger(op, grad, cwise_ops.less_equal)
+
+
+def _of_larger(op: Any, grad: Any, comparison: Any) -> tuple[Any, ...]:
+    """The gradient belongs to the one that was returned; to x where both are equal."""
+    x, y = op.inputs
+    zeros = array_ops.zeros_like(grad)
+    first = comparison(x, y)
+    to_x, to_y = cwise_ops.where(first, grad, zeros), cwise_ops.where(first, zeros, grad)
+    return reduce_gradients(x, y, to_x, to_y)
+
+
+@RegisterGradient("MatMul")
+def _mat_mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """grad b' and a' grad; where the op transposes a factor, its gradient is transposed."""
+    a, b = op.inputs
+    transpose_a, transpose_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
+    kernel = op.attrs.get("_kernel")
+
+    def product(x: Any, y: Any, transpose_x: bool, transpose_y: bool) -> Any:
+        return gen_nn_ops.mat_mul(x, y, transpose_a=transpose_x, transpose_b=transpose_y, _kernel=kernel)
+
+    if transpose_a:
+        to_a = product(b, grad, transpose_b, True)
+    else:
+        to_a = product(grad, b, False, not transpose_b)
+    if transpose_b:
+        to_b = product(grad, a, True, transpose_a)
+    else:
+        to_b = product(a, grad, not transpose_a, False)
+    return to_a, to_b
+
+
+# --- one input ----------------------------------------------------------------------------------------
+
+
+@RegisterGradient("Neg")
+def _neg_grad(op: Any, grad: Any) -> Any:
+    return -grad
+
+
+@RegisterGradient("Abs")
+def _abs_grad(op: Any, grad: Any) -> Any:
+    return grad * gen_nn_ops.sign(op.inputs[0])
+
+
+@RegisterGradient("Sign")
+def _sign_grad(op: Any, grad: Any) -> Any:
+    return array_ops.zeros_like(op.inputs[0])
+
+
+@RegisterGradient("Square")
+def _square_grad(op: Any, grad: Any) -> Any:
+    x = op.inputs[0]
+    two = constant(2, dtype=x.dtype)
+    return gen_nn_ops.mul(grad, gen_nn_ops.mul(x, two))
+
+
+@RegisterGradient("Sqrt")
+def _sqrt_grad(op: Any, grad: Any) -> Any:
+    return gen_nn_ops.sqrt_grad(op.outputs[0], grad)
+
+
+@RegisterGradient("SqrtGrad")
+def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    ratio = grad / op.inputs[0]
+    return -ratio * op.outputs[0], 0.5 * ratio
+
+
+@RegisterGradient("Rsqrt")
+def _rsqrt_grad(op: Any, grad: Any) -> Any:
+    return gen_nn_ops.rsqrt_grad(op.outputs[0], grad)
+
+
+@RegisterGradient("RsqrtGrad")
+def _rsqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    y, dy = op.inputs
+    return -1.5 * grad * dy * cwise_ops.square(y), gen_nn_ops.rsqrt_grad(y, grad)
+
+
+@RegisterGradient("Exp")
+def _exp_grad(op: Any, grad: Any) -> Any:
+    return grad * op.outputs[0]
+
+
+@RegisterGradient("Log")
+def _log_grad(op: Any, grad: Any) -> Any:
+    return grad / op.inputs[0]
+
+
+@RegisterGradient("Tanh")
+def _tanh_grad(op: Any, grad: Any) -> Any:
+    return gen_nn_ops.tanh_grad(op.outputs[0], grad)
+
+
+@RegisterGradient("TanhGrad")
+def _tanh_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    y, dy = op.inputs
+    return grad * -2.0 * dy * y, gen_nn_ops.tanh_grad(y, grad)
+
+
+@RegisterGradient("Sigmoid")
+def _sigmoid_grad(op: Any, grad: Any) -> Any:
+    return gen_nn_ops.sigmoid_grad(op.outputs[0], grad)
+
+
+@RegisterGradient("SigmoidGrad")
+def _sigmoid_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    y, dy = op.inputs
+    common = grad * dy
+    return common - 2.0 * common * y, gen_nn_ops.sigmoid_grad(y, grad)
+
+
+@RegisterGradient("Cast")
+def _cast_grad(op: Any, grad: Any) -> Any:
+    """Cast back; where either dtype is an integer type there is no gradient."""
+    source, target = op.inputs[0].dtype, grad.dtype
+    if source.kind in "ib" or target.kind in "ib":
+        return None
+    return cwise_ops.cast(grad, source)
+
+
+# --- several inputs -----------------------------------------------------------------------------------
+
+
+@RegisterGradient("AddN")
+def _add_n_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return (grad,) * len(op.inputs)
+
+
+@RegisterGradient("Select")
+def _select_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    condition, zeros = op.inputs[0], array_ops.zeros_like(op.inputs[1])
+    return None, gen_nn_ops.select(condition, grad, zeros), gen_nn_ops.select(condition, zeros, grad)
+
+
+@RegisterGradient("SelectV2")
+def _select_v2_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    condition, x, y = op.inputs
+    zeros = array_ops.zeros([], grad.dtype)
+    to_x, _ = reduce_gradients(x, op.outputs[0], cwise_ops.where(condition, grad, zeros), None)
+    to_y, _ = reduce_gradients(y, op.outputs[0], cwise_ops.where(condition, zeros, grad), None)
+    return None, to_x, to_y
+
+
+# --- reductions ---------------------------------------------------------------------------------------
+
+
+@RegisterGradient("Sum")
+def _sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """Every cell that was summed gets the gradient of its sum."""
+    x, axes = op.inputs
+    shape, known = as_shape(x.shape), known_value(axes)
+    if shape is not None and known is not None:
+        gone = {int(axis) % len(shape) for axis in known.ravel()}
+        kept = [1 if axis in gone else size for axis, size in enumerate(shape)]
+        if len(gone) == len(shape):  # all axes: repeat a scalar
+            grad = array_ops.reshape(grad, kept)
+            sizes = array_ops.shape(x) if None in shape else constant(np.array(shape, "int32"))
+            return array_ops.tile(grad, sizes), None
+        if None not in shape:
+            multiples = [size if axis in gone else 1 for axis, size in enumerate(shape)]
+            return array_ops.tile(array_ops.reshape(grad, kept), multiples), None
+    input_shape = array_ops.shape(x)
+    if not op.get_attr("keep_dims"):
+        grad = array_ops.reshape(grad, math_ops.reduced_shape(input_shape, axes))
+    return array_ops.broadcast_to(grad, input_shape), None
+
+
+@RegisterGradient("Mean")
+def _mean_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """That of Sum, divided by the number of cells of each mean."""
+    to_sum = _sum_grad(op, grad)[0]
+    shape, reduced = as_shape(op.inputs[0].shape), as_shape(op.outputs[0].shape)
+    factor: Any
+    if shape is not None and reduced is not None and None not in shape and None not in reduced:
+        factor = constant(prod(shape) // max(prod(reduced), 1), dtype=to_sum.dtype)  # type: ignore[arg-type]
+    else:
+        sizes = array_ops.shape(op.inputs[0])
+        rank = array_ops.size(sizes)
+        axes = gen_nn_ops.floor_mod(cwise_ops.cast(op.inputs[1], "int32") + rank, rank, name="mod")
+        factor = cwise_ops.cast(math_ops.reduce_prod(array_ops.gather(sizes, axes)), to_sum.dtype)
+    return cwise_ops.truediv(to_sum, factor), None
+
+
+@RegisterGradient("Max")
+@RegisterGradient("Min")
+def _min_or_max_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """Cells that are equally large (or small) share the gradient."""
+    x, axes = op.inputs
+    y, sizes = op.outputs[0], array_ops.shape(x)
+    if op.get_attr("keep_dims"):
+        kept = array_ops.shape(y)
+    else:
+        kept = math_ops.reduced_shape(sizes, axes)
+        y, grad = array_ops.reshape(y, kept), array_ops.reshape(grad, kept)
+    selected = cwise_ops.cast(cwise_ops.equal(y, x), grad.dtype)
+    number = array_ops.reshape(math_ops.reduce_sum(selected, axes), kept)
+    return cwise_ops.truediv(selected, number) * grad, None
+
+
+@RegisterGradient("UnsortedSegmentSum")
+def _unsorted_segment_sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    return array_ops.gather(grad, op.inputs[1]), None, None

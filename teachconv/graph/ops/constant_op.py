@@ -1,0 +1,252 @@
+"""Constants, tensors of a shape filled with one value, and the conversion of other values to tensors.
+
+TensorFlow: python/framework/constant_op.py and tensor_conversion_registry.py; zeros and the like are in
+python/ops/array_ops.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...arguments import check_memory
+from ...dtypes import to_dtype
+from ...errors import ArgumentError
+from ..framework import op_def_library
+from ..framework.context import executing_eagerly
+from ..framework.default_graph import eager_device, name_scope
+from ..framework.eager_tensor import EagerTensor, frozen, int_vector, static_shape, to_array
+from ..framework.ops import Tensor
+from ..framework.tensor_shape import as_shape, is_fully_defined
+from . import gen_nn_ops
+
+__all__ = [
+    "constant",
+    "convert_to_tensor",
+    "fill",
+    "is_tensor",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+_LARGE = 1000  # larger constants would make the graph large; TensorFlow fills them during the run
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+    """Return a tensor with the same value in each run; outside a graph, an eager tensor.
+
+    Args:
+        value: an array, nested lists or a number.
+        dtype: the dtype to convert to; None keeps that of the value.
+        shape: a shape to reshape to, or to fill if ``value`` is a single number.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        TypeError, ValueError: if ``value`` is not an array of a supported dtype or does not fit ``shape``.
+
+    >>> from teachconv import graph as tg
+    >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
+    (dtype('int32'), array([0.5, 0.5], dtype=float32))
+    """
+    if value is None:
+        raise ArgumentError("None values not supported.")
+    array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
+    if shape is not None:
+        sizes: Any = as_shape(shape)
+        if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
+            raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
+        check_memory(sizes, array.dtype, "value")
+        array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
+    if executing_eagerly():
+        if eager_device() is not None:
+            return gen_nn_ops.const(frozen(array), array.dtype)
+        return EagerTensor(frozen(array))
+    return op_def_library.apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, of a graph or eager, and no variable, array or number.
+
+    >>> is_tensor(constant(1)), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(value, (EagerTensor, Tensor))
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Return a tensor of a shape filled with one value.
+
+    Args:
+        dims: the shape: ints, or a vector.
+        value: a scalar.
+        name: the name of the node.
+
+    Returns:
+        The tensor.
+    """
+    return gen_nn_ops.fill(int_vector(dims, "dims"), value, name=name)
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return zeros, as tf.zeros.
+
+    Args:
+        shape: the shape: ints, or a vector.
+        dtype: the dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
+
+    >>> zeros([2, 2]).numpy().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return _filled(shape, 0, dtype, name or "zeros")
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """Return ones, as tf.ones.
+
+    Args:
+        shape, dtype, name: as in `zeros`.
+
+    Returns:
+        As `zeros`.
+    """
+    return _filled(shape, 1, dtype, name or "ones")
+
+
+def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+    number = np.array(value, to_dtype(dtype))
+    if is_tensor(shape):
+        with name_scope(name) as scope:
+            return gen_nn_ops.fill(shape, constant(number), name=scope or name)
+    sizes: Any = as_shape(shape)
+    if prod(sizes) < _LARGE:
+        return constant(np.full(sizes, number), name=name)
+    with name_scope(name) as scope:
+        index = "int32" if max(sizes) <= np.iinfo("int32").max else "int64"
+        as_tensor = constant(np.array(sizes, index), name="shape_as_tensor")
+        return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
+
+
+def zeros_like(input: Any, name: str | None = None) -> Any:
+    """Return zeros of the shape and dtype of a tensor.
+
+    Args:
+        input: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
+
+
+def ones_like(input: Any, name: str | None = None) -> Any:
+    """Return ones of the shape and dtype of a tensor.
+
+    Args:
+        input, name: as in `zeros_like`.
+
+    Returns:
+        A tensor.
+    """
+    return _filled_like(input, 1, gen_nn_ops.ones_like, name or "ones_like")
+
+
+def _filled_like(input: Any, value: int, wrapper: Any, name: str) -> Any:
+    known = static_shape(input)
+    if executing_eagerly() or not hasattr(input, "dtype") or not is_fully_defined(known):
+        return wrapper(input, name=name)
+    return _filled(known, value, input.dtype, name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int = -1,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return on_value at each index along a new axis and off_value elsewhere, as tf.one_hot.
+
+    Args:
+        indices: int32 or int64; one that is negative or too large gives only off_value.
+        depth: the size of the new axis.
+        on_value: 1 by default.
+        off_value: 0 by default.
+        axis: where the new axis comes; -1 is the last.
+        dtype: the dtype of the values; float32 if nothing says otherwise.
+        name: the name of the node.
+
+    Returns:
+        A tensor with one axis more.
+
+    >>> one_hot([0, 2], 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    given = next((value.dtype for value in (on_value, off_value) if hasattr(value, "dtype")), "float32")
+    wanted = to_dtype(given if dtype is None else dtype)
+    on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
+    off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
+    return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a value as a tensor; a tensor is returned as it is.
+
+    Args:
+        value: a tensor, a variable, whose value is read, an array, a number, or nested lists of those.
+        dtype: the dtype of the tensor; None keeps that of the value.
+        name: the name of the node, where one is added.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if ``value`` is None, or a tensor of another dtype, which is never converted: see `cast`.
+        TypeError: if ``value`` is nothing that a tensor can hold.
+
+    >>> from teachconv import graph as tg
+    >>> x = tg.constant([1.0, 2.0])
+    >>> convert_to_tensor(x) is x, convert_to_tensor([x, [3, 4]]).numpy().tolist()
+    (True, [[1.0, 2.0], [3.0, 4.0]])
+    """
+    if value is None:
+        raise ArgumentError("None values not supported.")
+    if hasattr(value, "_graph_tensor"):  # a variable
+        value = value.value()
+    if is_tensor(value):
+        if dtype is not None and value.dtype != to_dtype(dtype):
+            raise ArgumentError(
+                f"Tensor conversion requested dtype {to_dtype(dtype)} for Tensor with dtype {value.dtype}: "
+                f"{value!r}; cast converts a tensor"
+            )
+        return value
+    if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):
+        wanted = dtypes[0] if dtype is None else dtype
+        return gen_nn_ops.pack([convert_to_tensor(item, wanted) for item in value], name=name or "packed")
+    if dtype is not None and hasattr(value, "astype"):
+        value = value.astype(to_dtype(dtype), casting="same_kind")
+    return constant(value, dtype, name=name or "Const")
+
+
+def _dtypes(value: Any) -> Iterator[Any]:
+    """Yield the dtypes of the tensors and variables in nested lists."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _dtypes(item)
+    elif is_tensor(value) or hasattr(value, "_graph_tensor"):
+        yield value.dtype

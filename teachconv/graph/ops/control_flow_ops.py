@@ -1,0 +1,107 @@
+"""Order without data: nodes that only order others, and the order of accesses to a variable in a function.
+
+TensorFlow: python/ops/control_flow_ops.py and python/framework/auto_control_deps.py. Graphs of TensorFlow 1
+have no such automatic order: there, only data and the program's own control dependencies decide which of two
+accesses comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..framework.context import get_default_graph
+from ..framework.default_graph import name_scope
+from ..framework.ops import Graph, Operation
+from . import gen_nn_ops
+
+__all__ = ["add_control_dependencies", "group", "tuple"]
+
+
+def group(*inputs: Any, name: str | None = None) -> Any:
+    """Return an operation that finishes after all ``inputs`` have finished.
+
+    Args:
+        *inputs: operations, tensors or variables of the default graph.
+        name: the name of the node.
+
+    Returns:
+        A NoOp operation.
+
+    Raises:
+        ValueError: outside a graph.
+    """
+    graph = get_default_graph()
+    with graph.control_dependencies(sorted(inputs, key=lambda item: str(item.name))):
+        return gen_nn_ops.no_op(name=name or "group_deps")
+
+
+def tuple(tensors: Any, name: str = "tuple") -> list[Any]:
+    """Return tensors that are there only when all of them are, as tf.tuple.
+
+    Args:
+        tensors: a list of tensors of the default graph, and Nones.
+        name: the name scope of the nodes.
+
+    Returns:
+        A list with an Identity for each tensor, and the Nones.
+    """
+    with name_scope(name):
+        gate = group(*(tensor for tensor in tensors if tensor is not None))
+        with get_default_graph().control_dependencies([gate]):
+            return [
+                None if tensor is None else gen_nn_ops.identity(tensor, name="control_dependency")
+                for tensor in tensors
+            ]
+
+
+# what acts on the world outside of the graph, which has the part of one more variable
+_OUTSIDE = "the world outside"
+_ACT_OUTSIDE = ("Assert", "PrintV2", "StatefulPartitionedCall", "If")
+
+
+def add_control_dependencies(graph: Graph) -> list[Operation]:
+    """Make each access to a variable wait for the ones before it, unless both only read.
+
+    What prints or checks waits for what prints or checks before it, too.
+
+    Args:
+        graph: the graph of a function, complete.
+
+    Returns:
+        The operations that change a variable, print or check: every call runs them, whether or not its result
+        needs them.
+    """
+    refs: dict[Operation, Operation] = {}  # operation that returns a reference -> the variable
+    last_write: dict[Operation | str, Operation] = {}
+    reads: dict[Operation | str, list[Operation]] = {}
+    writes: list[Operation] = []
+    for op in graph.get_operations():
+        if op.type == "Variable":
+            refs[op] = op
+            continue
+        touched: set[Operation | str] = {refs[tensor.op] for tensor in op.inputs if tensor.op in refs}
+        outside = {_OUTSIDE} if op.type in _ACT_OUTSIDE else set()
+        if not touched and not outside:
+            continue
+        takes = op.op_def.flat(op.op_def.inputs, op.attrs)
+        written = {
+            refs[tensor.op]
+            for tensor, arg in zip(op.inputs, takes, strict=True)
+            if arg.is_ref and op.op_def.is_stateful
+        } | outside
+        earlier: list[Operation] = []
+        for variable in touched | outside:
+            if variable in last_write:
+                earlier.append(last_write[variable])
+            if variable in written:
+                earlier += reads.pop(variable, [])
+                last_write[variable] = op
+            else:
+                reads.setdefault(variable, []).append(op)
+        if written:
+            writes.append(op)
+        if any(output.is_ref for output in op.outputs):
+            refs[op] = next(refs[tensor.op] for tensor in op.inputs if tensor.op in refs)
+        known = {*(tensor.op for tensor in op.inputs), *op.control_inputs}
+        op.control_inputs = (*op.control_inputs, *(other for other in earlier if other not in known))
+    return writes

@@ -1,0 +1,307 @@
+"""The public ops of arithmetic and reductions.
+
+TensorFlow: python/ops/math_ops.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError
+from ..framework.eager_tensor import static_shape
+from . import array_ops, gen_nn_ops
+from .constant_op import constant
+from .cwise_ops import cast
+
+__all__ = [
+    "add",
+    "argmax",
+    "matmul",
+    "multiply",
+    "range",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "reduced_shape",
+    "subtract",
+]
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x + y with broadcasting.
+
+    Args:
+        x: a tensor, variable, array or number.
+        y: likewise, of the same dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> add([1, 2], 3).numpy().tolist()
+    [4, 5]
+    """
+    return gen_nn_ops.add(x, y, name=name)
+
+
+def subtract(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x - y with broadcasting.
+
+    Args:
+        x, y, name: as in `add`.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError, TypeError: as `add`.
+    """
+    return gen_nn_ops.sub(x, y, name=name)
+
+
+def multiply(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the element-wise product x * y with broadcasting.
+
+    Args:
+        x, y, name: as in `add`.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError, TypeError: as `add`.
+    """
+    return gen_nn_ops.mul(x, y, name=name)
+
+
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
+) -> Any:
+    """Return the product of two matrices, optionally transposed.
+
+    Args:
+        a: [rows, inner], or [inner, rows] with ``transpose_a``.
+        b: [inner, cols], or [cols, inner] with ``transpose_b``.
+        transpose_a: whether to transpose ``a`` first.
+        transpose_b: whether to transpose ``b`` first.
+        name: the name of the node.
+
+    Returns:
+        [rows, cols], a tensor or array.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+    """
+    return gen_nn_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+
+
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the sum over axes.
+
+    Args:
+        input_tensor: numbers of any shape.
+        axis: an int, several ints, or None for all axes.
+        keepdims: whether to keep the summed axes with size 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError: if an axis does not exist or is given twice, or ``axis`` is None and the rank is unknown.
+
+    >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
+    [4, 6]
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.sum(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the mean over axes; the mean of integers is an integer, rounded towards zero.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor or array.
+
+    Raises:
+        ValueError: as `reduce_sum`.
+
+    >>> float(reduce_mean([1.0, 2.0])), int(reduce_mean([1, 2]))
+    (1.5, 1)
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.mean(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the largest value over axes.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor; of no elements, the lowest value of the dtype.
+
+    Raises:
+        ValueError: as `reduce_sum`.
+
+    >>> reduce_max([[1, 5], [3, 4]], axis=1).numpy().tolist()
+    [5, 4]
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.max(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the smallest value over axes.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor; of no elements, the largest value of the dtype.
+
+    Raises:
+        ValueError: as `reduce_sum`.
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.min(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return the product over axes; it has no gradient here.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: as `reduce_sum`.
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.prod(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
+    """Return the position of the largest value along an axis, the first of equal ones.
+
+    Args:
+        input: numbers.
+        axis: the axis.
+        output_type: int32 or int64.
+        name: the name of the node.
+
+    Returns:
+        A tensor without the axis.
+
+    Raises:
+        ValueError: if there is no such axis.
+
+    >>> argmax([[1, 9, 3], [4, 2, 4]], 1).numpy().tolist()
+    [1, 0]
+    """
+    return gen_nn_ops.arg_max(input, axis, output_type=output_type, name=name or "ArgMax")
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
+    """Return start, start + delta, ... below limit, as tf.range.
+
+    Args:
+        start: the first number; the limit, if ``limit`` is None.
+        limit: where to stop; not included.
+        delta: the step; negative to count down.
+        dtype: the dtype; None derives it from the arguments.
+        name: the name of the node.
+
+    Returns:
+        A vector.
+
+    Raises:
+        ValueError: if ``delta`` is 0.
+
+    >>> range(2, 8, 3).numpy().tolist(), range(3).numpy().tolist()
+    ([2, 5], [0, 1, 2])
+    """
+    start, limit = (0, start) if limit is None else (start, limit)
+    if dtype is None and any(isinstance(value, float) for value in (start, limit, delta)):
+        dtype = "float32"
+    if dtype is not None:
+        start, limit, delta = (cast(value, dtype) for value in (start, limit, delta))
+    return gen_nn_ops.range(start, limit, delta, name=name)
+
+
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether all values over axes are True.
+
+    Args:
+        input_tensor: a tensor, variable or array of bools.
+        axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor of bools; of no elements, True.
+
+    Raises:
+        ValueError, TypeError: as `reduce_sum`.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
+    [False, True]
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.all(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether any value over axes is True.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_all`.
+
+    Returns:
+        A tensor of bools; of no elements, False.
+
+    Raises:
+        ValueError, TypeError: as `reduce_all`.
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.any(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduced_shape(input_shape: Any, axes: Any) -> Any:
+    """Return the shape of a reduction with ``keepdims``, computed by nodes; TensorFlow has the same helper.
+
+    Args:
+        input_shape: the shape of the input, a vector of int32.
+        axes: the reduced axes.
+
+    Returns:
+        A vector of int32: ``input_shape`` with 1 for the reduced axes.
+
+    >>> reduced_shape([2, 3, 4], [-1]).numpy().tolist()
+    [2, 3, 1]
+    """
+    rank = array_ops.size(input_shape)
+    axes = gen_nn_ops.floor_mod(cast(axes, "int32") + rank, rank, name="mod")
+    sizes = array_ops.shape(axes)
+    return gen_nn_ops.dynamic_stitch([range(rank), axes], [input_shape, array_ops.ones(sizes, "int32")])
+
+
+def _reduction_axes(input_tensor: Any, axis: Any) -> Any:
+    """Return the axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
+    if axis is not None:
+        return axis if hasattr(axis, "dtype") or isinstance(axis, int) else list(axis)
+    shape = static_shape(input_tensor)
+    if shape is None:
+        raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")
+    return constant(np.arange(len(shape), dtype="int32"))

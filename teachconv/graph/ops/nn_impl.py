@@ -1,0 +1,134 @@
+"""Functions of networks that are composed of other ops. TensorFlow: python/ops/nn_impl.py and clip_ops.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import ArgumentError
+from ..framework.default_graph import name_scope
+from .array_ops import shape, squeeze, stop_gradient
+from .constant_op import convert_to_tensor
+from .cwise_ops import cast, greater_equal, maximum, minimum, square
+from .math_ops import multiply, reduce_mean, reduce_sum, subtract
+from .nn_ops import relu
+from .random_ops import random_uniform
+
+__all__ = ["clip_by_value", "dropout", "l2_loss", "leaky_relu", "moments", "relu6"]
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """Return the values, those outside of an interval replaced by its nearer end.
+
+    Args:
+        t: a tensor, variable or array.
+        clip_value_min: the lower end.
+        clip_value_max: the upper end.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    >>> clip_by_value([-2.0, 0.5, 9.0], -1.0, 1.0).numpy().tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    with name_scope(name or "clip_by_value") as scope:
+        return maximum(minimum(t, clip_value_max), clip_value_min, scope)
+
+
+def relu6(features: Any, name: str | None = None) -> Any:
+    """Return min(max(features, 0), 6).
+
+    Args:
+        features: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
+    with name_scope(name or "Relu6") as scope:
+        return minimum(relu(features), 6.0, scope)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+    """Return features, the negative ones multiplied by ``alpha``.
+
+    Args:
+        features: a tensor, variable or array.
+        alpha: the slope for negative values, from 0 to 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    >>> leaky_relu([-10.0, 5.0]).numpy().tolist()
+    [-2.0, 5.0]
+    """
+    with name_scope(name or "LeakyRelu") as scope:
+        return maximum(multiply(features, alpha), features, scope)
+
+
+def l2_loss(t: Any, name: str | None = None) -> Any:
+    """Return half the sum of the squares.
+
+    Args:
+        t: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A scalar.
+
+    >>> float(l2_loss([1.0, 2.0, 3.0]))
+    7.0
+    """
+    with name_scope(name or "L2Loss") as scope:
+        return multiply(reduce_sum(square(t)), 0.5, scope)
+
+
+def moments(x: Any, axes: Any, keepdims: bool = False, name: str | None = None) -> tuple[Any, Any]:
+    """Return the mean and the variance over axes.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        axes: the axes, a list of ints.
+        keepdims: whether to keep the axes with size 1.
+        name: the name scope of the nodes.
+
+    Returns:
+        Two tensors, the mean and the mean squared distance from it.
+
+    >>> mean, variance = moments([1.0, 3.0], [0])
+    >>> float(mean), float(variance)
+    (2.0, 1.0)
+    """
+    with name_scope(name or "moments"):
+        mean = reduce_mean(x, axes, keepdims=True, name="mean")
+        distance = square(subtract(x, stop_gradient(mean)), name="SquaredDifference")
+        variance = reduce_mean(distance, axes, keepdims=True, name="variance")
+        return (mean, variance) if keepdims else (squeeze(mean, axes), squeeze(variance, axes))
+
+
+def dropout(x: Any, rate: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """Set elements to zero at random and multiply the others by 1 / (1 - rate), which keeps the mean.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        rate: the probability of a zero: a number from 0 to below 1, or a tensor.
+        seed: an int for the same zeros in every process.
+        name: the name scope of the nodes.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError: if ``rate`` is a number outside of [0, 1).
+
+    >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
+    [0.0, 2.0]
+    """
+    if isinstance(rate, (int, float)) and not 0 <= rate < 1:
+        raise ArgumentError(f"rate must be from 0 to below 1; got {rate}")
+    with name_scope(name or "dropout"):
+        x = convert_to_tensor(x)
+        kept = greater_equal(random_uniform(shape(x), dtype=x.dtype, seed=seed), rate)
+        scale = 1.0 / (1.0 - rate)
+        return multiply(multiply(x, scale), cast(kept, x.dtype))

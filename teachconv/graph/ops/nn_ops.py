@@ -1,0 +1,452 @@
+"""The public ops of neural networks: thin wrappers that normalise arguments and compute nothing.
+
+TensorFlow: python/ops/nn_ops.py, nn_impl.py and the tf.nn module. Each wrapper calls a generated wrapper
+(gen_nn_ops.py), which computes nothing either; `find_source` shows the steps after that. Inside a graph each
+function returns a tensor, elsewhere an array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arguments import check_data_format, normalize_padding, normalize_pair
+from ...errors import ArgumentError
+from ...geometry import conv2d_transpose_geometry
+from ..framework.default_graph import name_scope
+from ..framework.eager_tensor import static_shape
+from ..framework.tensor_shape import is_fully_defined, text
+from . import gen_nn_ops
+
+__all__ = [
+    "avg_pool",
+    "bias_add",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "conv2d_transpose",
+    "depthwise_conv2d",
+    "log_softmax",
+    "max_pool",
+    "relu",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+]
+
+
+def conv2d(
+    input: Any,
+    filters: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """Convolve images with filters, as tf.nn.conv2d; adds a Conv2D node.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
+        filters: [filter_rows, filter_cols, in_channels / groups, out_channels], same dtype.
+        strides: as in `teachconv.conv2d`.
+        padding: as in `teachconv.conv2d`.
+        data_format: "NHWC" or "NCHW".
+        dilations: as ``strides``; 1 or None means none.
+        name: the name of the node.
+        backend: the label of the kernel: the name of one of teachconv's backends, or None.
+
+    Returns:
+        [batch, out_rows, out_cols, out_channels] in ``data_format`` order, a tensor or an array.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> from teachconv import graph as tg
+    >>> import numpy as np
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 8, 8, 1])
+    ...     tg.nn.conv2d(x, np.ones((3, 3, 1, 4), "float32"), 2, "SAME")
+    <tf.Tensor 'Conv2D:0' shape=(None, 4, 4, 4) dtype=float32>
+    """
+    return gen_nn_ops.conv2d(
+        input, filters, **_windows(strides, padding, data_format, dilations), name=name, _kernel=backend
+    )
+
+
+def depthwise_conv2d(
+    input: Any,
+    filters: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """Convolve each channel with its own filters, as tf.nn.depthwise_conv2d.
+
+    Args:
+        input: as in `conv2d`.
+        filters: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        [batch, out_rows, out_cols, in_channels * channel_multiplier] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
+    windows = _windows(strides, padding, data_format, dilations)
+    return gen_nn_ops.depthwise_conv2d_native(
+        input, filters, **windows, name=name or "depthwise", _kernel=backend
+    )
+
+
+def conv2d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any = None,
+    strides: Any = 1,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """Apply the transpose of a convolution, as tf.nn.conv2d_transpose; adds a Conv2DBackpropInput node.
+
+    There is no separate op: the transposed convolution *is* the gradient of Conv2D with respect to its input.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_rows, filter_cols, out_channels, in_channels].
+        output_shape: 4 ints or an int32 tensor, -1 for the batch of the input; None uses the default size of
+            `teachconv.conv2d_transpose`, which requires static shapes of input and filters.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or the size cannot be derived.
+
+    >>> from teachconv import graph as tg
+    >>> import numpy as np
+    >>> tg.nn.conv2d_transpose(np.ones((1, 1, 2, 1), "int32"), np.ones((1, 2, 1, 1), "int32"),
+    ...                        strides=(1, 2), padding="VALID").numpy().ravel().tolist()
+    [1, 1, 1, 1]
+    """
+    windows = _windows(strides, padding, data_format, dilations)
+    shapes = static_shape(input), static_shape(filters)
+    known = all(is_fully_defined(shape) for shape in shapes)
+    given = output_shape is not None and not hasattr(output_shape, "op")
+    if output_shape is None and not known:
+        raise ArgumentError(
+            "output_shape must be given where the shapes of input and filters are not fully known: 4 ints, "
+            f"or an int32 tensor that is fed; input is {shapes[0]}, filters {shapes[1]}"
+        )
+    if known and (output_shape is None or given):  # raises for an illegal size and lists the legal ones
+        geometry = conv2d_transpose_geometry(
+            shapes[0],
+            shapes[1],
+            output_shape,
+            strides,
+            padding,
+            data_format,
+            dilations,
+        )
+        output_shape = list(geometry.output_shape)
+    return gen_nn_ops.conv2d_backprop_input(
+        output_shape, filters, input, **windows, name=name or "conv2d_transpose", _kernel=backend
+    )
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filters: Any,
+    out_backprop: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """Return the gradient of `conv2d` with respect to its input.
+
+    Args:
+        input_sizes: the shape of the input: 4 ints or an int32 tensor, -1 for the batch of ``out_backprop``.
+        filters: as in `conv2d`.
+        out_backprop: the gradient with respect to the output.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
+    windows = _windows(strides, padding, data_format, dilations)
+    return gen_nn_ops.conv2d_backprop_input(
+        input_sizes, filters, out_backprop, **windows, name=name, _kernel=backend
+    )
+
+
+def conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """Return the gradient of `conv2d` with respect to its filters.
+
+    Args:
+        input: as in `conv2d`.
+        filter_sizes: the shape of the filters: 4 ints or an int32 tensor.
+        out_backprop: the gradient with respect to the output.
+        strides, padding, data_format, dilations, name, backend: as in `conv2d`.
+
+    Returns:
+        A tensor or array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
+    windows = _windows(strides, padding, data_format, dilations)
+    return gen_nn_ops.conv2d_backprop_filter(
+        input, filter_sizes, out_backprop, **windows, name=name, _kernel=backend
+    )
+
+
+def bias_add(value: Any, bias: Any, data_format: str = "NHWC", name: str | None = None) -> Any:
+    """Add a bias to each channel, as tf.nn.bias_add.
+
+    Args:
+        value: [..., channels], or [batch, channels, ...] for "NCHW".
+        bias: [channels].
+        data_format: "NHWC" or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the shape of ``value``.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+    """
+    return gen_nn_ops.bias_add(value, bias, data_format=check_data_format(data_format), name=name)
+
+
+def relu(features: Any, name: str | None = None) -> Any:
+    """Return max(features, 0), as tf.nn.relu.
+
+    Args:
+        features: numbers of any shape.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the same shape; NaN stays NaN.
+    """
+    return gen_nn_ops.relu(features, name=name)
+
+
+def softmax(logits: Any, name: str | None = None) -> Any:
+    """Return exp(logits) divided by its sum along the last axis, as tf.nn.softmax.
+
+    Args:
+        logits: floats with at least one axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor or array of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+    """
+    return gen_nn_ops.softmax(logits, name=name)
+
+
+def max_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
+    """Return the largest value of each window, as tf.nn.max_pool2d.
+
+    Padding is ignored, even if all values of a window are negative.
+
+    Args:
+        input: [batch, in_rows, in_cols, channels] in ``data_format`` order.
+        ksize: the size of the window: an int, (rows, cols), or 4 ints in ``data_format`` order.
+        strides: as ``ksize``.
+        padding: as in `conv2d`.
+        data_format: "NHWC" or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        [batch, out_rows, out_cols, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import numpy as np
+    >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
+    [-1.0, -3.0]
+    """
+    windows = _windows(strides, padding, data_format, None, ksize)
+    return gen_nn_ops.max_pool(input, **windows, name=name)
+
+
+def avg_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window, as tf.nn.avg_pool2d; padding is not counted.
+
+    Args:
+        input: [batch, in_rows, in_cols, channels] in ``data_format`` order; floats.
+        ksize, strides, data_format, name: as in `max_pool`.
+        padding: "SAME", "VALID" or "SAME_LOWER".
+
+    Returns:
+        [batch, out_rows, out_cols, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import numpy as np
+    >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
+    [1.5, 3.0]
+    """
+    windows = _windows(strides, padding, data_format, None, ksize)
+    if windows.pop("explicit_paddings"):
+        raise ArgumentError(f'padding of avg_pool must be "SAME", "VALID" or "SAME_LOWER"; got {padding!r}')
+    return gen_nn_ops.avg_pool(input, **windows, name=name)
+
+
+def _windows(
+    strides: Any, padding: Any, data_format: str, dilations: Any, ksize: Any = None
+) -> dict[str, Any]:
+    """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
+    layout = check_data_format(data_format)
+    mode, (rows, cols) = normalize_padding(padding, layout)
+    attrs: dict[str, Any] = {
+        "strides": _list_of_4(normalize_pair(strides, "strides", layout), layout),
+        "padding": mode,
+        "explicit_paddings": _list_of_8(rows, cols, layout) if mode == "EXPLICIT" else [],
+        "data_format": layout,
+    }
+    if ksize is None:
+        attrs["dilations"] = _list_of_4(normalize_pair(dilations, "dilations", layout), layout)
+    else:
+        attrs["ksize"] = _list_of_4(normalize_pair(ksize, "ksize", layout), layout)
+    return attrs
+
+
+def _list_of_4(pair: tuple[int, int], data_format: str) -> list[int]:
+    return [1, 1, *pair] if data_format == "NCHW" else [1, *pair, 1]
+
+
+def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -> list[int]:
+    return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
+
+
+# ---------------------------------------------------------------------------------------------
+# Losses
+# ---------------------------------------------------------------------------------------------
+
+
+def log_softmax(logits: Any, name: str | None = None) -> Any:
+    """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
+
+    Args:
+        logits: floats with at least one axis.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+    """
+    return gen_nn_ops.log_softmax(logits, name=name)
+
+
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
+
+    Args:
+        labels: [..., classes], probabilities of each class.
+        logits: [..., classes], of the same float dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor without the last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ.
+
+    >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
+    0.6931471824645996
+    """
+    return _of_rows(
+        gen_nn_ops.softmax_cross_entropy_with_logits,
+        logits,
+        labels,
+        static_shape(labels),
+        name or "softmax_cross_entropy_with_logits",
+    )
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """Return -log_softmax(logits)[label] of each row, for labels that are class numbers.
+
+    Args:
+        labels: [...], int32 or int64 from 0 to classes - 1.
+        logits: [..., classes], floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape of ``labels``.
+
+    Raises:
+        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
+
+    >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0])
+    0.6931471824645996
+    """
+    op = gen_nn_ops.sparse_softmax_cross_entropy_with_logits
+    with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):
+        return _of_rows(op, logits, labels, None, None)
+
+
+def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str | None) -> Any:
+    """Apply a loss to the rows of logits with any number of axes; the op itself takes matrices."""
+    shape = static_shape(logits)
+    if shape is None or len(shape) == 2:
+        return wrapper(logits, labels, name=name)[0]
+    if not shape:
+        raise ArgumentError("logits must have an axis of classes; got a scalar")
+    if shape[-1] is None:
+        raise ArgumentError(f"the number of classes of logits must be known; got shape {text(shape)}")
+    rows = gen_nn_ops.reshape(logits, [-1, shape[-1]])
+    flat = gen_nn_ops.reshape(labels, [-1] if labels_shape is None else [-1, shape[-1]])
+    sizes = gen_nn_ops.slice(gen_nn_ops.shape(logits), [0], [len(shape) - 1])
+    return gen_nn_ops.reshape(wrapper(rows, flat, name=name)[0], sizes)

@@ -1,0 +1,173 @@
+"""Says which function each operator of a tensor calls, and which node teachconv.conv2d is for a tensor.
+
+TensorFlow: python/ops/tensor_math_operator_overrides.py; for ``tensor[key]``, tensor_getitem_override.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError, ArgumentTypeError
+from ...geometry import conv2d_transpose_geometry
+from ..core_ops.array_shape_fns import MASKS
+from ..framework.context import current_graph
+from ..framework.tensor import OVERRIDES
+from ..framework.tensor_shape import TensorShape
+from . import cwise_ops, gen_nn_ops, nn_ops
+
+__all__ = ["library_op", "slice_helper"]
+
+
+def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
+    """Add the node of an op of the library to the graph, or run it eagerly.
+
+    Args:
+        op_name: the name of the op, such as "conv2d".
+        arguments: its arguments by name; other names are ignored.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if an argument has no meaning for a node, or there is no such op.
+
+    >>> import teachconv as tc
+    >>> x, w = tc.graph.constant([[[[3.0]]]]), [[[[2.0]]]]
+    >>> print(tc.conv2d(x, w, bias=[1.0]))
+    tf.Tensor([[[[7.]]]], shape=(1, 1, 1, 1), dtype=float32)
+    """
+    op = getattr(nn_ops, op_name, None)
+    if op is None:
+        raise ArgumentError(f"{op_name} takes no tensors of a graph or eager tensors, only arrays: .numpy()")
+    for name in ("algorithm", "precision", "out"):
+        value = arguments.get(name)
+        if value is not None and not (isinstance(value, str) and value == "auto"):
+            raise ArgumentError(
+                f"{name} must not be given where {op_name} takes a tensor: the kernel of the node decides; "
+                f"got {value!r}"
+            )
+    bias, output_padding = arguments.get("bias"), arguments.get("output_padding")
+    given = {name: arguments[name] for name in inspect.signature(op).parameters}
+    if output_padding is not None:
+        geometry = conv2d_transpose_geometry(
+            _sizes(given["input"], "input"),
+            _sizes(given["filters"], "filters"),
+            *(given[name] for name in ("output_shape", "strides", "padding", "data_format", "dilations")),
+            output_padding=output_padding,
+        )
+        given["output_shape"] = list(geometry.output_shape)
+    result = op(**given)
+    return result if bias is None else nn_ops.bias_add(result, bias, given["data_format"])
+
+
+def _sizes(value: Any, name: str) -> list[int]:
+    shape = TensorShape(np.shape(value) if not hasattr(value, "shape") else value.shape)
+    if not shape.is_fully_defined():
+        raise ArgumentError(
+            f"output_padding needs known shapes; {name} has {shape}: give output_shape instead"
+        )
+    return list(shape)  # type: ignore[arg-type]
+
+
+_STACKS = ("stack", "stack_1", "stack_2")  # TensorFlow's names of begin, end and strides
+
+
+def slice_helper(tensor: Any, key: Any) -> Any:
+    """Return ``tensor[key]``.
+
+    Args:
+        tensor: a tensor or variable.
+        key: an int, a slice, ``...``, None (a new axis), or a tuple of them; ints may be scalar tensors.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        TypeError: if an item of the key is something else, such as an array or a mask.
+        ValueError: if an index is out of range.
+
+    >>> from teachconv import graph as tg
+    >>> t = tg.constant([[1, 2, 3], [4, 5, 6]])
+    >>> print(t[1, ::2], t[..., -1], t[:, None].shape)
+    tf.Tensor([4 6], shape=(2,), dtype=int32) tf.Tensor([3 6], shape=(2,), dtype=int32) (2, 1, 3)
+    """
+    begin, end, strides = [], [], []
+    masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
+    for position, item in enumerate(key if isinstance(key, tuple) else (key,)):
+        bit = 1 << position
+        first, last, step = 0, 0, 1
+        if item is Ellipsis:
+            masks["ellipsis_mask"] |= bit
+        elif item is None:
+            masks["new_axis_mask"] |= bit
+        elif isinstance(item, slice):
+            step = 1 if item.step is None else _integer(item.step, tensor)
+            masks["begin_mask"] |= bit * (item.start is None)
+            masks["end_mask"] |= bit * (item.stop is None)
+            first = 0 if item.start is None else _integer(item.start, tensor)
+            last = 0 if item.stop is None else _integer(item.stop, tensor)
+        else:
+            masks["shrink_axis_mask"] |= bit
+            first = _integer(item, tensor)
+            last = first + 1
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+    graph = current_graph()
+    if graph is None:
+        first_of, last_of, step_of = (np.array(items, np.int32) for items in (begin, end, strides))
+        return gen_nn_ops.strided_slice(tensor, first_of, last_of, step_of, **masks)
+    with graph.name_scope("strided_slice") as scope:
+        parts = [_stacked(items, name) for items, name in zip((begin, end, strides), _STACKS, strict=True)]
+        return gen_nn_ops.strided_slice(tensor, parts[0], parts[1], parts[2], name=scope, **masks)
+
+
+def _integer(item: Any, tensor: Any) -> Any:
+    """Return a bound as an int, or unchanged if it is a scalar tensor of a graph."""
+    try:
+        return index(item)
+    except TypeError:
+        pass
+    if getattr(item, "dtype", None) in (np.int32, np.int64) and item.shape in ((), None):
+        return item
+    raise ArgumentTypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+        f"tensors are valid indices, got {item!r}"
+    )
+
+
+def _stacked(items: list[Any], name: str) -> Any:
+    if any(hasattr(item, "op") for item in items):
+        return gen_nn_ops.pack(items, name=name)
+    return gen_nn_ops.const(np.array(items, np.int32), np.int32, name=name)
+
+
+OVERRIDES.update(
+    {
+        "add": gen_nn_ops.add,
+        "sub": gen_nn_ops.sub,
+        "mul": gen_nn_ops.mul,
+        "matmul": gen_nn_ops.mat_mul,
+        "truediv": cwise_ops.truediv,
+        "floordiv": cwise_ops.floordiv,
+        "mod": cwise_ops.floormod,
+        "pow": cwise_ops.pow,
+        "Greater": cwise_ops.greater,
+        "GreaterEqual": cwise_ops.greater_equal,
+        "Less": cwise_ops.less,
+        "LessEqual": cwise_ops.less_equal,
+        "and": cwise_ops.logical_and,
+        "or": cwise_ops.logical_or,
+        "LogicalNot": cwise_ops.logical_not,
+        "Equal": cwise_ops.equal,
+        "NotEqual": cwise_ops.not_equal,
+        "Neg": cwise_ops.negative,
+        "Abs": cwise_ops.abs,
+        "strided_slice": slice_helper,
+        "teachconv": library_op,
+    }
+)

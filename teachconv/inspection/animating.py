@@ -1,0 +1,171 @@
+"""The sliding window as a film, ``tc.plot.animate``: the planes are drawn once, the marks for each frame."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import nn_ops, record, tables
+from ..devices import call_on_host
+from ..errors import ArgumentError
+from ..progress import track
+from .explaining import explain
+from .plot_planes import Windows
+
+__all__ = ["animate"]
+
+_FRAMES = 240  # of a larger output a frame adds several cells
+_LIMIT = 80  # rows and columns of a plane
+_SECONDS = 30  # of a film, if the frames per second are not given
+
+
+def animate(
+    path: str | Path,
+    op: Any,
+    *args: Any,
+    fps: int | None = None,
+    channel: int = 0,
+    n: int = 0,
+    seconds: float = 120.0,
+    **kwargs: Any,
+) -> Path:
+    """Write the sliding window as an animated GIF or as a film: one frame for each cell of one output plane.
+
+    ``path`` ends in .gif or .mp4; ``op`` is an op of teachconv, no filter gradient, with its arguments. Of an
+    output of more than 240 cells each frame adds several. ``fps`` is 2, or more if that would take more than
+    30 seconds. A progress bar shows on a terminal where rich is installed. Raises ``ValueError`` above 80
+    rows or columns, and where the first frames show that drawing all of them would take more than
+    ``seconds``; then nothing is written. Raises ``ImportError`` without matplotlib, for .gif without Pillow,
+    and for .mp4 without imageio-ffmpeg.
+    """
+    path = Path(path)
+    if path.suffix not in (".gif", ".mp4"):
+        raise ArgumentError(f"path must end in .gif or .mp4; got {str(path)!r}")
+    args, kwargs = call_on_host(args, kwargs)
+    call, _ = nn_ops.call_of(op, args, kwargs)
+    if call.kind.sums_images:
+        raise ArgumentError("animate draws an output plane, which a filter gradient does not have")
+    rows, cols = call.backend_shape[1:3]
+    if not rows * cols:
+        raise ArgumentError("the output must have cells to animate; it is empty")
+    cells = list(product(range(rows), range(cols)))
+    step = -(-len(cells) // _FRAMES)
+    parts = [cells[i : i + step] for i in range(0, len(cells), step)]
+    speed = fps or max(2, min(25, round(len(parts) / _SECONDS)))
+
+    def explained(cell: tuple[int, int]) -> Any:
+        return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
+
+    write = _write_gif if path.suffix == ".gif" else _write_film
+    film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
+    path.write_bytes(write(film, _within(parts, seconds), speed))
+    return path
+
+
+class _Film:
+    """The frames of a film as pixels, uint8, [rows, cols, 3]."""
+
+    def __init__(self, windows: Windows, explained: Callable[[tuple[int, int]], Any]) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        self.windows, self.explained = windows, explained
+        figure = windows.figure
+        self.canvas = FigureCanvasAgg(figure)
+        windows.mark(explained((0, 0)))  # the title has its height
+        self.moving: list[Any] = [mark for plane in windows.planes for mark in plane.marks]
+        self.moving.append(windows.planes[2].ax.title)
+        for artist in self.moving:
+            artist.set_animated(True)
+        figure.draw_without_rendering()  # lays it out, once
+        figure.set_layout_engine("none")
+        self.canvas.draw()
+        self.still = self.canvas.copy_from_bbox(figure.bbox)
+
+    def fill(self, cells: Iterable[tuple[int, int]]) -> None:
+        """Draw cells of the result to what stays."""
+        plane, numbers = self.windows.planes[2], self.windows.result
+        from matplotlib.patches import Rectangle
+
+        self.canvas.restore_region(self.still)
+        for row, col in cells:
+            plane.numbers[row, col] = numbers[row, col]
+            colour = plane.rgb(numbers[row : row + 1, col])[0]
+            plane.ax.draw_artist(plane.ax.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, color=colour)))
+            plane.ax.patches[-1].remove()
+        if plane.numbered:
+            for text in plane.texts(cells):
+                plane.ax.add_artist(text)
+                plane.ax.draw_artist(text)
+                text.remove()
+        self.still = self.canvas.copy_from_bbox(self.windows.figure.bbox)
+
+    def frame(self, cells: list[tuple[int, int]]) -> np.ndarray:
+        """Return the frame after some more cells, with the window of the last of them."""
+        self.fill(cells)
+        self.windows.mark(self.explained(cells[-1]))
+        for artist in self.moving:
+            artist.axes.draw_artist(artist)
+        return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
+
+
+def _within(parts: list[Any], seconds: float) -> Iterator[Any]:
+    """Yield the cells of each frame; raise if the first ones say that all would take longer than allowed."""
+    start = record.clock()
+    for done, part in enumerate(track(parts, "frames")):
+        spent = record.clock() - start
+        if done and spent / done * len(parts) > seconds:
+            need = tables.duration(spent / done * len(parts))
+            raise ArgumentError(
+                f"{len(parts)} frames would take about {need}, more than seconds={seconds:g}: give more "
+                "seconds, or a smaller input"
+            )
+        yield part
+
+
+def _write_gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
+    """Return an animated GIF. All frames have the same colours, those of the whole result."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("a .gif needs the package pillow: pip install pillow") from error
+    empty = film.still
+    whole = Image.fromarray(film.frame(list(np.ndindex(film.windows.result.shape))))
+    film.still = empty
+    marks = [int(c[i : i + 2], 16) for c in film.windows.planes[0].colours.values() for i in (1, 3, 5)]
+    colours = Image.new("P", (1, 1))  # those of the marks exactly, and the best ones for the rest
+    colours.putpalette([*marks, *(whole.quantize(255 - len(marks) // 3).getpalette() or [])])
+    frames = (
+        Image.fromarray(film.frame(part)).quantize(palette=colours, dither=Image.Dither.NONE)
+        for part in parts
+    )
+    written = BytesIO()
+    options = {"save_all": True, "duration": round(1000 / fps), "loop": 0, "optimize": True}
+    next(frames).save(written, "GIF", append_images=frames, **options)
+    return written.getvalue()
+
+
+def _write_film(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
+    """Return an MP4, which the ffmpeg of imageio-ffmpeg encodes."""
+    try:
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise ImportError("an .mp4 needs the package imageio-ffmpeg: pip install imageio-ffmpeg") from error
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "film.mp4")
+        # H.264 needs even numbers
+        width, height = (int(size) // 2 * 2 for size in film.windows.figure.bbox.size)
+        writer = imageio_ffmpeg.write_frames(path, (width, height), fps=fps, macro_block_size=2, quality=8)
+        try:
+            writer.send(None)
+            for part in parts:
+                writer.send(np.ascontiguousarray(film.frame(part)[:height, :width]))
+        finally:
+            writer.close()
+        return Path(path).read_bytes()

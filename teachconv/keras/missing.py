@@ -1,0 +1,152 @@
+"""What teachconv.keras answers when it is asked for something of Keras' that it does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import suggestion
+
+__all__ = ["instead_of", "module_getattr"]
+
+_PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
+_AHEAD = "change the images before fit"
+_COUNT = "accuracy, or compare model.predict(x) with the labels"
+_LAYERS = {
+    **dict.fromkeys(("Rescaling", "Normalization"), "scale the images before fit, such as images / 255"),
+    **dict.fromkeys(("Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply"), _PATH),
+    **dict.fromkeys(("Subtract", "Wrapper", "TimeDistributed", "Bidirectional"), _PATH),
+    **dict.fromkeys(("Resizing", "UpSampling1D", "UpSampling3D"), "UpSampling2D, which repeats cells"),
+    **dict.fromkeys(("CenterCrop", "RandomCrop", "RandomFlip", "RandomRotation", "RandomZoom"), _AHEAD),
+    **dict.fromkeys(("Cropping1D", "Cropping2D", "Cropping3D"), "a Layer of your own that slices its input"),
+    **dict.fromkeys(
+        ("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D"),
+        'padding="same" of the layer that follows, or a Layer of your own with teachconv.graph.pad',
+    ),
+    **dict.fromkeys(
+        ("GlobalAveragePooling2D", "GlobalAvgPool2D", "AdaptiveAveragePooling2D"),
+        "AveragePooling2D of (rows, cols), then Flatten",
+    ),
+    **dict.fromkeys(
+        ("GlobalMaxPooling2D", "GlobalMaxPool2D", "AdaptiveMaxPooling2D"),
+        "MaxPooling2D of (rows, cols), then Flatten",
+    ),
+    **dict.fromkeys(("MaxPool1D", "MaxPooling1D"), "MaxPooling2D"),
+    **dict.fromkeys(("AvgPool1D", "AveragePooling1D"), "AveragePooling2D"),
+    **dict.fromkeys(("Conv1D", "Convolution1D"), "Conv2D; one row makes it one-dimensional"),
+    **dict.fromkeys(("Conv1DTranspose", "Convolution1DTranspose"), "Conv2DTranspose"),
+    **dict.fromkeys(("Conv3D", "Convolution3D", "Conv3DTranspose"), "Conv2D and Conv2DTranspose"),
+    **dict.fromkeys(("SeparableConv2D", "SeparableConvolution2D"), "DepthwiseConv2D and Conv2D(filters, 1)"),
+    **dict.fromkeys(("LeakyReLU", "PReLU", "ELU"), "ReLU, or Activation with a function of your own"),
+    **dict.fromkeys(("LayerNormalization", "GroupNormalization", "UnitNormalization"), "BatchNormalization"),
+    **dict.fromkeys(("SpatialDropout2D", "AlphaDropout", "GaussianDropout", "GaussianNoise"), "Dropout"),
+    **dict.fromkeys(("Lambda", "Permute", "Identity"), "a Layer of your own, whose call is the function"),
+    **dict.fromkeys(("Embedding", "EinsumDense"), "Dense"),
+}
+_LOSSES = {
+    "BinaryCrossentropy": "SparseCategoricalCrossentropy(from_logits=True) with two outputs is the same loss",
+    **dict.fromkeys(("MeanAbsoluteError", "Huber", "LogCosh"), "MeanSquaredError"),
+}
+_METRICS = {
+    **dict.fromkeys(("BinaryAccuracy", "BinaryCrossentropy", "Accuracy"), "SparseCategoricalAccuracy"),
+    **dict.fromkeys(("MeanAbsoluteError", "RootMeanSquaredError"), "MeanSquaredError"),
+    **dict.fromkeys(("AUC", "Precision", "Recall", "F1Score", "TopKCategoricalAccuracy"), _COUNT),
+}
+_OPTIMIZERS = {
+    **dict.fromkeys(("AdamW", "Adamax", "Nadam", "RMSprop", "Adagrad", "Adadelta"), "Adam"),
+    **dict.fromkeys(("Ftrl", "Lion", "Lamb", "Muon", "Adafactor"), "Adam, or SGD with a momentum"),
+    "schedules": "callbacks.LearningRateScheduler sets the learning rate of each epoch",
+}
+_INITIALIZERS = {
+    "TruncatedNormal": 'VarianceScaling(distribution="truncated_normal")',
+    "LecunUniform": 'VarianceScaling(1.0, "fan_in", "uniform")',
+    **dict.fromkeys(("Identity", "Orthogonal"), "Constant with an array"),
+}
+_ACTIVATIONS = {
+    "sigmoid": "the function teachconv.graph.sigmoid",
+    "tanh": "the function teachconv.graph.tanh",
+    **dict.fromkeys(("leaky_relu", "relu6", "elu", "selu", "gelu", "silu", "swish"), "relu"),
+    **dict.fromkeys(("log_softmax", "sparsemax"), "softmax"),
+}
+_CALLBACKS = {
+    "ModelCheckpoint": "a Callback whose on_epoch_end calls self.model.save_weights",
+    "ReduceLROnPlateau": "LearningRateScheduler",
+    "TerminateOnNaN": "fit itself stops where the loss is not finite",
+    **dict.fromkeys(("TensorBoard", "CSVLogger", "RemoteMonitor"), "History, which fit returns"),
+    "LambdaCallback": "Callback, whose methods you override",
+}
+_UTILS = {
+    "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",
+    "plot_model": "model.summary(), or teachconv.explore of a convolution",
+    "image_dataset_from_directory": "NumPy arrays, which fit takes",
+}
+_MODELS = {
+    "load_model": "the program that builds the model, and its load_weights",
+    "save_model": "save_weights of the model, or teachconv.to_onnx",
+}
+_KERAS = {
+    "ops": "the functions of teachconv.graph",
+    "random": "teachconv.graph.random_normal and its relatives",
+    "datasets": "teachconv.data.digits, or scikit-learn's load_digits",
+    "export": "teachconv.to_onnx",
+    "Variable": "teachconv.graph.Variable",
+    "backend": "compile(..., backend=) chooses who convolves",
+    "regularizers": "a loss of your own can add the squares of the weights",
+    "preprocessing": _AHEAD,
+    "applications": "Sequential with the layers that are here",
+}
+
+# the module -> (what is nearest to a name of Keras', what does the work of every other name)
+_MODULES: dict[str, tuple[dict[str, str], str]] = {
+    "": (_KERAS, "layers, models, losses, metrics and optimizers of convolutional networks are here"),
+    "layers": (_LAYERS, "a class of keras.layers.Layer with a call(inputs) of your own"),
+    "losses": (_LOSSES, "a loss of your own is a function of (y_true, y_pred)"),
+    "metrics": (_METRICS, "a metric of your own is a function of (y_true, y_pred)"),
+    "optimizers": (_OPTIMIZERS, "SGD and Adam"),
+    "initializers": (_INITIALIZERS, "an initializer of your own is a function of (shape, dtype)"),
+    "activations": (_ACTIVATIONS, "an activation of your own is a function of a tensor"),
+    "callbacks": (_CALLBACKS, "a class of keras.callbacks.Callback of your own"),
+    "utils": (_UTILS, "NumPy, with arrays"),
+    "models": (_MODELS, "Sequential and Model"),
+    "config": ({}, "floatx and set_floatx"),
+}
+
+
+def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module: it names what is not here, and what is nearest.
+
+    Args:
+        module: the module's name.
+        known: the names that it has.
+
+    Returns:
+        A function of the name, which raises ``AttributeError``.
+
+    >>> module_getattr("teachconv.keras.losses", ["MeanSquaredError"])("Huber")
+    Traceback (most recent call last):
+        ...
+    AttributeError: teachconv.keras.losses has no 'Huber'; nearest: MeanSquaredError
+    """
+
+    own = module.rpartition("keras")[2].strip(".")
+
+    def look_up(name: str) -> Any:
+        near = ""
+        if not name.startswith("__"):
+            instead = instead_of(own, name)
+            near = "" if instead else suggestion(name, known)
+            near = near or f"; nearest: {instead or _MODULES[own][1]}"
+        raise AttributeError(f"{module} has no {name!r}{near}", name=name, obj=None)
+
+    return look_up
+
+
+def instead_of(module: str, name: str) -> str:
+    """Return what stands in for a name of Keras', in camel or in snake case; "" where it is not in the list.
+
+    >>> instead_of("losses", "binary_crossentropy")
+    'SparseCategoricalCrossentropy(from_logits=True) with two outputs is the same loss'
+    """
+    table, _ = _MODULES[module]
+    plain = {word.replace("_", "").lower(): text for word, text in table.items()}
+    return plain.get(name.replace("_", "").lower(), "")

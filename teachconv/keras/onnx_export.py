@@ -1,0 +1,243 @@
+"""Writes a model as an ONNX graph: what `teachconv.to_onnx` does with a model.
+
+Every layer becomes the operator of its name. Convolutions are written as the calls that they are
+(`dialects.onnx_export.write_call`), and pooling and BatchNormalization take the channels second, too.
+Transposes between layers cancel, so that a network of images has one at its beginning and one at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import nn_ops
+from ..dialects.keras import conv_transpose
+from ..dialects.onnx_export import write_call, write_model
+from ..dialects.onnx_graph import OnnxGraph, OnnxTensor, check_dtype
+from ..dtypes import is_integer
+from ..errors import ArgumentError, ArgumentTypeError
+from ..translation.translating import resolve
+from . import activations
+from .layers import (
+    Activation,
+    AveragePooling2D,
+    BatchNormalization,
+    Conv2D,
+    Conv2DTranspose,
+    Dense,
+    DepthwiseConv2D,
+    Dropout,
+    Flatten,
+    InputLayer,
+    MaxPooling2D,
+    ReLU,
+    Reshape,
+    Softmax,
+    UpSampling2D,
+)
+from .layers.layer import Layer, Shape, shape_text
+from .models import Model
+
+__all__: list[str] = []
+
+
+@write_model.register(Layer)
+def _of_model(model: Layer, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+    """Return a model as an ``onnx.ModelProto``."""
+    if not isinstance(model, Model):
+        raise ArgumentTypeError(f"op must be a model, such as keras.Sequential([layer]); got {model!r}")
+    unknown = [name for name in arguments if name != "input_shape"]
+    if args or unknown:
+        raise ArgumentTypeError(
+            f"to_onnx of a model takes input_shape and path alone; got {', '.join(unknown) or args}"
+        )
+    shape = _input_shape(model, arguments.get("input_shape"))
+    graph = OnnxGraph(model.name)
+    first = next(_layers(model))
+    name = first.name if isinstance(first, InputLayer) else "input"
+    dtype = first.dtype if isinstance(first, InputLayer) else model.dtype
+    x = graph.input(name, shape, dtype)
+    for layer in _layers(model):
+        x = _write(graph, layer, x)
+    return graph.model("output", x)
+
+
+def _layers(model: Model) -> Iterator[Layer]:
+    """Yield the layers of a model in their order, those of a model inside it in its place."""
+    for layer in model._path:
+        if isinstance(layer, Model):
+            yield from _layers(layer)
+        else:
+            yield layer
+
+
+def _input_shape(model: Model, wanted: Any) -> Shape:
+    """Return the shape of the input, of which only the batch may be open."""
+    if not model.built or model.input_shape is None:
+        raise ArgumentError(f"model {model.name!r} has no weights yet: its first layer needs an Input")
+    own = model.input_shape
+    shape = own if wanted is None else tuple(wanted)
+    fits = len(shape) == len(own) and all(a in (None, b) for a, b in zip(own, shape, strict=True))
+    if not fits:
+        raise ArgumentError(f"input_shape must fit the model's, {shape_text(own)}; got {wanted!r}")
+    if None in shape[1:]:
+        raise ArgumentError(
+            f"input_shape must give all sizes but the batch, because padding depends on them; model "
+            f"{model.name!r} has {shape_text(shape)}"
+        )
+    return shape
+
+
+def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
+    """Add the nodes of a layer."""
+    write = _LAYERS.get(type(layer))
+    if write is None:
+        known = ", ".join(kind.__name__ for kind in _LAYERS)
+        raise ArgumentError(
+            f"the layers of an ONNX file must be {known}; got {layer.name!r} ({type(layer).__name__})"
+        )
+    with graph.inside(layer.name):
+        if x.dtype.name != layer.dtype and (layer._casts_integers or not is_integer(x.dtype)):
+            x = x.cast(layer.dtype)
+        if not is_integer(x.dtype) or write not in _ANY_DTYPE:
+            check_dtype(x.dtype, f"layer {layer.name!r}")
+        y = write(graph, layer, x)
+        function = getattr(layer, "activation", activations.linear)
+        finish = next((known for name, known in _ACTIVATIONS if name is function), None)
+        if finish is None:
+            raise ArgumentError(
+                f"the activation of layer {layer.name!r} must be linear, relu or softmax in an ONNX file; "
+                f"got {function!r}"
+            )
+        return finish(graph, y)
+
+
+def _relu(graph: OnnxGraph, x: OnnxTensor) -> OnnxTensor:
+    return x.map("Relu")
+
+
+def _softmax(graph: OnnxGraph, x: OnnxTensor) -> OnnxTensor:
+    return graph.add("Softmax", [x], x.shape, axis=-1)
+
+
+_ACTIVATIONS: tuple[tuple[Any, Callable[[OnnxGraph, OnnxTensor], OnnxTensor]], ...] = (
+    (activations.linear, lambda graph, x: x),
+    (activations.relu, _relu),
+    (activations.softmax, _softmax),
+)
+
+
+# ---------------------------------------------------------------------------------------------
+# One function for each kind of layer
+# ---------------------------------------------------------------------------------------------
+
+
+def _same(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    return x
+
+
+def _convolution(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    """Write the call that the layer makes, in the words of TensorFlow or, transposed, of Keras."""
+    kernel = layer.kernel.numpy()
+    shapes = (1, *x.shape[1:]), kernel.shape
+    if isinstance(layer, Conv2DTranspose):
+        words = layer.strides, layer.padding, layer.output_padding, layer.data_format, layer.dilation_rate
+        conv = resolve(conv_transpose, *shapes, *words)
+    else:
+        op = nn_ops.depthwise_conv2d if isinstance(layer, DepthwiseConv2D) else nn_ops.conv2d
+        windows = layer.strides, layer.padding.upper(), layer.layout, layer.dilation_rate
+        conv = resolve(op, *shapes, *windows)
+    bias = {} if layer.bias is None else {"bias": layer.bias.numpy()}
+    return write_call(graph, conv, {"input": x, "filters": kernel, **bias})
+
+
+def _pooling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    first, last = ((0, 3, 1, 2), (0, 2, 3, 1)) if layer.layout == "NHWC" else ((0, 1, 2, 3), (0, 1, 2, 3))
+    x = x.transpose(first)
+    batch, channels, rows, cols = x.shape
+    g = layer.geometry((1, rows, cols, channels))
+    pads = [axis.window_edges[0] for axis in (g.rows, g.cols)]
+    shape = batch, channels, g.rows.out_size, g.cols.out_size
+    attributes = {
+        "kernel_shape": list(layer.pool_size),
+        "strides": list(layer.strides),
+        "pads": [before for before, _ in pads] + [after for _, after in pads],
+    }
+    name = "MaxPool" if isinstance(layer, MaxPooling2D) else "AveragePool"
+    return graph.add(name, [x], shape, **attributes).transpose(last)
+
+
+def _normalization(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    axis = layer.axis % len(x.shape)
+    order = [0, axis, *(other for other in range(1, len(x.shape)) if other != axis)]
+    mean, variance = layer.moving_mean.numpy(), layer.moving_variance.numpy()
+    scale = np.ones_like(mean) if layer.gamma is None else layer.gamma.numpy()
+    offset = np.zeros_like(mean) if layer.beta is None else layer.beta.numpy()
+    weights = {"scale": scale, "offset": offset, "mean": mean, "variance": variance}
+    names = [graph.constant(name, array) for name, array in weights.items()]
+    x = x.transpose(order)
+    y = graph.add("BatchNormalization", [x, *names], x.shape, epsilon=layer.epsilon)
+    return y.transpose(np.argsort(order).tolist())
+
+
+def _dense(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    """Gemm for vectors with a bias; for more axes MatMul, which takes a batch of matrices, and Add."""
+    shape = (*x.shape[:-1], layer.units)
+    kernel = graph.constant("kernel", layer.kernel.numpy())
+    if layer.bias is None:
+        return graph.add("MatMul", [x, kernel], shape)
+    bias = graph.constant("bias", layer.bias.numpy())
+    if len(shape) == 2:
+        return graph.add("Gemm", [x, kernel, bias], shape)
+    return graph.add("Add", [graph.add("MatMul", [x, kernel], shape), bias], shape)
+
+
+def _flatten(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    axes = range(len(x.shape))
+    if layer.data_format == "channels_first" and len(axes) > 2:
+        x = x.transpose([0, *axes[2:], 1])
+    return graph.add("Flatten", [x], layer.compute_output_shape(x.shape), axis=1)
+
+
+def _reshape(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    return x.reshape(layer.compute_output_shape(x.shape))
+
+
+def _upsampling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    """Resize by whole numbers: cell i of the result is cell i // scale of the input."""
+    first = 1 if layer.data_format == "channels_last" else 2
+    order = [0, 3, 1, 2] if first == 1 else [0, 1, 2, 3]  # the form of Resize that every runtime knows
+    shape = layer.compute_output_shape(x.shape)
+    scales = graph.constant("scales", np.array([1, 1, *layer.size], np.float32))
+    words = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    done = graph.add(
+        "Resize", [x.transpose(order), "", scales], tuple(shape[axis] for axis in order), **words
+    )
+    return done.transpose(np.argsort(order).tolist())
+
+
+def _dropout(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    """Dropout, which returns its input outside of training."""
+    return x.map("Dropout", [graph.constant("ratio", np.array(layer.rate, np.float32))])
+
+
+_LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] = {
+    Activation: _same,
+    AveragePooling2D: _pooling,
+    BatchNormalization: _normalization,
+    Conv2D: _convolution,
+    Conv2DTranspose: _convolution,
+    Dense: _dense,
+    DepthwiseConv2D: _convolution,
+    Dropout: _dropout,
+    Flatten: _flatten,
+    InputLayer: _same,
+    MaxPooling2D: _pooling,
+    ReLU: lambda graph, layer, x: _relu(graph, x),
+    Reshape: _reshape,
+    Softmax: lambda graph, layer, x: _softmax(graph, x),
+    UpSampling2D: _upsampling,
+}
+_ANY_DTYPE = (_same, _flatten, _reshape, _dropout)

@@ -1,0 +1,176 @@
+"""Runs the ONNX graphs that `teachconv.to_onnx` writes: convolutions by teachconv, the rest by onnx itself.
+
+onnx has an evaluator in Python (``onnx.reference``). Its Conv and ConvTranspose are replaced by those of
+`teachconv.dialects.onnx`, and its Resize by one that is not a loop over the cells. Operators that
+`teachconv.to_onnx` never writes are refused, so that a file from elsewhere runs completely or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..arguments import as_array, check_memory
+from ..devices import to_host
+from ..dialects import onnx as dialect
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, suggestion
+from ..settings import use_backend
+
+__all__ = ["OPERATORS", "run_model"]
+
+OPERATORS = (
+    *("Add", "AveragePool", "BatchNormalization", "Cast", "Constant", "Conv", "ConvTranspose", "Dropout"),
+    *("Flatten", "Gemm", "Identity", "MatMul", "MaxPool", "Pad", "Relu", "Reshape", "Resize", "Slice"),
+    *("Softmax", "Transpose"),
+)
+
+
+def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarray]:
+    """Run a model; see `teachconv.OnnxModel.run`.
+
+    Args:
+        model: the ``onnx.ModelProto``.
+        feeds: an array for each input, by name.
+        backend: the backend of the convolutions.
+
+    Returns:
+        The outputs by name.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    _check_operators(model)
+    arrays = _check_feeds(model.graph, feeds)
+    names = [output.name for output in model.graph.output]
+    try:
+        _check_sizes(model, arrays)
+        evaluator = ReferenceEvaluator(model, new_ops=list(_own_operators()))
+        with nullcontext() if backend is None else use_backend(backend):
+            return dict(zip(names, map(np.asarray, evaluator.run(names, arrays)), strict=True))
+    except (ArgumentError, ArgumentTypeError, BackendUnavailable, MemoryError):
+        raise
+    except Exception as error:  # of an invalid graph; onnx does not say which types it raises
+        raise ArgumentError(
+            f"the model {model.graph.name!r} is not valid and cannot be run: {error}"
+        ) from error
+
+
+def _check_operators(model: Any) -> None:
+    if model.functions:
+        raise ArgumentError(f"run executes no functions of a model; this one has {model.functions[0].name!r}")
+    for node in model.graph.node:
+        if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
+            operator = f"{node.domain}.{node.op_type}".strip(".")
+            raise ArgumentError(
+                f"run executes what to_onnx writes, {', '.join(OPERATORS)}; node {_name(node)!r} is "
+                f"{operator}{suggestion(operator, OPERATORS)}"
+            )
+
+
+def _check_feeds(graph: Any, feeds: Any) -> dict[str, np.ndarray]:
+    """Return the arrays to feed; raise unless each input has one, of its dtype and shape."""
+    from onnx import helper
+
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = {info.name: info.type.tensor_type for info in graph.input if info.name not in weights}
+    if not isinstance(feeds, Mapping):
+        raise ArgumentTypeError(
+            f"feeds must be arrays by the names of the inputs, {list(inputs)}; got {feeds!r}"
+        )
+    if set(feeds) != set(inputs):
+        raise ArgumentError(
+            f"feeds must be named {', '.join(inputs)}; got {', '.join(map(str, feeds)) or 'none'}"
+        )
+    arrays: dict[str, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+    for name, kind in inputs.items():
+        array = arrays[name] = to_host(as_array(feeds[name], f"feeds[{name!r}]", None))
+        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        if array.dtype != dtype:
+            raise ArgumentTypeError(f"feeds[{name!r}] must have dtype {dtype}; got {array.dtype}")
+        wanted = [dim.dim_param or dim.dim_value or "?" for dim in kind.shape.dim]
+        fits = len(wanted) == array.ndim and all(
+            size == want or want == "?" or (isinstance(want, str) and sizes.setdefault(want, size) == size)
+            for size, want in zip(array.shape, wanted, strict=True)
+        )
+        if not fits:
+            raise ArgumentError(f"feeds[{name!r}] must have shape {wanted}; got {list(array.shape)}")
+    return arrays
+
+
+def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise unless the graph is valid, and every result has a known size that fits into memory."""
+    from onnx import helper, shape_inference
+
+    fixed = type(model)()
+    fixed.CopyFrom(model)
+    for info in fixed.graph.input:
+        for dim, size in zip(info.type.tensor_type.shape.dim, arrays[info.name].shape, strict=True):
+            dim.dim_value = size
+    for info in fixed.graph.output:
+        info.type.tensor_type.ClearField("shape")
+    del fixed.graph.value_info[:]
+    inferred = shape_inference.infer_shapes(fixed, check_type=True, strict_mode=True, data_prop=True).graph
+    known = {info.name: info.type.tensor_type for info in (*inferred.value_info, *inferred.output)}
+    for node in model.graph.node:
+        for name in filter(None, node.output):
+            kind = known.get(name)
+            if kind is None or not kind.HasField("shape") or not all(map(_is_known, kind.shape.dim)):
+                raise ArgumentError(
+                    f"the size of {name!r}, the result of node {_name(node)!r}, must not depend on values"
+                )
+            dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+            check_memory([dim.dim_value for dim in kind.shape.dim], dtype, repr(name))
+
+
+def _is_known(dim: Any) -> bool:
+    return bool(dim.HasField("dim_value"))
+
+
+def _name(node: Any) -> str:
+    return str(node.name or (node.output[0] if node.output else ""))
+
+
+@lru_cache(maxsize=1)
+def _own_operators() -> tuple[Any, ...]:
+    """Return the classes of operators that stand in for those of onnx's evaluator."""
+    from onnx.reference.op_run import OpRun
+
+    class Conv(OpRun):
+        """Conv by `teachconv.dialects.onnx.conv`."""
+
+        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
+            return (dialect.conv(X, W, B, **_given(attributes)),)
+
+    class ConvTranspose(OpRun):
+        """ConvTranspose by `teachconv.dialects.onnx.conv_transpose`."""
+
+        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
+            return (dialect.conv_transpose(X, W, B, **_given(attributes)),)
+
+    class Resize(OpRun):
+        """Resize to the nearest cell: out_index // scale, as UpSampling2D repeats cells."""
+
+        def _run(
+            self, X: Any, roi: Any = None, scales: Any = None, sizes: Any = None, **attributes: Any
+        ) -> tuple[Any]:
+            words = {name: attributes.get(name) for name in _NEAREST}
+            if words != _NEAREST or scales is None or sizes is not None or attributes.get("axes"):
+                raise ArgumentError(f"Resize must have scales and {_NEAREST}; got {words}")
+            for axis, scale in enumerate(scales):
+                places = np.arange(int(X.shape[axis] * float(scale))) / scale
+                X = X.take(np.floor(places).astype(np.intp), axis)
+            return (X,)
+
+    return Conv, ConvTranspose, Resize
+
+
+_NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
+
+def _given(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that a node has; onnx's evaluator passes None for the others."""
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,0 +1,490 @@
+"""dask arrays: lazy ops, chunk by chunk of the result, with the bits of the unchunked call."""
+
+import random
+from math import prod
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.backends import why_not
+from teachconv.devices import adapter_of
+from teachconv.truth import bounds
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+CYTHON = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+
+
+@pytest.fixture(autouse=True)
+def _one_scheduler():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def numbers(shape, dtype="float32", seed=0):
+    array = np.random.default_rng(seed).standard_normal(shape)
+    return (array * 50 if np.dtype(dtype).kind == "i" else array).astype(dtype)
+
+
+def chunked(rng, array, channels=3, largest=9):
+    """Return an array in random chunks, its channels in one."""
+    sizes = []
+    for axis, size in enumerate(array.shape):
+        parts, left = [], size
+        while left:
+            parts.append(left if axis == channels else rng.randint(1, min(left, largest)))
+            left -= parts[-1]
+        sizes.append(tuple(parts) or (0,))
+    return da.from_array(array, chunks=tuple(sizes))
+
+
+def random_call(rng):
+    """Return strides, padding, dilations, the shapes of input and filters, and dtype of a legal call."""
+    while True:
+        groups, more = rng.choice([1, 1, 2, 5]), rng.choice([1, 2])
+        x = (rng.randint(1, 3), rng.randint(1, 25), rng.randint(1, 25), groups * more)
+        w = (rng.randint(1, 4), rng.randint(1, 4), more, groups * rng.choice([1, 3]))
+        pads = tuple((rng.randint(-2, 4), rng.randint(-2, 4)) for _ in range(2))
+        how = {
+            "strides": (rng.randint(1, 3), rng.randint(1, 3)),
+            "padding": rng.choice(["SAME", "VALID", "SAME_LOWER", pads, pads]),
+            "dilations": (rng.randint(1, 2), rng.randint(1, 2)),
+        }
+        try:
+            tc.conv2d_geometry(x, w, **how)
+        except ValueError:
+            continue
+        return x, w, how, rng.choice(["float32", "float32", "float64", "int32", "float16"])
+
+
+def same_bits(got, want):
+    return got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
+
+
+def algorithm_of(array):
+    """Return the algorithm that the name of a lazy result gives."""
+    return array.name.split("-")[1]
+
+
+@CYTHON
+@pytest.mark.parametrize("seed", range(20))
+def test_chunks_give_the_bits_of_the_unchunked_call(seed):
+    rng = random.Random(seed)
+    shape, filters, how, dtype = random_call(rng)
+    x, w = numbers(shape, dtype, 1), numbers(filters, dtype, 2)
+    bias = numbers(filters[3], dtype, 3) if rng.random() < 0.5 else None
+    backend = rng.choice(["cython"] * 4 + ["reference"]) if prod(shape) < 2000 else "cython"
+
+    y = tc.conv2d(chunked(rng, x), w, **how, bias=bias, backend=backend)
+    want = tc.conv2d(x, w, **how, bias=bias, backend=backend, algorithm=algorithm_of(y))
+    assert same_bits(y.compute(), want)
+
+    dy = numbers(want.shape, dtype, 4)
+    dx = tc.conv2d_backprop_input(shape, w, chunked(rng, dy), **how, backend=backend)
+    assert same_bits(
+        dx.compute(),
+        tc.conv2d_backprop_input(shape, w, dy, **how, backend=backend, algorithm=algorithm_of(dx)),
+    )
+    dw = tc.conv2d_backprop_filter(chunked(rng, x), filters, chunked(rng, dy), **how, backend=backend)
+    within_the_bound(dw.compute(), tc.conv2d_backprop_filter, x, filters, dy, **how)
+
+
+def within_the_bound(got, op, *args, **kwargs):
+    report = tc.diff(op, *args, **kwargs, backends=[], against=got)
+    assert report.passed, report
+
+
+@CYTHON
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("size", [None, "short"])
+def test_the_transposed_op_in_chunks(layout, size):
+    rng = random.Random(5)
+    shape = (2, 9, 11, 4) if layout == "NHWC" else (2, 4, 9, 11)
+    x, w = numbers(shape), numbers((3, 4, 2, 4), seed=1)
+    short = (2, 17, 33, 4) if layout == "NHWC" else (2, 4, 17, 33)
+    how = {
+        "strides": (2, 3),
+        "padding": "SAME",
+        "data_format": layout,
+        "output_shape": short if size else None,
+    }
+    y = tc.conv2d_transpose(chunked(rng, x, layout.index("C"), 4), w, **how)
+    assert algorithm_of(y) == "phases"
+    assert same_bits(y.compute(), tc.conv2d_transpose(x, w, **how, algorithm="phases"))
+
+
+@CYTHON
+def test_depthwise_and_its_gradients_in_chunks():
+    rng = random.Random(3)
+    x, w = numbers((2, 12, 13, 5)), numbers((3, 3, 5, 2), seed=1)
+    how = {"strides": 1, "padding": "SAME"}
+    y = tc.depthwise_conv2d(chunked(rng, x), w, **how)
+    assert algorithm_of(y) == "depthwise"
+    want = tc.depthwise_conv2d(x, w, **how, algorithm="depthwise")
+    assert same_bits(y.compute(), want)
+    dx = tc.depthwise_conv2d_backprop_input(x.shape, w, y, **how)
+    assert same_bits(
+        dx.compute(), tc.depthwise_conv2d_backprop_input(x.shape, w, want, **how, algorithm="depthwise")
+    )
+    dw = tc.depthwise_conv2d_backprop_filter(chunked(rng, x), w.shape, y, **how)
+    assert dw.shape == w.shape
+    within_the_bound(dw.compute(), tc.depthwise_conv2d_backprop_filter, x, w.shape, want, **how)
+
+
+@CYTHON
+def test_which_algorithm_is_chosen():
+    def chosen(dtype="float32", channels=4, groups=1, **options):
+        x = da.ones((1, 8, 8, channels), chunks=(1, 4, 4, -1), dtype=dtype)
+        return algorithm_of(tc.conv2d(x, np.ones((3, 3, channels // groups, 8), dtype), **options))
+
+    assert [chosen(), chosen("int32"), chosen(groups=4), chosen(groups=2)] == [
+        "row_gemm",
+        "direct",
+        "depthwise",
+        "row_gemm",
+    ]
+    # the unchunked call takes winograd2 here
+    assert chosen(channels=64) == "row_gemm"
+    assert chosen(channels=64, algorithm="winograd2") == "winograd2"
+    assert chosen(channels=1) == "row_gemm"
+    assert [chosen(backend="reference"), chosen(backend="numpy")] == ["direct", "auto"]
+    with tc.use_backend("reference"):
+        assert chosen() == "direct"
+
+
+@CYTHON
+@pytest.mark.parametrize(
+    ("backend", "algorithm"), [("cython", "winograd2"), ("numpy", None), ("scipy", "fft")]
+)
+def test_another_algorithm_keeps_its_bound(backend, algorithm):
+    x, w = numbers((1, 30, 31, 16)), numbers((3, 3, 16, 32), seed=1)
+    y = tc.conv2d(chunked(random.Random(1), x), w, padding="SAME", backend=backend, algorithm=algorithm)
+    error = {"winograd2": "winograd2", "fft": "fft"}.get(algorithm, "direct")
+    want = tc.conv2d(x, w, padding="SAME", backend="reference")
+    limit = bounds.direct(
+        tc.conv2d(abs(x), abs(w), padding="SAME").astype("float64"), 145, np.dtype("float32")
+    )
+    if error != "direct":
+        call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME"})
+        limit = limit + getattr(bounds, error)(call.kind, x, w, call.geometry, x.dtype)
+    assert (abs(y.compute() - want) <= limit).all()
+
+
+@CYTHON
+def test_filters_that_are_not_finite_are_direct_in_every_chunk():
+    x, w = numbers((1, 20, 21, 3)), numbers((3, 3, 3, 4), seed=1)
+    w[0, 0, 0, 0] = np.inf
+    y = tc.conv2d(chunked(random.Random(1), x), w, padding="SAME")
+    want = tc.conv2d(x, w, padding="SAME", algorithm="row_gemm")
+    assert np.isfinite(want[..., 1:]).all()
+    assert same_bits(y.compute()[..., 1:], want[..., 1:])
+
+
+# ---------------------------------------------------------------------------------------------
+# The graph
+# ---------------------------------------------------------------------------------------------
+
+
+class Source:
+    """An array that knows what was read of it, and refuses to be read whole."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype, self.ndim = array, array.shape, array.dtype, array.ndim
+        self.read = []
+
+    def chunked(self):
+        array = da.from_array(self, chunks=(1, 10, 10, 1))
+        self.read.clear()  # dask looks at an empty part for the dtype
+        return array
+
+    def __getitem__(self, where):
+        self.read.append(tuple((s.start, s.stop) for s in where[1:3]))
+        return self.array[where]
+
+
+def test_nothing_is_computed_before_it_is_asked_for():
+    source = Source(numbers((1, 40, 40, 1)))
+    x = source.chunked()
+    w = np.ones((3, 3, 1, 1), "float32")
+    y = tc.conv2d_transpose(tc.conv2d(x, w, 2, "SAME"), w, strides=2)
+    tc.conv2d_backprop_filter(x, w.shape, tc.conv2d(x, w))
+    assert not source.read
+    assert y.shape == x.shape
+    y[:, :5, :5].compute()
+    assert {rows for rows, _ in source.read} == {(0, 11)}
+
+
+def test_a_chunk_reads_its_slab_from_the_source_and_nothing_else():
+    source = Source(numbers((1, 40, 30, 1)))
+    y = tc.conv2d(source.chunked(), np.ones((5, 3, 1, 1), "float32"), padding="SAME")
+    want = tc.conv2d(source.array, np.ones((5, 3, 1, 1), "float32"), padding="SAME")
+    y.blocks[:, 1, 2].compute()
+    assert source.read == [((8, 22), (19, 30))]
+    source.read.clear()
+    np.testing.assert_array_equal(y.compute(), want)
+    assert len(source.read) == 12
+
+
+def layer_of(array):
+    return dict(array.dask.layers[array.name])
+
+
+@pytest.mark.parametrize("size", [10, 2])  # chunks larger and smaller than the halo
+def test_a_chunk_depends_on_its_slab_alone(size):
+    """Of the input's chunks it needs those that the slab touches; NaN outside the slab changes nothing."""
+    x, w = numbers((1, 40, 40, 2)), numbers((5, 7, 2, 1), seed=1)
+    X = da.from_array(x, chunks=(1, size, size, 2)).map_blocks(np.positive)
+    y = tc.conv2d(X, w, (2, 1), "SAME")
+    number = 20 // size
+    part = y.blocks[:, number, number]
+    rows, cols = ((sum(y.chunks[axis][:number]), sum(y.chunks[axis][: number + 1])) for axis in (1, 2))
+    read = slice(rows[0] * 2 - 1, (rows[1] - 1) * 2 - 1 + 5), slice(cols[0] - 3, cols[1] - 1 - 3 + 7)
+    touched = {(X.name, 0, r, c, 0) for r, c in np.ndindex(*X.numblocks[1:3])}
+    touched = {
+        key
+        for key in touched
+        if all(size * key[2 + i] < read[i].stop and size * (key[2 + i] + 1) > read[i].start for i in range(2))
+    }
+    graph = part.dask.cull([(part.name, 0, 0, 0, 0)])
+    assert {key for key in graph.to_dict() if key[0] == X.name} == touched
+    poisoned = np.full_like(x, np.nan)
+    poisoned[:, read[0], read[1]] = x[:, read[0], read[1]]
+    Y = tc.conv2d(da.from_array(poisoned, chunks=(1, size, size, 2)), w, (2, 1), "SAME")
+    assert same_bits(Y.blocks[:, number, number].compute(), part.compute())
+    assert np.isfinite(part.compute()).all()
+
+
+def test_the_graph_is_small_and_has_the_filters_once():
+    X = da.zeros((1, 800, 900, 1), chunks=(1, 10, 10, 1), dtype="float32")
+    filters = np.ones((3, 3, 1, 1), "float32")
+    for y in (
+        tc.conv2d(X, filters, padding="SAME", bias=np.ones(1, "float32")),
+        tc.conv2d_transpose(X, filters, strides=2),
+        tc.conv2d_backprop_filter(X, filters.shape, tc.conv2d(X, filters)),
+    ):
+        tasks = layer_of(y)
+        assert len(tasks) <= 10 * 7200
+        arrays = [
+            task.value for task in tasks.values() if isinstance(getattr(task, "value", None), np.ndarray)
+        ]
+        assert len(arrays) <= 2
+        for task in tasks.values():
+            assert not any(isinstance(argument, np.ndarray) for argument in getattr(task, "args", ()))
+
+
+def test_the_same_call_has_the_same_name():
+    x = da.ones((1, 8, 8, 1), chunks=4, dtype="float32")
+    w = np.ones((3, 3, 1, 1), "float32")
+    assert tc.conv2d(x, w).name == tc.conv2d(x, w.copy()).name
+    others = [tc.conv2d(x, w, 2), tc.conv2d(x, w * 2), tc.conv2d(x, w, bias=np.ones(1, "float32"))]
+    assert len({tc.conv2d(x, w).name, *(other.name for other in others)}) == 4
+
+
+def test_filters_and_arrays_of_either_kind():
+    x, w = numbers((2, 12, 12, 2)), numbers((3, 3, 2, 3), seed=1)
+    want = tc.conv2d(x, w, padding="SAME", algorithm="row_gemm")
+    for X, W in (
+        (da.from_array(x, chunks=5), w),
+        (x, da.from_array(w)),
+        (da.from_array(x, chunks=12), da.from_array(w)),
+    ):
+        X = X.rechunk({3: -1}) if isinstance(X, da.Array) else X
+        y = tc.conv2d(X, W, padding="SAME")
+        assert isinstance(y, da.Array)
+        assert same_bits(y.compute(), want)
+    dw = tc.conv2d_backprop_filter(da.from_array(x, chunks=(1, 5, 5, 2)), w.shape, want, padding="SAME")
+    within_the_bound(dw.compute(), tc.conv2d_backprop_filter, x, w.shape, want, padding="SAME")
+    depthwise = tc.depthwise_conv2d(x, da.from_array(w))
+    assert same_bits(depthwise.compute(), tc.depthwise_conv2d(x, w, algorithm="depthwise"))
+
+
+def test_no_image_no_channel_and_padding_alone():
+    w = np.ones((3, 3, 2, 1), "float32")
+    assert tc.conv2d(da.ones((0, 8, 8, 2), dtype="float32"), w).compute().shape == (0, 6, 6, 1)
+    x = da.ones((1, 4, 4, 2), chunks=(1, 2, 2, 2), dtype="float32")
+    wide = tc.conv2d(x, w, padding=((9, 9), (9, 9)), bias=np.float32([-0.0]))
+    assert same_bits(
+        wide.compute(),
+        tc.conv2d(x.compute(), w, padding=((9, 9), (9, 9)), bias=np.float32([-0.0]), algorithm="row_gemm"),
+    )
+    assert max(wide.chunks[1]) <= 4
+
+
+def test_kernels_use_one_thread_in_a_task():
+    seen = []
+
+    class Backend:
+        ALGORITHMS = tc.backends.get("reference").ALGORITHMS
+
+        @staticmethod
+        def conv2d(x, w, geometry, **options):
+            seen.append(tc.get_num_threads())
+            return tc.backends.get("reference").conv2d(x, w, geometry, **options)
+
+        conv2d_backprop_input = conv2d_backprop_filter = conv2d
+
+    before = tc.get_num_threads()
+    tc.set_num_threads(3)
+    try:
+        import types
+
+        module = types.ModuleType("mine")
+        for name in ("ALGORITHMS", "conv2d", "conv2d_backprop_input", "conv2d_backprop_filter"):
+            setattr(module, name, getattr(Backend, name))
+        x = da.ones((1, 6, 6, 1), chunks=(1, 3, 3, 1), dtype="float32")
+        tc.conv2d(x, np.ones((1, 1, 1, 1), "float32"), backend=module).compute(scheduler="threads")
+        assert seen == [1, 1, 1, 1]
+        assert tc.get_num_threads() == 3
+    finally:
+        tc.set_num_threads(before)
+
+
+# ---------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------
+
+
+def test_channels_in_chunks_are_joined_with_a_sentence():
+    x = da.ones((1, 6, 6, 4), chunks=(1, 3, 3, 2), dtype="float32")
+    with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)"):
+        y = tc.conv2d(x, np.ones((3, 3, 4, 1), "float32"))
+    assert y.compute().max() == 36
+
+
+def test_unknown_sizes_are_refused():
+    x = da.ones((8, 6, 6, 4), chunks=(2, 3, 3, 4), dtype="float32")
+    unknown = x[da.ones(8, chunks=2) > 0]
+    with pytest.raises(ValueError, match=r"input\.compute_chunk_sizes\(\)"):
+        tc.conv2d(unknown, np.ones((3, 3, 4, 1), "float32"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"out": np.ones((1, 4, 4, 1), "float32")}, TypeError, "out must be None for dask arrays"),
+        ({"algorithm": "rowgemm"}, ValueError, "row_gemm"),
+        ({"backend": "numpi"}, ValueError, "numpy"),
+        ({"precision": "exact"}, ValueError, "precision"),
+        ({"filters": np.ones((3, 3, 4, 1))}, TypeError, 'filters.astype\\("float32"\\)'),
+        ({"filters": np.ones((3, 3, 3, 1), "float32")}, ValueError, r"filters\.shape\[2\]"),
+        ({"bias": np.ones(2, "float32")}, ValueError, "bias must have 1 element"),
+        ({"input": da.ones((6, 6, 4), dtype="float32")}, ValueError, r"got shape \[6, 6, 4\]"),
+        ({"input": da.ones((1, 6, 6, 4), dtype="uint8")}, TypeError, "input.astype"),
+    ],
+)
+def test_bad_arguments_are_named_when_the_call_is_made(arguments, error, message):
+    good = {"input": da.ones((1, 6, 6, 4), dtype="float32"), "filters": np.ones((3, 3, 4, 1), "float32")}
+    with pytest.raises(error, match=message):
+        tc.conv2d(**(good | arguments))
+
+
+def test_a_dialect_says_that_it_takes_no_dask_arrays():
+    x = da.ones((1, 4, 6, 6), dtype="float32")
+    with pytest.raises(TypeError, match=r"(takes no dask arrays|input is a dask array)"):
+        tc.dialects.torch.conv2d(x, np.ones((1, 4, 3, 3), "float32"))
+
+
+def test_only_arrays_are_known():
+    assert adapter_of(da.ones(3)) is not None
+    assert adapter_of(dask.delayed(1)) is None
+
+
+# ---------------------------------------------------------------------------------------------
+# Tools that look at calls
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_trace_shows_chunks_and_halos():
+    x = da.ones((2, 40, 50, 4), chunks=(2, 13, 17, 4), dtype="float32")
+    trace = tc.trace(tc.conv2d, x, np.ones((3, 5, 4, 6), "float32"), 2, "SAME")
+    assert isinstance(trace.result, da.Array)
+    plan = next(stage for stage in trace.stages if stage.name == "plan chunks")
+    assert "9 chunks (1 part of the batch, 3 rows, 3 columns)" in plan.note
+    assert "rows: chunk 0..6 reads 0..14, neighbouring slabs share 1 (the halo)" in plan.note
+    assert "columns: chunk 0..8 reads 0..19, neighbouring slabs share 3 (the halo)" in plan.note
+    build = trace.stages[-1]
+    assert (build.name, "nothing is computed yet" in build.note) == ("build graph", True)
+
+
+CALLS = {
+    "conv2d": lambda x, w, y: (tc.conv2d, (x, w, 2, "SAME"), (0, 3, 4, 1), (1, 9, 9, 1)),
+    "conv2d_transpose": lambda x, w, y: (tc.conv2d_transpose, (y, w, None, 2), (0, 9, 5, 1), (1, 4, 4, 2)),
+    "conv2d_backprop_input": lambda x, w, y: (
+        tc.conv2d_backprop_input,
+        ((2, 10, 11, 2), w, y, 2, "SAME"),
+        (1, 9, 10, 0),
+        (1, 4, 5, 2),
+    ),
+    "conv2d_backprop_filter": lambda x, w, y: (
+        tc.conv2d_backprop_filter,
+        (x, (3, 3, 2, 3), y, 2, "SAME"),
+        (2, 1, 1, 2),
+        (1, 9, 9, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_explain_and_diff_say_what_they_say_of_arrays_in_memory(name):
+    x, w, y = numbers((2, 10, 11, 2)), numbers((3, 3, 2, 3), seed=1), numbers((2, 5, 6, 3), seed=2)
+    rng = random.Random(2)
+    op, args, at, at_input = CALLS[name](x, w, y)
+    _, lazy, _, _ = CALLS[name](chunked(rng, x, largest=4), w, chunked(rng, y, largest=4))
+    assert str(tc.explain(op, *lazy, at=at)) == str(tc.explain(op, *args, at=at))
+    assert str(tc.explain(op, *lazy, at_input=at_input)) == str(tc.explain(op, *args, at_input=at_input))
+    with pytest.raises(IndexError, match="at must be inside"):
+        tc.explain(op, *lazy, at=(99, 0, 0, 0))
+    report = tc.diff(op, *lazy, backends=["numpy"])
+    assert report.passed
+    assert len(report.rows) == len(tc.diff(op, *args, backends=["numpy"]).rows)
+
+
+def test_explain_loads_the_slab_of_its_cell_alone():
+    source = Source(numbers((1, 40, 40, 1)))
+    found = tc.explain(
+        tc.conv2d, source.chunked(), np.ones((3, 3, 1, 1), "float32"), 2, "SAME", at=(0, 12, 7, 0)
+    )
+    assert found.taps[0].input_index == (0, 24, 14, 0)
+    assert set(source.read) == {((24, 27), (14, 17))}
+
+
+def test_explain_names_the_cells_of_a_depthwise_filter():
+    x, w = numbers((1, 9, 9, 3)), numbers((3, 3, 3, 2), seed=1)
+    lazy = tc.explain(tc.depthwise_conv2d, chunked(random.Random(1), x), w, at=(0, 5, 6, 3))
+    assert str(lazy) == str(tc.explain(tc.depthwise_conv2d, x, w, at=(0, 5, 6, 3)))
+
+
+def test_diff_finds_the_cell_and_the_mistake_chunk_by_chunk():
+    x, w = numbers((1, 40, 40, 1)), numbers((3, 3, 1, 1), seed=1)
+    source = Source(x)
+    theirs = tc.conv2d(x, w, padding="SAME")
+    theirs[0, 25, 31, 0] += 1
+    flipped = tc.conv2d(source.chunked(), w[:, ::-1].copy(), padding="SAME")
+    report = tc.diff(
+        tc.conv2d,
+        source.chunked(),
+        w,
+        padding="SAME",
+        backends=[],
+        against={"one cell": theirs, "flip": flipped},
+    )
+    one, flip = report.rows
+    assert (one.first_bad, one.worst, flip.diagnosis.code) == (
+        (0, 25, 31, 0),
+        (0, 25, 31, 0),
+        "flipped_filter",
+    )
+    assert one.explanation.theirs == theirs[0, 25, 31, 0]
+    assert all(past - first <= 12 for place in source.read for first, past in place)
+    with pytest.raises(ValueError, match=r"against\['y'\] must be an array of shape \[1, 40, 40, 1\]"):
+        tc.diff(tc.conv2d, source.chunked(), w, padding="SAME", against={"y": theirs[:, 1:]})
+
+
+def test_an_array_is_not_loaded_whole_without_a_word():
+    x = da.ones((1, 8, 8, 1), dtype="float32")
+    w = np.ones((3, 3, 1, 1), "float32")
+    for tool in (tc.explore, tc.find_source):
+        with pytest.raises(TypeError, match=r"compute\(\)"):
+            tool(tc.conv2d, x, w)

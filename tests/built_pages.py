@@ -1,0 +1,92 @@
+"""Looks at the built documentation as a reader without network does: python tests/built_pages.py docs/_build/html
+
+Each page is opened in headless Chromium, 1280 and 390 pixels wide, light and dark: no message on the console, no
+request that fails, no scrolling sideways, and texts with a contrast of at least 4.5 (WCAG AA). Then the
+search is asked for what people look for. `make docs` runs it; without Chromium it says so and stops.
+"""
+
+import json
+import sys
+import urllib.parse
+from pathlib import Path
+
+from browser import Page, _why_not, chromium
+
+WIDTHS = ((1280, 800, False), (390, 844, True))  # pixels, and whether dark
+SEARCHES = {  # a word, and pages that it must find
+    "SAME": {"answers/same_or_valid", "arguments/padding"},
+    "VALID": {"answers/same_or_valid"},
+    "stride": {"arguments/strides", "answers/four_strides"},
+    "output_padding": {"answers/output_padding", "arguments/output_padding"},
+}
+
+
+def pages_of(folder):
+    """The pages that people wrote, and a sample of the generated reference."""
+    for path in sorted(folder.rglob("*.html")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        if name.startswith(("_modules", "_static", "explorer/")) or name in (
+            "genindex",
+            "search",
+            "py-modindex",
+        ):
+            continue
+        if not name.startswith("api/") or name.endswith(("conv2d", "explain", "Trace", "diff")):
+            yield name, path
+
+
+def faults(driver, path, width, height, dark):
+    """Yield what is wrong with one page at one width."""
+    page = Page(driver, path, width, height, dark)
+    for entry in driver.get_log("browser"):
+        yield entry["message"]
+    wide = driver.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    if wide > 1:
+        yield f"scrolls sideways by {wide} pixels"
+    requests = driver.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
+    yield from (f"asks for {name}" for name in requests if not name.startswith(("file:", "data:", "blob:")))
+    least, where = page.contrast()
+    if least < 4.5:
+        yield f"contrast {least:.2f} at {where[:120]}"
+
+
+def found_by(folder, word):
+    """The names of the pages that Sphinx's search finds for a word, by the index that it uses."""
+    text = (folder / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    from snowballstemmer import stemmer
+
+    found = set()
+    for key in {word.lower(), stemmer("english").stemWord(word.lower())}:
+        for terms in (index["terms"], index["titleterms"]):
+            places = terms.get(key, [])
+            found |= set(places if isinstance(places, list) else [places])
+    return {index["docnames"][place] for place in found}
+
+
+def main(folder):
+    """Print every fault and return how many there are."""
+    wrong = [
+        f"search for {word}: {name} is missing"
+        for word, names in SEARCHES.items()
+        for name in names - found_by(folder, word)
+    ]
+    if _why_not():
+        print(f"pages are not opened: {_why_not()}")
+    else:
+        with chromium() as driver:
+            for name, path in pages_of(folder):
+                for width, height, dark in WIDTHS:
+                    new = [
+                        f"{name}, {width} wide: {fault}"
+                        for fault in faults(driver, path, width, height, dark)
+                    ]
+                    wrong += new
+    print("\n".join(map(urllib.parse.unquote, wrong)) or "all pages are well")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve()) > 0)

@@ -1,0 +1,385 @@
+"""Weights, channels, cropped cells and the overview in a real browser: each number against Python's."""
+
+import numpy as np
+import pytest
+from browser import Page, chromium, needs_browser
+from explorer_pages import CASES, W, cell_text, integers, marked, number, same
+
+import teachconv as tc
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def show(driver, tmp_path):
+    """Save an explorer, open it from disk, and check afterwards that the console is empty."""
+    pages = []
+
+    def opened(explorer, **options):
+        pages.append(Page(driver, explorer.save(tmp_path / "page.html"), **options))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        assert page.complaints() == []
+
+
+def chosen(call, cell):
+    """The channels to choose for a cell of the operand, and where to click."""
+    if call.kind.sums_images:
+        n, row, col, o = cell
+        return {"n": n, "o": o}, 1, row, col
+    row, col, depth, o = cell
+    group = o // (call.geometry.out_channels // call.geometry.groups)
+    return {"o": o, "c": group * call.geometry.filters_shape[2] + depth}, 1, row, col
+
+
+def operand_of(tap):
+    return tap.filter_index if tap.out_backprop_index is None else tap.out_backprop_index
+
+
+POINTED = [
+    "stride 2, SAME, channels",
+    "padding all around, bias",
+    "cropped",
+    "dilated, normal numbers",
+    "NaN and infinities",
+    "int64 beyond a double",
+    "depthwise",
+    "transpose, SAME",
+    "transpose, gaps",
+    "input gradient",
+    "filter gradient",
+    "depthwise filter gradient",
+]
+
+
+@pytest.mark.parametrize("name", POINTED)
+def test_a_weight_shows_where_it_is_used(show, name):
+    """Its products are those taps of all cells of the result that use it, one by one."""
+    op, args, kwargs = CASES[name]
+    page = show(tc.explore(op, *args, budget=1, **kwargs))
+    call = tc.nn_ops.call_of(op, args, kwargs)[0]
+    uses = {}
+    shape, _ = call.cells_of(call.kind.result)
+    for at in np.ndindex(*shape):
+        for tap in tc.explain(op, *args, at=at, **kwargs).taps:
+            if not (call.kind.scatters and tap.in_padding):  # no cell of the input is there
+                uses.setdefault(operand_of(tap), []).append((at, tap))
+    cells = sorted(uses)[:: max(1, len(uses) // 7)]
+    found = [call.find(call.kind.second, cell) for cell in cells]
+    looks = page.tour([chosen(call, cell) for cell in found])
+    for cell, place, seen in zip(cells, found, looks, strict=True):
+        want = uses[cell]
+        assert f"[{cell_text(cell)}]" in seen["headline"]
+        rows = [row for row in seen["rows"] if not row[0].endswith("cut away")]
+        by_place = {(row[0], row[1]): row for row in rows}
+        assert len(rows) == len(by_place) == len(want)
+        for at, tap in want:
+            row = by_place[cell_text(at), cell_text(tap.input_index)]
+            assert row[2] == "padding" if tap.in_padding else same(row[2], tap.input_value)
+            assert row[3] == "" if tap.in_padding else same(row[3], tap.product)
+        source, operand, result = seen["grids"]
+        where = place[1:3] if call.kind.sums_images else place[:2]
+        assert marked(operand, "current") == {where}
+        met = {tap.input_index[1:3] for _, tap in want}
+        if call.kind.scatters:  # every cell stamps every weight; some of these products are cut away
+            met = set(np.ndindex(call.first.shape[1:3]))
+        assert marked(source, "met") == met
+        side = 0 if call.kind.sums_images else 1
+        assert {at[side : side + 2] for at, _ in want} <= marked(result, "fed")
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "gradient"),
+    [
+        (
+            tc.conv2d,
+            (integers(2, 4, 5, 2), integers(3, 2, 2, 2), 2, "SAME"),
+            lambda x, w, y: tc.conv2d_backprop_filter(x, w.shape, np.ones_like(y), 2, "SAME"),
+        ),
+        (
+            tc.depthwise_conv2d,
+            (integers(1, 4, 4, 2), integers(3, 3, 2, 2), 1, "SAME"),
+            lambda x, w, y: tc.depthwise_conv2d_backprop_filter(x, w.shape, np.ones_like(y), 1, "SAME"),
+        ),
+        (
+            tc.conv2d_transpose,
+            (integers(1, 3, 2, 2), integers(3, 3, 1, 2), None, 2, "SAME"),
+            lambda x, w, y: tc.conv2d_backprop_filter(np.ones_like(y), w.shape, x, 2, "SAME"),
+        ),
+    ],
+)
+def test_a_weights_gradient_is_backprop_filters(show, op, args, gradient):
+    """Where every gradient of the result is 1, the filter gradient of the library is what the page says."""
+    page = show(tc.explore(op, *args, budget=1))
+    call = tc.nn_ops.call_of(op, args, {})[0]
+    want = gradient(*args[:2], op(*args))
+    look = "return document.querySelector('.gradient output').textContent"
+    cells = list(np.ndindex(*want.shape))
+    shown = page.tour([chosen(call, call.find("filters", cell)) for cell in cells], look)
+    assert all(same(text, float(want[cell])) for cell, text in zip(cells, shown, strict=True))
+
+
+def test_the_arrow_keys_move_over_the_weights(show):
+    x = integers(1, 5, 5, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME"))
+    page.run("document.querySelector('.stage .grid:nth-of-type(2) [role=grid]').focus()")
+    page.press("\ue015", "\ue014")  # down, right
+    seen = page.look()
+    assert marked(seen["grids"][1], "current") == {(1, 1)}
+    assert "This weight is in 25 products" in seen["spoken"]
+    assert str(int(W[1, 1, 0, 0])) == seen["value"]
+    assert "multiplied by it" in {c["label"].split(", ")[-1] for c in seen["grids"][0]["cells"]}
+    page.press("\ue014", "\ue014", "\ue014")  # at the edge it stays
+    assert marked(page.look()["grids"][1], "current") == {(1, 2)}
+    assert page.run("return document.activeElement.getAttribute('aria-label')") == "filters"
+
+
+def test_what_is_cut_away_can_be_seen(show):
+    """The cells outside the result are those of the full result, which padding="VALID" gives."""
+    x, w = integers(1, 3, 3, 2), integers(3, 3, 1, 2)
+    page = show(tc.explore(tc.conv2d_transpose, x, w, (1, 5, 5, 1), 2, "SAME", budget=1))
+    full = tc.conv2d_transpose(x, w, None, 2, "VALID")[0, :, :, 0]
+    seen = page.look()["grids"][2]["cells"]
+    assert {(c["row"], c["col"]) for c in seen} == {(r - 1, q - 1) for r, q in np.ndindex(full.shape)}
+    for cell in seen:
+        assert same(cell["text"], float(full[cell["row"] + 1, cell["col"] + 1]))
+        assert ("cut" in cell["classes"]) == (not (0 <= cell["row"] < 5 and 0 <= cell["col"] < 5))
+    [cut] = page.tour([({}, 2, -1, 2)])
+    assert same(cut["value"], float(full[0, 3]))
+    assert same(cut["rows"][-1][5], float(full[0, 3]))
+    assert "This cell is cut away" in cut["spoken"]
+    assert cut["position"] == "cut away"
+
+
+FRAME = """const box = (e) => { const { left, top, width, height } = e.getBoundingClientRect(); return [left, top, width, height]; };
+const cells = [...document.querySelectorAll(".stage .grid:nth-of-type(3) [role=gridcell]:not(.cut)")].map(box);
+const [left, top] = [0, 1].map((i) => Math.min(...cells.map((c) => c[i])));
+const [right, bottom] = [0, 1].map((i) => Math.max(...cells.map((c) => c[i] + c[i + 2])));
+return [box(document.querySelector(".slide.crop")), [left, top, right - left, bottom - top]];"""
+
+
+@pytest.mark.parametrize("motion", [False, True])
+def test_the_crop_slides_between_the_two_legal_sizes(show, motion):
+    page = show(tc.explore(tc.conv2d_transpose, integers(1, 3, 3, 1), W, None, 2), motion=motion)
+    page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    frame, kept = page.run(FRAME)
+    assert frame == pytest.approx(kept, abs=1)
+    page.choose("output size", "5 × 5")
+    moves = page.run(
+        """return document.getAnimations().filter((a) => a.effect.target.classList.contains("crop"))
+        .map((a) => { a.finish(); return a.transitionProperty; })"""
+    )
+    assert set(moves) == ({"left", "top", "width", "height"} & set(moves) if motion else set())
+    assert bool(moves) == motion
+    frame, kept = page.run(FRAME)
+    assert frame == pytest.approx(kept, abs=1)
+
+
+# ---------------------------------------------------------------------------------------------
+# Numbers in flight
+# ---------------------------------------------------------------------------------------------
+
+CHIPS = """document.querySelector('[aria-label="next tap"]').click();
+return [...document.querySelectorAll(".chip")].map((chip) => {
+  const [flight] = chip.getAnimations(); flight.pause();
+  const middle = (e) => { const { left, top, width, height } = e.getBoundingClientRect(); return [left + width / 2, top + height / 2]; };
+  flight.currentTime = 0; const from = middle(chip);
+  flight.currentTime = flight.effect.getTiming().duration * 0.9; const to = middle(chip);
+  flight.finish();
+  return [chip.textContent, from, to];
+});"""
+MIDDLE = """const e = document.querySelector(arguments[0]); const { left, top, width, height } = e.getBoundingClientRect();
+return [left + width / 2, top + height / 2];"""
+
+
+def test_both_factors_fly_from_their_own_cells(show):
+    x = integers(1, 4, 4, 1)
+    page = show(tc.explore(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)), motion=True)
+    page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    for tap in tc.explain(tc.conv2d, x, W, 1, "SAME", at=(0, 0, 1, 0)).taps:
+        flown = page.run(CHIPS)
+        if tap.in_padding:
+            assert flown == []
+            continue
+        cells = [(1, tap.input_index[1:3]), (2, tap.filter_index[:2])]
+        places = [
+            page.run(MIDDLE, f".stage .grid:nth-of-type({n}) [data-row='{r}'][data-col='{q}']")
+            for n, (r, q) in cells
+        ]
+        product = 3 * tap.filter_index[0] + tap.filter_index[1]
+        target = page.run(MIDDLE, f".product[data-tap='{product}']")
+        for (text, from_, to), place, value in zip(
+            flown, places, (tap.input_value, tap.filter_value), strict=True
+        ):
+            assert same(text, value)
+            assert from_ == pytest.approx(place, abs=1)
+            assert to == pytest.approx(target, abs=1)
+    page.run("return new Promise((done) => setTimeout(done, 50))")
+    assert page.all(".chip") == []
+
+
+def test_the_factors_of_another_channel_fly_from_its_small_map(show):
+    x = integers(1, 4, 4, 2)
+    page = show(tc.explore(tc.conv2d, x, integers(1, 1, 2, 1), 1, "SAME", at=(0, 1, 2, 0)), motion=True)
+    page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    page.run(CHIPS)
+    (text, (left, top), _), (weight, _, _) = page.run(CHIPS)
+    assert same(text, float(x[0, 1, 2, 1]))
+    assert same(weight, float(integers(1, 1, 2, 1)[0, 0, 1, 0]))
+    box = page.run(
+        "const b = document.querySelector('[data-thumb=c1] canvas').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]"
+    )
+    assert [left, top] == pytest.approx([box[0] + box[2] * 2.5 / 4, box[1] + box[3] * 1.5 / 4], abs=1)
+
+
+def test_nothing_flies_where_reduced_motion_is_asked_for(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W))
+    assert page.run(CHIPS) == []
+    assert page.run("return document.querySelector('.product:not(.later)') !== null")
+
+
+def test_pause_holds_the_tap_that_is_shown(show):
+    page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W))
+    for _ in range(3):
+        page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+    later = "return document.querySelectorAll('.product.later').length"
+    assert page.run(later) == 6
+    page.run("document.querySelector('.play').click(); document.querySelector('.play').click()")
+    assert page.run(later) == 6
+    page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+    assert page.run(later) == 5
+
+
+# ---------------------------------------------------------------------------------------------
+# Channels
+# ---------------------------------------------------------------------------------------------
+
+
+def terms(line):
+    """The numbers of "(-4) + 16 of 2 more channels + bias 3 = 15": those that are added, and the sum."""
+    left, right = line.split(" = ")
+    added = [part.removeprefix("bias ").split(" of ")[0].strip("()") for part in left.split(" + ")]
+    return list(map(number, added)), number(right)
+
+
+@pytest.mark.parametrize("channels", [2, 3, 16])
+def test_the_equation_has_all_channels(show, channels):
+    """Each channel's sum, the folded ones together, and the bias: they add up to the cell."""
+    x, w, bias = integers(1, 4, 4, channels), integers(3, 3, channels, 2), integers(2)
+    page = show(tc.explore(tc.conv2d, x, w, 1, "SAME", bias=bias, at=(0, 1, 1, 1), budget=1))
+    want = (x[0, 0:3, 0:3] * w[..., 1]).sum((0, 1))
+    total = float(tc.conv2d(x, w, 1, "SAME", bias=bias)[0, 1, 1, 1])
+    line = "return document.querySelector('.total').textContent"
+    added, result = terms(page.run(line))
+    folded = [] if channels <= 6 else [want[6:].sum()]
+    assert added == [*want[:6], *folded, bias[1]]
+    assert result == total == sum(added)
+    if folded:
+        page.run("const b = document.querySelector('.equation .more'); b.focus(); b.click()")
+        assert page.run("return document.querySelectorAll('.unfolded').length") == channels
+        assert terms(page.run(line)) == ([*want, bias[1]], total)
+        assert page.run("return document.activeElement !== document.body")
+    sign = page.run("return document.querySelector('.stage .sign small').textContent")
+    assert sign == f"summed over {channels} channels"
+
+
+def test_the_strip_of_feature_maps(show):
+    """One small map for each channel, in one scale; a click chooses the channel."""
+    x, w = integers(1, 5, 5, 2), integers(3, 3, 2, 4)
+    page = show(tc.explore(tc.conv2d, x, w, 1, "SAME"))
+    y = tc.conv2d(x, w, 1, "SAME")[0]
+    assert [e.get_attribute("data-thumb") for e in page.all(".thumb")] == ["c0", "c1", "o0", "o1", "o2", "o3"]
+    for channel in range(4):
+        alphas = page.run(
+            """const c = document.querySelector(`[data-thumb=o${arguments[0]}] canvas.plane`);
+            const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+            return [...data].filter((_, i) => i % 4 === 3)""",
+            channel,
+        )
+        want = np.abs(y[:, :, channel]).ravel() / np.abs(y).max()
+        assert np.allclose(np.array(alphas) / 255, want, atol=0.005)
+    page.run("const b = document.querySelector('[data-thumb=o2]'); b.focus(); b.click()")
+    seen = page.look()
+    shown = {(c["row"], c["col"]): c["text"] for c in seen["grids"][2]["cells"]}
+    assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(y[:, :, 2]))
+    assert [e.get_attribute("data-thumb") for e in page.all(".thumb[aria-pressed=true]")] == ["c0", "o2"]
+    assert page.run("return document.activeElement.dataset.thumb") == "o2"  # the focus is not lost
+
+
+def test_groups_are_walls(show):
+    """A room for each group; a channel of another group brings its own inputs with it."""
+    x, w = integers(1, 4, 4, 4), integers(2, 2, 2, 6)
+    page = show(tc.explore(tc.conv2d, x, w, budget=1))
+    rooms = page.run(
+        "return [...document.querySelectorAll('.room')].map((r) => [...r.querySelectorAll('.thumb')].map((t) => t.dataset.thumb))"
+    )
+    assert rooms == [["c0", "c1", "o0", "o1", "o2"], ["c2", "c3", "o3", "o4", "o5"]]
+    assert (
+        page.run("return parseFloat(getComputedStyle(document.querySelector('.room')).borderLeftWidth)") >= 3
+    )
+    page.run("document.querySelector('[data-thumb=o4]').click()")
+    assert page.run("return document.querySelector('[data-channel=c]').value") == "2"
+    assert [e.text for e in page.all(".unfolded figcaption")] == ["input channel 2", "input channel 3"]
+    assert same(page.look()["value"], float(tc.conv2d(x, w)[0, 0, 0, 4]))
+
+
+def test_the_legend_has_the_numbers_of_its_colours(show):
+    x, w = integers(1, 5, 5, 2), integers(3, 3, 2, 4)
+    page = show(tc.explore(tc.conv2d, x, w, 1, "SAME"))
+    entries = page.run(
+        "return [...document.querySelectorAll('.legend .scale')].map((e) => [...e.parentElement.childNodes].map((n) => n.textContent))"
+    )
+    for (name, low, _, high), array in zip(entries, (x, w, tc.conv2d(x, w, 1, "SAME")), strict=True):
+        assert name in ("input", "filters", "output")
+        assert float(high) == -float(low) == np.abs(array).max()
+
+
+# ---------------------------------------------------------------------------------------------
+# The overview, and what stands where
+# ---------------------------------------------------------------------------------------------
+
+CLICK = """const box = document.querySelector(".overview img").getBoundingClientRect();
+const at = { clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[0], bubbles: true, detail: 1 };
+document.querySelector("button.overview").dispatchEvent(new MouseEvent("click", at));"""
+
+
+def test_the_overview_moves_the_selected_cell(show):
+    x = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
+    w = integers(3, 3, 3, 2)
+    page = show(tc.explore(tc.conv2d, x, w, 2, "SAME"))
+    y = tc.conv2d(x, w, 2, "SAME")
+    page.run(CLICK, 0.5, 0.5)
+    row, col = (int(part) for part in page.look()["headline"].split("[")[1].split("]")[0].split(", ")[1:3])
+    assert abs(2 * row - 40) <= 4
+    assert abs(2 * col - 45) <= 4
+    assert same(page.look()["value"], float(y[0, row, col, 0]))
+    page.run("document.querySelector('button.overview').focus()")
+    page.press("\ue015")
+    assert f"[0, {row + 1}, {col}, 0]" in page.look()["headline"]
+    page.run(CLICK, 0.01, 0.99)
+    assert "tc.explore with at=(0, 0, 4" in page.look()["message"]
+    page.run(CLICK, 0.5, 0.5)
+    assert page.look()["message"] == ""
+
+
+def test_the_equation_stays_at_the_top_of_a_phone(show):
+    page = show(
+        tc.explore(tc.conv2d, integers(1, 7, 7, 2), integers(3, 3, 2, 4), 2, "SAME"), width=390, height=844
+    )
+    page.run("document.querySelector('.transport').scrollIntoView({ block: 'end', behavior: 'instant' })")
+    top, bottom = page.run(
+        "const { top, bottom } = document.querySelector('.equation').getBoundingClientRect(); return [top, bottom]"
+    )
+    assert top == pytest.approx(0, abs=1)
+    assert bottom < 844 * 0.45
+    assert page.run("return document.documentElement.scrollWidth") <= 390
+    covered = "const { left, top } = document.querySelector('.stage .grid:nth-of-type(3) [role=gridcell]').getBoundingClientRect(); return document.elementFromPoint(left + 5, top + 5).role"
+    assert page.run(covered) == "gridcell"

@@ -1,0 +1,95 @@
+"""The front page of the documentation, built and opened in a browser: the playground is there and works."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from browser import Page, chromium, needs_browser
+
+import teachconv as tc
+from teachconv.explorer.page import frame_of
+
+pytestmark = needs_browser
+ROOT = Path(__file__).parents[2]
+REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => !/^(file|data|blob):/.test(name))"
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+def output_size(page):
+    """What the playground in the page's frame says of its output."""
+    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    try:
+        deadline = time.monotonic() + 10
+        while not (found := page.run("return document.querySelector('.numbers b')?.textContent")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert page.run(REQUESTS) == []
+        return found
+    finally:
+        page.driver.switch_to.default_content()
+
+
+def set_input(page, size):
+    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.run(
+        "const field = document.querySelector('[name=n]'); field.value = arguments[0];"
+        "field.dispatchEvent(new Event('change', { bubbles: true }));",
+        size,
+    )
+    page.driver.switch_to.default_content()
+
+
+def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
+    (tmp_path / "explorer").mkdir()
+    tc.playground().save(tmp_path / "explorer" / "playground.html")
+    body = frame_of("explorer/playground.html", "the playground")
+    (tmp_path / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{body}")
+    page = Page(driver, tmp_path / "index.html")
+    assert output_size(page) == "4 × 4"
+    set_input(page, "10")
+    assert output_size(page) == "5 × 5"
+    assert page.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    pytest.importorskip("furo", reason="the docs need furo, myst-parser and Sphinx")
+    html = tmp_path_factory.mktemp("docs")
+    subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "html", "docs", str(html)], cwd=ROOT, check=True
+    )
+    return html
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_front_page(driver, built, width, dark):
+    page = Page(driver, built / "index.html", width=width, height=800, dark=dark)
+    assert output_size(page) == "4 × 4"
+    assert page.run(REQUESTS) == []
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    assert [door.text.split("\n")[0] for door in page.all(".doors a")] == [
+        "Learn",
+        "Port a network",
+        "Check a kernel",
+        "See how TensorFlow executes",
+    ]
+    for door in page.all(".doors a"):
+        assert Path(door.get_attribute("href").removeprefix("file://")).exists()
+    assert page.contrast(".doors *")[0] >= 4.5
+    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    assert page.run("return matchMedia('(prefers-color-scheme: dark)').matches") == dark
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    least, where = page.contrast()
+    page.driver.switch_to.default_content()
+    assert least >= 4.5, where
+    assert page.complaints() == []
+    assert (built / "explorer" / "playground.html").exists()

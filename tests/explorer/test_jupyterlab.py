@@ -1,0 +1,148 @@
+"""Notebooks in a real JupyterLab: the pictures work in its outputs and follow its theme.
+
+It is in the extra ``notebooks``; the environment that runs the tests needs it, and is skipped without.
+"""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from browser import Page, chromium, needs_browser
+
+from teachconv import palette
+
+pytestmark = [
+    needs_browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("jupyterlab") is None,
+        reason="JupyterLab is not installed: pip install jupyterlab",
+    ),
+]
+
+CELLS = (
+    "import numpy as np, teachconv as tc\n"
+    "x = np.arange(25, dtype='float32').reshape(1, 5, 5, 1)\n"
+    "tc.explore(tc.conv2d, x, np.ones((3, 3, 1, 1), 'float32'), 2, 'SAME', budget=150_000)",
+    "tc.explain(tc.conv2d, x, np.ones((3, 3, 1, 1), 'float32'), 2, 'SAME', at=(0, 0, 0, 0))",
+)
+PAPER = [
+    "rgb({}, {}, {})".format(*(int(value[i : i + 2], 16) for i in (1, 3, 5)))
+    for value in palette.COLOURS["paper"]
+]
+
+GROUND = "return getComputedStyle(document.body).backgroundColor"
+FILL = "return getComputedStyle(document.querySelector('.jp-OutputArea .tc-picture > rect')).fill"
+
+
+def executed(path, environment):
+    """Write a notebook whose cells have run, and trust it, as one's own notebooks are."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    NotebookClient(notebook, timeout=120).execute()
+    nbformat.write(notebook, path)
+    command = [sys.executable, "-m", "jupyter", "trust", str(path)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a running JupyterLab, which serves an executed notebook on this machine alone."""
+    home = tmp_path_factory.mktemp("lab")
+    folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
+    environment = os.environ | folders | {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings")}
+    (home / "work").mkdir()
+    executed(home / "work" / "page.ipynb", environment)
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    options = {
+        "ip": "127.0.0.1",
+        "port": port,
+        "token": "",
+        "password": "",
+        "open_browser": False,
+        "allow_root": True,
+        "root_dir": str(home / "work"),
+    }
+    command = [sys.executable, "-m", "jupyterlab", "--expose-app-in-browser", "--LabApp.news_url="]
+    command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
+    with (home / "log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=5)
+                    break
+                except OSError:
+                    assert time.monotonic() < deadline, (home / "log").read_text()
+                    time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}/lab/tree/page.ipynb"
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def until(ask, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not (found := ask()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return found
+
+
+class Address:
+    """What a `Page` opens, if it is no file."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def as_uri(self):
+        return self.address
+
+
+def test_the_outputs_follow_the_theme_of_lab(lab, tmp_path):
+    with chromium() as driver:
+        online = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        driver.execute_cdp_cmd("Network.emulateNetworkConditions", online)
+        page = Page(driver, Address(lab), width=1400, height=1000, dark=False)
+        until(lambda: page.all(".jp-OutputArea iframe"), 60)
+
+        def in_the_frame(script):
+            driver.switch_to.frame(page.all(".jp-OutputArea iframe")[0])
+            try:
+                return page.run(script)
+            finally:
+                driver.switch_to.default_content()
+
+        until(lambda: in_the_frame("return document.querySelector('.headline output')"))
+        for dark, theme in ((0, "JupyterLab Light"), (1, "JupyterLab Dark"), (0, "JupyterLab Light")):
+            page.run(
+                "return jupyterapp.commands.execute('apputils:change-theme', { theme: arguments[0] }).then(() => 1)",
+                theme,
+            )
+            until(lambda dark=dark: in_the_frame(GROUND) == PAPER[dark])
+            until(lambda dark=dark: page.run(FILL) == PAPER[dark])
+            if folder := os.environ.get("TEACHCONV_SCREENSHOTS"):
+                driver.save_screenshot(f"{folder}/lab-{theme.rpartition(' ')[2]}.png")
+        # the keys of the explorer stay in its frame
+        in_the_frame(
+            'document.querySelector(\'.stage .grid:nth-of-type(3) [data-row="1"][data-col="1"]\').click()'
+        )
+        assert (
+            in_the_frame("return document.querySelector('.headline').textContent")
+            == "output[0, 1, 1, 0] = 108"
+        )
+        ours = [text for text in page.complaints() if "srcdoc" in text or "teachconv" in text]
+        assert ours == []

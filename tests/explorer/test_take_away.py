@@ -1,0 +1,185 @@
+"""What a reader takes away: the picture as SVG, calls in each framework's words, films, and a stand-in without scripts."""
+
+import re
+import time
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from browser import Page, chromium, needs_browser
+
+import teachconv as tc
+from teachconv import palette
+
+SVG = "{http://www.w3.org/2000/svg}"
+X = np.random.default_rng(3).integers(-4, 5, (1, 6, 6, 2)).astype("float32")
+W = np.random.default_rng(4).integers(-4, 5, (3, 3, 2, 2)).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path_factory.mktemp("take") / "page.html")
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_button_downloads_the_picture_that_is_shown(driver, path, tmp_path, dark):
+    page = Page(driver, path, width=1280, height=900, dark=dark)
+    driver.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+    page.all(".save")[0].click()
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "conv2d.svg").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    root = ElementTree.parse(tmp_path / "conv2d.svg").getroot()
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    seen = page.look()
+    assert texts[0].startswith("tc.conv2d(input [1, 6, 6, 2]")
+    for grid in seen["grids"]:
+        assert grid["title"] in texts
+    numbers = [cell["text"] for grid in seen["grids"] for cell in grid["cells"] if cell["text"]]
+    assert len(numbers) == 36 + 9 + 9
+    assert all(texts.count(number) >= numbers.count(number) for number in numbers)
+    colours = {name: colour[dark] for name, colour in palette.COLOURS.items()}
+    strokes = [rect.get("stroke") for rect in root.iter(f"{SVG}rect")]
+    window = sum("window" in cell["classes"] for cell in seen["grids"][0]["cells"])
+    assert strokes.count(colours["ring"]) >= window > 0
+    assert colours["mark"] in strokes
+    assert colours["filter"] in strokes
+    assert next(root.iter(f"{SVG}rect")).get("fill") == colours["paper"]
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_the_call_can_be_copied_in_each_frameworks_words(driver, path):
+    page = Page(driver, path, width=1280, height=900)
+    page.run("navigator.clipboard.writeText = async (text) => { window.taken = text; }")
+
+    def copied(framework):
+        page.run(
+            "window.taken = null; const select = document.querySelector('.take-away select');"
+            "select.value = arguments[0]; select.dispatchEvent(new Event('change'));"
+            "document.querySelector('.take-away .copy').click();",
+            framework,
+        )
+        time.sleep(0.05)
+        return page.run("return window.taken"), page.all(".said")[0].text
+
+    for to in ("tensorflow", "torch", "jax", "onnx", "keras"):
+        assert copied(to) == (tc.translate(tc.conv2d, X, W, 2, "SAME", to=to).code, "")
+    page.choose("stride", "1")
+    assert copied("torch")[0] == tc.translate(tc.conv2d, X, W, 1, "SAME", to="torch").code
+    page.choose("padding", "SAME_LOWER")  # two changes
+    code, said = copied("torch")
+    assert code is None
+    assert "tc.translate" in said
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_a_download_works_in_a_notebooks_frame(driver, tmp_path):
+    html = tc.explore(tc.conv2d, X, W, 2, "SAME", budget=120_000)._repr_html_()
+    (tmp_path / "host.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>host</title>{html}")
+    page = Page(driver, tmp_path / "host.html", width=1280, height=900)
+    driver.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+    driver.switch_to.frame(0)
+    try:
+        page.run("document.querySelector('.save').click()")
+    finally:
+        driver.switch_to.default_content()
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "conv2d.svg").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_where_no_script_runs_there_is_an_image(driver, tmp_path):
+    """GitHub and others take frames, styles and scripts away; what is left is an image of the picture."""
+    pytest.importorskip("matplotlib", reason="the image is drawn by matplotlib")
+    html = tc.explore(tc.conv2d, X, W, 2, "SAME", budget=120_000)._repr_html_()
+    page = f"<!DOCTYPE html><meta charset=utf-8><title>host</title>{html}"
+    (tmp_path / "host.html").write_text(page)
+    driver.get((tmp_path / "host.html").as_uri())
+    assert not driver.find_element("css selector", "body img").is_displayed()  # the frame is there
+    assert driver.find_element("css selector", "iframe").is_displayed()
+    bare = re.sub(r"<(style|iframe|noscript|script)\b.*?</\1>", "", page, flags=re.S)
+    (tmp_path / "bare.html").write_text(bare)
+    driver.get((tmp_path / "bare.html").as_uri())
+    image = driver.find_element("css selector", "body img")
+    assert image.is_displayed()
+    assert image.size["width"] > 300
+    assert "conv2d" in image.get_attribute("alt")
+
+
+def test_a_notebook_has_the_image_too():
+    """Places that show no HTML, such as a printed notebook, take the image."""
+    pytest.importorskip("matplotlib", reason="the image is drawn by matplotlib")
+    bundle = tc.explore(tc.conv2d, X, W, 2, "SAME", budget=120_000)._repr_mimebundle_()
+    assert bundle["text/html"].startswith("<style>")
+    assert bundle["image/png"][:4] == b"\x89PNG"
+    assert "conv2d" in bundle["text/plain"]
+    assert set(tc.explore(tc.conv2d, X[:0], W)._repr_mimebundle_()) == {"text/html", "text/plain"}
+
+
+def frames(path):
+    image = pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    with image.open(path) as film:
+        for number in range(film.n_frames):
+            film.seek(number)
+            yield np.asarray(film.convert("RGB")).astype(int)
+
+
+def test_colours_are_fixed_over_the_frames_and_rings_are_whole(tmp_path):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    found = list(frames(tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.gif")))
+    assert len(found) == 9
+    ring, mark = (
+        np.array([int(palette.COLOURS[name].light[i : i + 2], 16) for i in (1, 3, 5)])
+        for name in ("ring", "mark")
+    )
+    # the cell's frame has as many pixels in a corner as in the middle: nothing is cut off
+    sizes = [(np.abs(frame - mark).sum(axis=2) == 0)[:, frame.shape[1] * 2 // 3 :].sum() for frame in found]
+    assert min(sizes) > 200
+    assert max(sizes) - min(sizes) <= 0.1 * max(sizes)
+    assert all((np.abs(frame - ring).sum(axis=2) == 0).sum() > 200 for frame in found)
+    # a cell of the result that is drawn keeps its colour: the last frame has the ground of every earlier one
+    for earlier, later in zip(found[:-1], found[1:], strict=True):
+        changed = (earlier != later).any(axis=2).mean()
+        assert changed < 0.12
+
+
+def test_a_film_of_a_photo(tmp_path):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    photo = tc.data.photo()[20:52, 60:92].astype("float32")[None]
+    edges = np.zeros((3, 3, 3, 1), "float32")
+    edges[..., 0] = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])[:, :, None]
+    found = list(frames(tc.plot.animate(tmp_path / "film.gif", tc.conv2d, photo, edges, 1, "SAME")))
+    assert len(found) == 205  # 1,024 cells, five a frame
+    warm = (found[0][..., 0] > found[0][..., 2] + 20).mean()  # the photo is drawn in its colours: brown
+    assert warm > 0.1
+
+
+def test_a_film_as_mp4(tmp_path):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="an .mp4 needs imageio-ffmpeg")
+    path = tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.mp4")
+    assert ffmpeg.count_frames_and_secs(str(path)) == (9, 4.5)
+
+
+def test_a_film_says_what_is_missing(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    with pytest.raises(ImportError, match="needs the package imageio-ffmpeg: pip install imageio-ffmpeg"):
+        tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.mp4")
+    assert not (tmp_path / "film.mp4").exists()
