@@ -3,8 +3,8 @@
 The extension needs gcc or clang. Without a C compiler, and with Microsoft's, which is not supported, the
 install still works but is pure Python: the cython backend says that it is missing, and numpy becomes the
 default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error, TEACHCONV_NO_CYTHON=1 leaves
-the extension out. One build serves CPython 3.11 and every later version (the stable ABI); free-threaded ones, which
-have no stable ABI, and other implementations get one of their own.
+the extension out. One build serves CPython 3.11 and every later version (the stable ABI); free-threaded
+CPython has no stable ABI and gets one of its own.
 """
 
 import os

@@ -109,7 +109,7 @@ def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tupl
 
 
 def _image(path: Path) -> np.ndarray:
-    """An image file as [rows, cols] or [rows, cols, 3], 0 to 255; a damaged or enormous one is refused by name."""
+    """An image file as [rows, cols] or [rows, cols, 3], 0 to 255; a damaged or huge one is refused."""
     try:
         from PIL import Image
     except ImportError as error:
