@@ -33,6 +33,7 @@ collect_ignore = ["cuda/first_run.py"]
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
 TOGETHER = (
     "test_explorer_browser.py",
+    "test_explorer_clicks.py",
     "test_explorer_pointing.py",
     "test_playground.py",
     "test_benchmarks.py",

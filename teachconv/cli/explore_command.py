@@ -11,7 +11,7 @@ from .. import nn_ops
 from ..data import photo
 from ..dtypes import to_dtype
 from ..errors import ArgumentError
-from ..explorer.explorer import BUDGET, Explorer, explore
+from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
 from ..tables import size
@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         type=int,
-        default=BUDGET,
-        help="about how many bytes the page may have (default: %(default)s)",
+        help="about how many bytes the page may have (default: 300000, and more for a large call)",
     )
     parser.add_argument(
         "--playground",

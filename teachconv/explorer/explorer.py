@@ -25,13 +25,14 @@ from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, nbytes, packed
-from .page import frame, page, script, style
+from .document import SIDES, Document, code, dumps, packed
+from .page import frame, page
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
-BUDGET = 900_000  # the default size of a page in bytes
+_PAGE = 300_000  # the default size of a page in bytes
+_VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
 
@@ -48,7 +49,7 @@ class Explorer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         at: Sequence[int] | None = None,
-        budget: int = BUDGET,
+        budget: int | None = None,
     ) -> None:
         self.op, self.at, self.budget = op, at, budget
         self.args, self.kwargs = call_on_host(args, kwargs)
@@ -147,7 +148,7 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(packed(self.data())), self._repr_svg_() or "")
+        return page(self._document.call.op.name, dumps(packed(self.data())), self._still)
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -161,7 +162,7 @@ class Explorer:
 
     def _repr_html_(self) -> str:
         address = f"data:image/png;base64,{b64encode(self._image).decode()}" if self._image else ""
-        return frame(self.html(), self._repr_svg_() or "", repr(self), address)
+        return frame(self.html(), self._still, repr(self), address)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return the page in its frame, and an image for places that show no HTML."""
@@ -178,6 +179,11 @@ class Explorer:
         except (ImportError, ValueError):  # too large for a picture
             return None
         return written.getvalue() or None
+
+    @cached_property
+    def _still(self) -> str:
+        """The static picture, or "": what a page shows where scripts are disabled."""
+        return self._repr_svg_() or ""
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""
@@ -204,10 +210,13 @@ class Explorer:
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
-        front_end = len((script() + style()).encode())
-        budget = 0 if live else self.budget - front_end - nbytes(made)
+        variants = Variants(document, live=live)
+        bare = packed(made | {"variants": variants.table(0)})
+        rest = len(page("", dumps(bare), self._still).encode())
+        usual = _PAGE if rest < _PAGE else rest + _VARIANTS
+        size = usual if self.budget is None else self.budget
         with during("its variants"):
-            made["variants"] = Variants(document, live=live).table(budget)
+            made["variants"] = variants.table(0 if live else size - rest)
         return made
 
     def _beside(self) -> dict[str, Any]:
@@ -277,7 +286,7 @@ def explore(
     op: Callable[..., Any],
     *args: Any,
     at: Sequence[int] | None = None,
-    budget: int = BUDGET,
+    budget: int | None = None,
     **kwargs: Any,
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
@@ -288,8 +297,9 @@ def explore(
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes. Variants of the call (other strides, paddings, ...)
-            are included as long as they fit, those with the fewest changes first; the page says how many are
+        budget: the approximate size of the page in bytes; by default 300 kB, or, if the call itself takes
+            more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
+            included as long as they fit, those with the fewest changes first; the page says how many are
             left out.
         **kwargs: the op's arguments by name.
 

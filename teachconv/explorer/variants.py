@@ -121,7 +121,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes(made) + tables.nbytes - before[-1]
+            cost = nbytes({_key(key): made}) + tables.nbytes - before[-1]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1

@@ -98,6 +98,14 @@ def test_the_page_needs_nothing_from_elsewhere():
     assert addresses <= {"http://www.w3.org/2000/svg"}
 
 
+@pytest.mark.parametrize("op", [tc.conv2d, tc.conv2d_transpose, tc.depthwise_conv2d])
+def test_a_page_of_8_x_8_is_small(op):
+    x, w = (make_array(s, "float32", "normal", "size") for s in ((1, 8, 8, 1), (3, 3, 1, 1)))
+    explorer = tc.explore(op, x, w, strides=1, padding="SAME")
+    assert len(explorer.html().encode()) <= 300_000
+    assert len(explorer.data()["variants"]["table"]) > 20
+
+
 def test_the_size_budget():
     small = tc.explore(tc.conv2d, make_array((1, 8, 8, 1), "float32", "integers"), W, 2, "SAME").html()
     assert len(small.encode()) < 300_000
@@ -135,8 +143,9 @@ def test_the_page_has_the_frameworks_calls(op, arrays, words):
 
 
 def test_a_small_budget_leaves_variants_out_and_counts_them():
-    every = tc.explore(tc.conv2d, X, W).data()["variants"]
-    few = tc.explore(tc.conv2d, X, W, budget=150_000).data()["variants"]
+    every = tc.explore(tc.conv2d, X, W, budget=900_000).data()["variants"]
+    bare = len(tc.explore(tc.conv2d, X, W, budget=1).html().encode())
+    few = tc.explore(tc.conv2d, X, W, budget=bare + 20_000).data()["variants"]
     assert 0 < len(few["table"]) < len(every["table"])
     assert len(few["table"]) + few["left_out"] == len(every["table"]) + every["left_out"]
     base = [c["base"] for c in few["controls"]]
@@ -200,7 +209,7 @@ def test_still_picture_and_repr():
     assert repr(explorer).startswith("Explorer(tc.conv2d(input [1, 6, 6, 1]")
     assert np.array_equal(explorer.result, tc.conv2d(X, W, 2, "SAME"))
     assert tc.explore(tc.conv2d, X[:0], W)._repr_svg_() is None
-    assert 'sandbox="allow-scripts"' in explorer._repr_html_()
+    assert 'sandbox="allow-scripts' in explorer._repr_html_()
 
 
 def test_beside_names_the_mistake():

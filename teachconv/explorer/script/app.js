@@ -187,13 +187,13 @@ export class App {
   }
 
   /** A grid of a panel; `content` returns a number or undefined. */
-  small(title, [rows, cols], content, marks, onPoint = null) {
+  small(title, [rows, cols], content, marks, onPoint = null, most = Infinity) {
     const grid = new Grid({ title, rows, cols, onPoint, most: 34, content: (r, q, kind) => {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
       return { value };
     } });
     const em = parseFloat(getComputedStyle(this.root).fontSize);
-    grid.fit(Math.min(2.2 * em, (Math.min(this.root.clientWidth, 34 * em) - 4 * em) / (cols.length || 1)));
+    grid.fit(Math.min(most, 2.2 * em, (Math.min(this.root.clientWidth, 34 * em) - 4 * em) / (cols.length || 1)));
     grid.mark(marks);
     return grid.element;
   }
@@ -305,6 +305,7 @@ export class App {
   update() {
     const { view, doc, state } = this;
     this.player.rest();
+    this.shown = null;
     if (doc.empty || !this.cells.length) {
       this.sum.replaceChildren(h("p", { class: "headline" }, "The result is empty: there is no cell to explain."));
       this.refresh();

@@ -90,13 +90,15 @@ export class Thumbs {
 
   /** Paint all maps; they have to be on the page, which knows the colours. */
   paint() {
+    if (!this.element) return;
+    const [above, below] = ["above", "below"].map((name) => {
+      this.element.style.color = `var(--${name})`;
+      return getComputedStyle(this.element).color;
+    });
+    this.element.style.color = "";
     for (const { canvas, side, values, rows, cols } of this.maps.values()) {
       const grey = side !== "filter" && this.least[side] === 0 && rows.length * cols.length > 300;
       const pen = canvas.getContext("2d");
-      const [above, below] = ["--above", "--below"].map((name) => {
-        canvas.style.color = `var(${name})`;
-        return getComputedStyle(canvas).color;
-      });
       if (grey) {
         pen.fillStyle = "#111";
         pen.fillRect(0, 0, cols.length, rows.length);

@@ -15,12 +15,15 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A text that may break after each underscore. */
+const breakable = (text) => text.split("_").flatMap((part, i) => (i ? ["_", h("wbr"), part] : [part]));
+
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 /** A table. `each(i)` gives the attributes of a row. Columns whose name begins with "<" hold text, the others hold numbers. */
 export function table(caption, columns, rows, each = (_) => ({})) {
   const heads = columns.map((name) =>
-    h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, name.replace("<", "")),
+    h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, breakable(name.replace("<", ""))),
   );
   const body = rows.map((row, i) =>
     h("tr", each(i), row.map((cell, j) => h("td", { class: columns[j].startsWith("<") ? "words" : null }, cell))),

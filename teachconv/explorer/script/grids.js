@@ -206,10 +206,12 @@ export class Grid {
   fit(pixels) {
     const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
     this.box.style.setProperty("--cell", `${size}px`);
-    this.box.classList.toggle("tiny", size < 24);
     this.box.classList.toggle("dots", size < GAPLESS);
+    this.box.classList.toggle("fine", size < 28);
     const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
-    this.box.style.setProperty("--text", `${Math.max(7, Math.min(size * 0.42, (size - 3) / (0.58 * longest)))}px`);
+    const text = Math.min(size * (size < 28 ? 0.5 : 0.42), (size - 3) / (0.58 * longest));
+    this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
+    this.box.classList.toggle("tiny", size < 24 && (size < 18 || text < 8)); // too small for numbers
   }
 
   get columns() {

@@ -81,15 +81,17 @@ export function besidePanel(view, app) {
   const bad = drawn[0].flatMap(([r]) => drawn[1].map(([q]) => [r, q])).filter(([r, q]) => differs(r, q)).map(([r, q]) => [r, q, "differs"]);
   const current = [app.state.row, app.state.col, "current"];
   const point = (r, q, how) => app.select(r, q, how);
+  const three = 103 / (drawn[1].length || 1) - 1; // pixels of a cell if the three planes stand in a row
+  const most = three >= 19 ? three : undefined;
   const verdict = beside.passed ? `Equal within the error bound in every cell ${beside.diagnosis ? "that is shown" : "of the whole result"}.` : `Different in ${plural(bad.length, "cell")} of this plane.`;
   return [
     h("p", { class: beside.passed ? "equal" : "differs" }, `${beside.passed ? "✓" : "✗"} ${verdict}`),
     beside.diagnosis ? h("p", { class: "diagnosis" }, beside.diagnosis) : null,
     beside.call ? h("p", {}, h("code", {}, beside.call.code)) : null,
     h("div", { class: "strip" },
-      app.small("this call", drawn, (r, q) => plane(ours, r, q), [current], point),
-      app.small(beside.label, drawn, (r, q) => plane(theirs, r, q), [...bad, current], point),
-      app.small("the other − this", drawn, difference, [...bad, current], point)),
+      app.small("this call", drawn, (r, q) => plane(ours, r, q), [current], point, most),
+      app.small(beside.label, drawn, (r, q) => plane(theirs, r, q), [...bad, current], point, most),
+      app.small("the other − this", drawn, difference, [...bad, current], point, most)),
     app.other ? h("p", {}, "On the input above, the dashed frame is the other call's window for the same cell.") : null,
   ];
 }

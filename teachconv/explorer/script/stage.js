@@ -11,15 +11,25 @@ const CROPS = new WeakMap(); // where the frame of the result stood, by app
 
 /** Draw the three planes of an app anew. */
 export function drawGrids(app) {
-  const { view, doc } = app;
+  const { view, doc, state } = app;
   const photo = view.isPhoto();
-  app.grids = {
-    source: plane(app, doc.source, photo, (r, q, how) => app.follow("source", r, q, how)),
-    operand: plane(app, doc.operand, photo, (r, q, how) => app.follow("operand", r, q, how)),
-    result: plane(app, doc.result, photo, (r, q, how) => app.select(r, q, how)),
-  };
+  const before = app.grids;
+  app.grids = Object.fromEntries(["source", "operand", "result"].map((name) => {
+    const side = doc[name];
+    const shows = photo && name === "source" ? `${state.n}` : view.cell(side, 0, 0, state).join();
+    const known = before[name];
+    if (known?.view === view && known.shows === shows && known.element.isConnected && !known.whole) return [name, known]; // it shows this already
+    const point = name === "result" ? (r, q, how) => app.select(r, q, how) : (r, q, how) => app.follow(name, r, q, how);
+    return [name, Object.assign(plane(app, side, photo, point), { view, shows })];
+  }));
   const { source, operand, result } = app.grids;
-  app.stage.replaceChildren(source.element, sign("×"), operand.element, sign("=", summedOver(view, app.state)), result.element);
+  const equals = sign("=", summedOver(view, state));
+  if (before.result?.element.parentNode === app.stage) {
+    for (const [name, grid] of Object.entries(app.grids)) if (before[name] !== grid) before[name].element.replaceWith(grid.element);
+    result.element.previousElementSibling.replaceWith(equals);
+  } else {
+    app.stage.replaceChildren(source.element, sign("×"), operand.element, equals, result.element);
+  }
 }
 
 const sign = (text, below = "") => h("span", { class: "sign" }, h("span", { "aria-hidden": "true" }, text), below ? h("small", {}, below) : null);

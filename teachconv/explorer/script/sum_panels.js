@@ -65,6 +65,7 @@ function equation(view, taps, app) {
   const axis = filterGradient ? 2 : 1;
   const figures = shown.map(([key, list]) => {
     const columns = new Set(list.map((tap) => tap.operand[axis])).size;
+    if (parts.size === 1) return added("", list, columns, app, false); // the headline has its sum
     return productFigure(`${word} ${key}`, list, columns, sumOf(doc, list), app, parts.size > 2);
   });
   const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
@@ -82,7 +83,7 @@ function equation(view, taps, app) {
 function productFigure(title, list, columns, total, app, dense) {
   const grid = h("div", { class: dense || list.length > 64 ? "products dense" : "products" }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
-  return h("figure", { class: "unfolded" }, h("figcaption", {}, title), grid,
+  return h("figure", { class: "unfolded" }, title ? h("figcaption", {}, title) : null, grid,
     h("p", { class: "partial" }, `adds up to ${total === undefined ? "?" : full(total)}`));
 }
 
@@ -216,7 +217,7 @@ function usedGrids(view, list, app) {
   for (const tap of list) parts.set(key(tap), [...(parts.get(key(tap)) ?? []), tap]);
   const word = gradient ? `${doc.names.in} channel` : "image";
   const figures = [...parts].filter(([, taps]) => taps.length <= LARGEST_GRID).slice(0, GRIDS).map(([number, taps]) =>
-    added(parts.size > 1 ? `${word} ${number}` : "its products", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
+    added(parts.size > 1 ? `${word} ${number}` : "", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
   return figures.length ? h("div", { class: "unfold" }, figures) : null;
 }
 
