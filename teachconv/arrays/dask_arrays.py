@@ -115,10 +115,10 @@ def _algorithm(job: Job, call: Call) -> str:
 
 def _check_chunks(array: da.Array, name: str) -> None:
     """Raise unless the chunks are NumPy arrays of known sizes."""
-    kind = type(array._meta)
-    if kind is not np.ndarray:
+    chunk = type(array._meta)
+    if chunk is not np.ndarray:
         raise ArgumentTypeError(
-            f"{name} must have NumPy arrays as chunks; got {kind.__module__}.{kind.__qualname__}: "
+            f"{name} must have NumPy arrays as chunks; got {chunk.__module__}.{chunk.__qualname__}: "
             f"{name}.map_blocks(...) with a function that converts them"
         )
     if any(isnan(size) for sizes in array.chunks for size in sizes):
