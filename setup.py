@@ -3,8 +3,8 @@
 The extension needs gcc or clang. Without a C compiler, and with Microsoft's or on a 32-bit processor, which
 are not supported, the install still works but is pure Python: the cython backend says that it is missing, and
 numpy becomes the default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error,
-TEACHCONV_NO_CYTHON=1 leaves the extension out. One build serves CPython 3.11 and every later version (the stable
-ABI); free-threaded CPython has no stable ABI and gets one of its own.
+TEACHCONV_NO_CYTHON=1 leaves the extension out. One build serves CPython 3.11 and every later version (the
+stable ABI); free-threaded CPython has no stable ABI and gets one of its own.
 """
 
 import os
