@@ -3,11 +3,13 @@
 The extension needs gcc or clang. Without a C compiler, and with Microsoft's, which is not supported, the
 install still works but is pure Python: the cython backend says that it is missing, and numpy becomes the
 default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error, TEACHCONV_NO_CYTHON=1 leaves
-the extension out.
+the extension out. One build serves CPython 3.11 and every later version (the stable ABI); free-threaded
+CPython has no stable ABI and gets one of its own.
 """
 
 import os
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
+STABLE_ABI = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 REQUIRED = os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1"
 NO_MSVC = (
     "teachconv: Microsoft's C compiler is not supported, so teachconv._kernels is left out and the install "
@@ -68,6 +71,8 @@ def extensions():
             "teachconv._kernels",
             ["teachconv/_kernels.pyx", *sorted(map(str, kernels.glob("*.c")))],
             depends=sorted(map(str, kernels.glob("*.h"))),
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else [],
+            py_limited_api=STABLE_ABI,
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         ),
@@ -82,4 +87,9 @@ def extensions():
     return modules
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernels})
+modules = extensions()
+setup(
+    ext_modules=modules,
+    cmdclass={"build_ext": BuildKernels},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if modules and STABLE_ABI else {},
+)
