@@ -7,7 +7,7 @@ from keras_networks import NETWORKS, numbered
 
 import teachconv as tc
 from teachconv import keras
-from teachconv.keras import layers
+from teachconv.keras import layers, onnx_export
 from teachconv.truth import bounds
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -70,6 +70,11 @@ def test_a_model_in_a_model_a_shared_layer_and_integers():
         abs(x).reshape(3, 4).sum(1, keepdims=True).max() * 5.0**2
     )  # |weights| below 1: three products of 4 terms
     assert bounds.judge(got, want, bounds.direct(np.float64(sums), 30, "float32")).passed
+
+
+def test_every_layer_has_its_operator():
+    kinds = {getattr(layers, name) for name in layers.__all__} - {layers.Layer, layers.Input}
+    assert set(onnx_export._LAYERS) == kinds
 
 
 def test_sizes_that_are_open_must_be_given():
