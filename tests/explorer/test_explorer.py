@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -259,6 +260,16 @@ def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
     assert not smaller["passed"]
     assert "Its shape is [1, 158, 158, 64], and this call's is [1, 160, 160, 64]" in smaller["diagnosis"]
     assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
+
+
+def test_the_trace_of_a_page_is_that_of_a_warm_call():
+    program = (
+        "import numpy as np, teachconv as tc\n"
+        "x, w = np.ones((1, 6, 6, 1), 'float32'), np.ones((3, 3, 1, 1), 'float32')\n"
+        "assert tc.trace(tc.conv2d, x, w, backend='scipy').loading\n"  # the first call of a process loads its backend
+        "assert not tc.explore(tc.conv2d, x, w, backend='numpy')._document.trace.loading"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_terminal_shows_what_is_computed(monkeypatch):
