@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels test-minimum release-check release public-api bench-check
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -96,7 +96,7 @@ $(VENV)/.release: $(EXTENSION)
 	touch $@
 
 # The sdist and this machine's wheel, checked and used in an environment without a compiler. OTHER is another
-# interpreter of the same version to try the wheel on, such as Debian's /usr/bin/python3.
+# interpreter, of any version from 3.11, to try the wheel on, such as Debian's /usr/bin/python3.
 OTHER ?=
 wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
@@ -124,6 +124,10 @@ bench-check: $(EXTENSION)
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:
 	$(PYTHON) tests/minimum.py
+
+# The NEON build and the case table on another processor: Debian's Python for aarch64, run by qemu-user.
+aarch64: $(ENVIRONMENT)
+	sh tests/aarch64.sh $(CURDIR)/$(BIN)/python
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)

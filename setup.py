@@ -1,13 +1,15 @@
 """Build the one compiled module, teachconv/_kernels.pyx with teachconv/kernels; pyproject.toml has the rest.
 
-The extension needs gcc or clang. Without a C compiler, and with Microsoft's, which is not supported, the
-install still works but is pure Python: the cython backend says that it is missing, and numpy becomes the
-default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error, TEACHCONV_NO_CYTHON=1 leaves
-the extension out.
+The extension needs gcc or clang. Without a C compiler, and with Microsoft's or on a 32-bit processor, which
+are not supported, the install still works but is pure Python: the cython backend says that it is missing, and
+numpy becomes the default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error,
+TEACHCONV_NO_CYTHON=1 leaves the extension out. One build serves CPython 3.11 and every later version (the
+stable ABI); free-threaded CPython has no stable ABI and gets one of its own.
 """
 
 import os
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
+STABLE_ABI = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 REQUIRED = os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1"
-NO_MSVC = (
-    "teachconv: Microsoft's C compiler is not supported, so teachconv._kernels is left out and the install "
-    "is pure Python (the default backend is numpy); the extension needs gcc or clang"
+LEFT_OUT = (
+    "teachconv: {} is not supported, so teachconv._kernels is left out and the install is pure Python "
+    "(the default backend is numpy); the extension needs gcc or clang, and a 64-bit Python"
 )
 
 
@@ -26,10 +29,12 @@ class BuildKernels(build_ext):
     """Compile the sources in parallel, and no extension with a compiler that is not supported."""
 
     def build_extensions(self):
-        if self.compiler.compiler_type == "msvc":
+        microsofts = self.compiler.compiler_type == "msvc"
+        if microsofts or sys.maxsize < 2**32:
+            message = LEFT_OUT.format("Microsoft's C compiler" if microsofts else "a 32-bit processor")
             if REQUIRED:
-                raise CompileError(NO_MSVC)
-            print(NO_MSVC, file=sys.stderr)
+                raise CompileError(message)
+            print(message, file=sys.stderr)
             self.extensions = []
         compile_serially = self.compiler.compile
 
@@ -68,6 +73,8 @@ def extensions():
             "teachconv._kernels",
             ["teachconv/_kernels.pyx", *sorted(map(str, kernels.glob("*.c")))],
             depends=sorted(map(str, kernels.glob("*.h"))),
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else [],
+            py_limited_api=STABLE_ABI,
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         ),
@@ -82,4 +89,9 @@ def extensions():
     return modules
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernels})
+modules = extensions()
+setup(
+    ext_modules=modules,
+    cmdclass={"build_ext": BuildKernels},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if modules and STABLE_ABI else {},
+)

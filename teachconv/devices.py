@@ -249,8 +249,6 @@ def lies_on_a_gpu(value: Any) -> bool:
 def device_array(value: Any, name: str) -> Any:
     """Return an array on a GPU as a CuPy array, without a copy.
 
-    A PyTorch tensor that requires a gradient is detached: no op of teachconv is recorded by PyTorch.
-
     Args:
         value: an array on a GPU, of any library.
         name: what error messages call it.
@@ -272,8 +270,6 @@ def device_array(value: Any, name: str) -> Any:
     try:
         if isinstance(value, cupy.ndarray):
             return value
-        if getattr(value, "requires_grad", False):
-            value = value.detach()
         array = cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
     except Exception as error:
         raise ArgumentTypeError(f"{name} must be an array; got {kind}: {error}") from error

@@ -89,8 +89,8 @@ def conv2d(
         out: an array to write the result to.
 
     Returns:
-        [batch, out_rows, out_cols, out_channels] in ``data_format`` order and the inputs' dtype: a NumPy
-        array, or a CuPy array if the inputs are on a GPU.
+        [batch, out_rows, out_cols, out_channels] in ``data_format`` order and the inputs' dtype, an array of
+        the kind of ``input``: a NumPy array for NumPy and lists, a CuPy array, a PyTorch tensor, ...
 
     Raises:
         ValueError, TypeError: if the arguments are invalid; the message says what would be legal.

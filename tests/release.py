@@ -71,7 +71,7 @@ def section_problems(body):
         if not lines[0].startswith("- "):
             yield f"{kind} does not begin with an item '- ...'"
         for line in lines[1:]:
-            if line[:2] not in ("- ", "  "):
+            if line and line[:2] not in ("- ", "  "):
                 yield f"{kind}: {line!r} belongs to no item"
 
 

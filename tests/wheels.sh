@@ -1,7 +1,7 @@
 #!/bin/sh
 # Build the sdist and the wheel of this machine, check them, and use the wheel as a user without a compiler does:
 # in an empty environment, from outside the source tree. Usage: tests/wheels.sh PYTHON [OTHER_PYTHON]
-# OTHER_PYTHON is the interpreter that the wheel is tried on, of the same version; by default PYTHON.
+# OTHER_PYTHON is the interpreter that the wheel is tried on, of any version from 3.11; by default PYTHON.
 set -eu
 python=$1
 source=$(pwd)

@@ -69,7 +69,7 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
         raise ArgumentTypeError("out must be None for dask arrays: the result is lazy, and dask writes it")
     arrays = {name: value for name, value in given.items() if isinstance(value, da.Array)}
     for name, array in arrays.items():
-        _check_sizes(array, name)
+        _check_chunks(array, name)
     known = {name: shape_only(array.shape, array.dtype) for name, array in arrays.items()}
     call, options = nn_ops.call_of(
         op, (), {name: known.get(name, given[name]) for name in _parameters(op, given)}
@@ -113,8 +113,14 @@ def _algorithm(job: Job, call: Call) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _check_sizes(array: da.Array, name: str) -> None:
-    """Raise if the size of a chunk is not known before it is computed."""
+def _check_chunks(array: da.Array, name: str) -> None:
+    """Raise unless the chunks are NumPy arrays of known sizes."""
+    chunk = type(array._meta)
+    if chunk is not np.ndarray:
+        raise ArgumentTypeError(
+            f"{name} must have NumPy arrays as chunks; got {chunk.__module__}.{chunk.__qualname__}: "
+            f"{name}.map_blocks(...) with a function that converts them"
+        )
     if any(isnan(size) for sizes in array.chunks for size in sizes):
         raise ArgumentError(
             f"{name} must have chunks of known sizes; got {array.chunks}: {name}.compute_chunk_sizes()"

@@ -21,6 +21,7 @@ from .. import dispatch
 from ..arguments import Pair, Shape
 from ..dispatch import Call
 from ..dtypes import accumulator, is_integer
+from ..errors import ArgumentError
 from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
 from ..kinds import Kind, Op
 from ..settings import one_thread
@@ -265,7 +266,15 @@ def call_of_part(
             tuple(whole["NHWC".index(axis)] for axis in layout),
             second.reshape(geometry.filters_shape),
         )
-    return Call(job.op, job.nhwc(read), second, geometry, shape, layout, bias)
+    first = job.nhwc(read)
+    for role, array in ((kind.first, first), (kind.second, second)):
+        want = geometry.shape_of(role)
+        if array.shape != want or array.dtype != second.dtype:
+            raise ArgumentError(
+                f"the part of {job.op.words[role]} that a chunk reads must have shape {list(want)} and dtype "
+                f"{second.dtype}, as its dask array says; got {list(array.shape)} and {array.dtype}"
+            )
+    return Call(job.op, first, second, geometry, shape, layout, bias)
 
 
 def compute_chunk(

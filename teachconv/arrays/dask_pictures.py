@@ -14,7 +14,8 @@ from .dask_chunks import AxisChunk
 
 __all__ = ["chunk_picture"]
 
-_SIDE, _MARGIN, _MOST = 260, 24, 60  # pixels, pixels, lines between chunks in one direction
+_SIDE, _MARGIN, _WIDEST_TEXT = 260, 24, 440  # pixels
+_MOST = 60  # lines between chunks in one direction
 _INK, _LINE, _RING, _MARK = (COLOURS[name].light for name in ("ink", "line", "ring", "mark"))
 
 
@@ -57,17 +58,22 @@ def chunk_picture(op: Callable[..., Any], *args: Any, chunk: Pair | None = None,
     start = 2 * _MARGIN + read_chunks[1][-1] * scale
     right = _plane(words[plan.job.role], part_chunks, scale, start)
     right += _box(row.part, col.part, scale, start, _MARK, 0.6)
-    height = scale * max(read_chunks[0][-1], part_chunks[0][-1]) + 3 * _MARGIN
-    width = start + part_chunks[1][-1] * scale + _MARGIN
-    caption = (
-        f"chunk {at[0]}, {at[1]} of {len(rows)} x {len(cols)}: rows {_span(row.part)}, columns "
-        f"{_span(col.part)}; it reads rows {_span(row.read)}, columns {_span(col.read)}"
+    lines = (
+        f"chunk {at[0]}, {at[1]} of {len(rows)} x {len(cols)}: "
+        f"rows {_span(row.part)}, columns {_span(col.part)}",
+        f"it reads rows {_span(row.read)}, columns {_span(col.read)}",
+    )
+    title = escape("; ".join(lines))
+    below = scale * max(read_chunks[0][-1], part_chunks[0][-1]) + 2 * _MARGIN
+    width = max(_WIDEST_TEXT, start + part_chunks[1][-1] * scale + _MARGIN)
+    text = "".join(
+        f'<text x="{_MARGIN}" y="{below + 16 * number:.0f}" fill="{_INK}">{escape(line)}</text>'
+        for number, line in enumerate(lines)
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tc-picture" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" font-family="sans-serif" font-size="11"><title>{escape(caption)}</title>'
-        f'{svg_style()}{left}{right}<text x="{_MARGIN}" y="{height - 8:.0f}" fill="{_INK}">{escape(caption)}'
-        "</text></svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tc-picture" width="{width:.0f}" '
+        f'viewBox="0 0 {width:.0f} {below + 26:.0f}" font-family="sans-serif" font-size="11">'
+        f"<title>{title}</title>{svg_style()}{left}{right}{text}</svg>"
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch
+from .. import dispatch, settings
 from ..arguments import Shape, as_array
 from ..devices import adapter_of
 from ..dialects.calls import FUNCTIONS
@@ -59,6 +59,8 @@ class Jax(ArrayApi):
             if name not in names and name != "out"
         }
         shapes = tuple(zip((array.shape for array in arrays), (array.dtype for array in arrays), strict=True))
+        if rest["backend"] is None:
+            rest["backend"] = settings.default_backend()  # the callback runs in a thread of JAX's
         key = op, names, tuple(rest.items()), shapes
         function = _traced(*key) if _can_be_looked_up(key) else _traced.__wrapped__(*key)
         try:

@@ -6,6 +6,7 @@ bytes: it is a NumPy array.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -28,6 +29,14 @@ class Pillow(Adapter):
     def knows(self, cls: type) -> bool:
         """Return whether it is a class of images."""
         return issubclass(cls, import_module("PIL.Image").Image)
+
+    def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Run an op on an image, whose channels are the last axis."""
+        if arguments.get("data_format") == "NCHW":
+            raise ArgumentError(
+                "data_format must be NHWC for an image, which is [1, rows, cols, channels]; got 'NCHW'"
+            )
+        return super().call(value, op, arguments)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Return the image as [1, rows, cols, channels]."""

@@ -20,6 +20,7 @@ import numpy as np
 from ..arguments import as_array
 from ..devices import adapter_of, device_array
 from ..dialects.calls import FUNCTIONS
+from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentTypeError, no_attribute
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
@@ -38,8 +39,11 @@ class Torch(ArrayApi):
         return issubclass(cls, _torch().Tensor)
 
     def takes_over(self, value: Any) -> bool:
-        """Return whether autograd records what is done with the tensor."""
-        return bool(value.requires_grad) and bool(_torch().is_grad_enabled())
+        """Return whether autograd records what is done with the tensor, or torch.func transforms it."""
+        torch = _torch()
+        if torch._C._functorch.is_functorch_wrapped_tensor(value):
+            return True
+        return bool(value.requires_grad) and bool(torch.is_grad_enabled())
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op, as a node of autograd's graph where a gradient is recorded."""
@@ -70,7 +74,8 @@ class Torch(ArrayApi):
         """Return the tensor as a NumPy array on the same memory, or a CuPy array if it is on a GPU."""
         if self.takes_over(value):
             raise ArgumentTypeError(
-                f"{name} requires a gradient, and PyTorch would not record what is done here: {name}.detach()"
+                f"{name} requires a gradient or is transformed by torch.func, and PyTorch would not see what "
+                f"is done here: {name}.detach()"
             )
         return self._array(value.detach(), name)
 
@@ -81,6 +86,11 @@ class Torch(ArrayApi):
 
     def _array(self, value: Any, name: str) -> np.ndarray:
         torch = _torch()
+        if str(value.dtype).removeprefix("torch.") not in FLOATS + INTEGERS:
+            help_ = f"{name}.real and {name}.imag" if value.is_complex() else f"{name}.to(torch.float32)"
+            raise ArgumentTypeError(
+                f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {value.dtype}: {help_}"
+            )
         if value.device.type == "cuda":
             return device_array(value, name)
         if value.layout != torch.strided:
@@ -156,6 +166,18 @@ def _function() -> Any:
             ]
             found = gradient_rules.gradients(ctx.op, arguments, gradient, wanted)
             return None, None, None, *(found.get(name) for name in ctx.names)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, op: Any, rest: Any, names: Any, *tensors: Any) -> tuple[Any, int]:
+            """Run the op once for each place along the axis that torch.func.vmap maps."""
+            found = [
+                op(**rest, **{
+                    name: tensor if axis is None else tensor.select(axis, place)
+                    for name, tensor, axis in zip(names, tensors, in_dims[3:], strict=True)
+                })
+                for place in range(info.batch_size)
+            ]  # fmt: skip
+            return _torch().stack(found), 0
 
     Convolution.__module__, Convolution.__qualname__ = __name__, "Convolution"
     return Convolution

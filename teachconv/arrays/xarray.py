@@ -115,7 +115,9 @@ class _Labels:
         return "HWOI" if self.call.op.transposed else self.call.cells_of(role)[1]
 
     def label(self, result: Any) -> Any:
-        """Return the result as a DataArray."""
+        """Return the result as a DataArray, or as it is where only the bias is one."""
+        if not self.arrays:
+            return result
         dims = {letter: self._name(letter) for letter in self.layout(self.call.kind.result)}
         if len(set(dims.values())) < len(dims):
             raise ArgumentError(
@@ -143,8 +145,12 @@ class _Labels:
             return {"input": "I", "output": None if multiplied else "O"}[role] if letter == "C" else None
         if role == "filters":
             return "C" if letter == ("I" if self.call.op.is_gradient else "O") and not multiplied else None
-        same = multiplied and self.call.geometry.in_channels == self.call.geometry.out_channels
-        return None if letter == "C" and not same else letter
+        names = self.call.names
+        same = {
+            "N": not (isinstance(names, ConvCall) and names.batch_groups > 1),  # else JAX splits the batch
+            "C": multiplied and self.call.geometry.in_channels == self.call.geometry.out_channels,
+        }
+        return letter if same.get(letter, True) else None
 
     def _name(self, wanted: str) -> Any:
         """Return the name of an axis of the result."""
@@ -167,11 +173,6 @@ class _Labels:
                 return None
             if letter in ("H", "W"):
                 values = _interpolated(values, axis, self._centres(letter), name)
-            elif (
-                letter == "N"
-                and values.shape[axis] != dict(zip(dims, self.call.result_shape, strict=True))["N"]
-            ):
-                return None  # JAX's batch groups
             moved.append(dims[letter])
         return tuple(moved), values, coordinate.attrs
 
@@ -208,6 +209,8 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
             f"cells or outside of them, where windows of the result have their centres: drop_vars({name!r}) "
             "leaves it out"
         )
+    if not values.size:  # no images
+        return values.take(np.zeros(len(places), np.intp), axis)
     origin = values.ravel()[0]
     distances = values - origin
     distance = distances.astype(np.float64)  # times are large integers, their distances are not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,10 @@ from .output import show
 
 __all__ = ["add_arguments"]
 
-_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+_IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript
+    ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
+    ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".pgm": "PPM",
+}  # fmt: skip
 _EDGES = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])  # Sobel's filter: change along the columns
 _EYE = (0.38, 0.37)  # where one of the cat's eyes is, in parts of the photograph
 
@@ -104,13 +108,21 @@ def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tupl
 
 
 def _image(path: Path) -> np.ndarray:
-    """An image file as [rows, cols] or [rows, cols, 3], 0 to 255."""
+    """An image file as [rows, cols] or [rows, cols, 3], 0 to 255; a damaged or huge one is refused."""
     try:
         from PIL import Image
     except ImportError as error:
         raise ImportError("image files need the package Pillow: pip install pillow") from error
-    with Image.open(path) as image:
-        return np.asarray(image.convert("L" if image.mode in ("1", "L", "I", "F") else "RGB"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)  # more than 89 million pixels
+            with Image.open(path, formats=[*_IMAGES.values()]) as image:
+                return np.asarray(image.convert("L" if image.mode in ("1", "L", "I", "F") else "RGB"))
+    except Exception as error:  # a damaged file makes Pillow raise many types, SyntaxError among them
+        if isinstance(error, MemoryError) or getattr(error, "filename", None):  # no such file, a folder
+            raise
+        reason = str(error).partition("\n")[0][:200]
+        raise ArgumentError(f"{path} must be an image file; it cannot be read: {reason}") from error
 
 
 def _cell(text: str) -> tuple[int, ...]:

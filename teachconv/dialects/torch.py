@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import tables
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
-from ..devices import array_module
+from ..devices import array_module, override_of
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
@@ -486,6 +486,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
     >>> tc.dialects.torch.pad(np.int32([[[1, 2, 3]]]), (1, 2), mode="reflect").tolist()
     [[[2, 1, 2, 3, 2, 1]]]
     """
+    if (override := override_of(input)) is not None:
+        return override(_PAD, locals())
     x = as_array(input, "input", (3, 4), _INPUT.axes)
     if mode not in _MODES:
         near = suggestion(mode, _MODES)
@@ -510,3 +512,6 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
     widths = [(max(0, before), max(0, after)) for before, after in sides]
     options = {"constant_values": value} if mode == "constant" else {}
     return array_module(x).pad(x[inside], widths, _MODES[mode], **options)
+
+
+_PAD = pad  # an argument of the function has the same name

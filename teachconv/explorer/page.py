@@ -27,7 +27,7 @@ addEventListener("message", ({ data }) => {
 });
 const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
 if (parent !== window) addEventListener("load", () => {
-  document.body.style.padding = ".4em"; // the document around has a margin, and more below the frame
+  document.body.style.padding = ".4em .1em"; // the document around has a margin, and more below the frame
   for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;
   setTimeout(tell);
   new ResizeObserver(tell).observe(document.body);

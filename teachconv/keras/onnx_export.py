@@ -175,10 +175,13 @@ def _normalization(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     mean, variance = layer.moving_mean.numpy(), layer.moving_variance.numpy()
     scale = np.ones_like(mean) if layer.gamma is None else layer.gamma.numpy()
     offset = np.zeros_like(mean) if layer.beta is None else layer.beta.numpy()
+    epsilon = layer.epsilon
+    if x.dtype == np.float64 and float(np.float32(epsilon)) != epsilon:  # attributes are float32
+        variance, epsilon = variance + epsilon, 0.0
     weights = {"scale": scale, "offset": offset, "mean": mean, "variance": variance}
     names = [graph.constant(name, array) for name, array in weights.items()]
     x = x.transpose(order)
-    y = graph.add("BatchNormalization", [x, *names], x.shape, epsilon=layer.epsilon)
+    y = graph.add("BatchNormalization", [x, *names], x.shape, epsilon=epsilon)
     return y.transpose(np.argsort(order).tolist())
 
 

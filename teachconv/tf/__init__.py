@@ -30,7 +30,7 @@ from ..graph import (
     cast,
 )
 from ..graph.ops.nn_impl import clip_by_value
-from . import config, dtypes, errors, math, nn, random
+from . import config, debugging, dtypes, errors, math, nn, random
 from .array_ops import (
     concat,
     expand_dims,
@@ -57,6 +57,7 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
+from .debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from .dtypes import (
     DType,
     as_dtype,
@@ -86,6 +87,7 @@ from .framework import (
     is_tensor,
     name_scope,
     no_op,
+    print,
 )
 from .math import (
     abs,
@@ -110,6 +112,8 @@ from .math import (
     not_equal,
     pow,
     range,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -133,6 +137,7 @@ newaxis = None
 
 
 __all__ = [
+    "Assert",
     "DType",
     "EagerTensor",
     "GradientTape",
@@ -150,6 +155,10 @@ __all__ = [
     "add_n",
     "argmax",
     "as_dtype",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
     "bfloat16",
     "bool",
     "cast",
@@ -162,6 +171,7 @@ __all__ = [
     "control_dependencies",
     "convert_to_tensor",
     "custom_gradient",
+    "debugging",
     "device",
     "divide",
     "double",
@@ -209,10 +219,13 @@ __all__ = [
     "ones_like",
     "pad",
     "pow",
+    "print",
     "python",
     "random",
     "range",
     "rank",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

@@ -28,6 +28,7 @@ __all__ = [
     "is_tensor",
     "name_scope",
     "no_op",
+    "print",
 ]
 
 
@@ -52,6 +53,14 @@ def custom_gradient(f: Any = None) -> Any:
 def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor or a variable."""
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
+
+
+def print(*inputs: Any, **kwargs: Any) -> Any:
+    """Print tensors and other values when the op runs, to the error stream by default.
+
+    The options are ``output_stream``, ``summarize``, ``sep``, ``end`` and ``name``.
+    """
+    return tg.debugging.print(*inputs, **kwargs)
 
 
 def control_dependencies(control_inputs: Any) -> Any:

@@ -37,6 +37,8 @@ from ..graph.ops.cwise_ops import (
 from ..graph.ops.math_ops import (
     add,
     multiply,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -72,6 +74,8 @@ __all__ = [
     "negative",
     "not_equal",
     "pow",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

@@ -43,9 +43,9 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
     from onnx.reference import ReferenceEvaluator
 
     _check_operators(model)
-    arrays = _check_feeds(model.graph, feeds)
     names = [output.name for output in model.graph.output]
     try:
+        arrays = _check_feeds(model.graph, feeds)
         _check_sizes(model, arrays)
         evaluator = ReferenceEvaluator(model, new_ops=list(_own_operators()))
         with nullcontext() if backend is None else use_backend(backend):
@@ -108,8 +108,9 @@ def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
     fixed = type(model)()
     fixed.CopyFrom(model)
     for info in fixed.graph.input:
-        for dim, size in zip(info.type.tensor_type.shape.dim, arrays[info.name].shape, strict=True):
-            dim.dim_value = size
+        if info.name in arrays:  # files of old versions list their weights, too
+            for dim, size in zip(info.type.tensor_type.shape.dim, arrays[info.name].shape, strict=True):
+                dim.dim_value = size
     for info in fixed.graph.output:
         info.type.tensor_type.ClearField("shape")
     del fixed.graph.value_info[:]

@@ -71,6 +71,7 @@ def choose_nothing():
     tc.use_backend(None)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_bits_of_one_call(client):
     x = image(120, 32)
     assert down_and_up(x).compute().tobytes() == in_memory(x).tobytes()

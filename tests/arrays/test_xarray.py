@@ -1,12 +1,12 @@
 """xarray's DataArrays: dimensions and coordinates of a result, against numbers worked by hand."""
 
-import array_api_strict as xp
 import numpy as np
 import pytest
-import xarray as xr
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+
+xr, xp = pytest.importorskip("xarray"), pytest.importorskip("array_api_strict")
 
 DIMS = ("time", "lat", "lon", "band")
 LAT, LON = [50.0, 48.0, 46.0, 44.0, 42.0], [0, 10, 20, 30, 40, 50]
@@ -50,6 +50,20 @@ def test_dilation():
     y = tc.conv2d(field(), filters(), 1, "VALID", "NHWC", (2, 1))
     assert y.lat.values.tolist() == [46.0]
     assert y.lon.values.tolist() == [10, 20, 30, 40]
+
+
+def test_coordinates_are_what_a_mean_over_the_window_gives(rng):
+    """The mean of a ramp over a window is the coordinate of its centre: the op itself is the check."""
+    for _ in range(20):
+        rows, cols, *steps = rng.integers(1, 4, 6).tolist()
+        strides, dilations = steps[:2], steps[2:]
+        lat, lon = np.cumsum([7.0, *[0.5] * 11]), np.cumsum([-3.0, *[2.0] * 12])
+        ramps = np.stack(np.broadcast_arrays(lat[:, None], lon), -1)[None]
+        x = xr.DataArray(ramps, dims=DIMS, coords={"lat": lat, "lon": lon})
+        mean = np.full((rows, cols, 2, 1), 1 / (rows * cols))
+        y = tc.depthwise_conv2d(x, mean, strides, "VALID", dilations=dilations)
+        assert np.allclose(y.values[0, :, 0, 0], y.lat, rtol=1e-14)
+        assert np.allclose(y.values[0, 0, :, 1], y.lon, rtol=1e-14)
 
 
 def test_channels_first():
@@ -169,3 +183,10 @@ def test_refused():
         tc.plan(tc.conv2d, w, input_shape=x.shape)(x)
     with pytest.raises(TypeError, match="input must be an array or nested lists"):
         tc.conv2d(x.to_dataset(), w)
+
+
+def test_no_images():
+    x = field(age=(("time", "lat"), np.ones((2, 5)))).isel(time=slice(0))
+    y = tc.conv2d(x, filters(2, 2))
+    assert y.shape == (0, 4, 5, 4)
+    assert y.age.shape == (0, 4)

@@ -198,48 +198,30 @@ def test_arrays_at_odd_addresses(stand_in):
 # ---------------------------------------------------------------------------------------------
 
 
-class Parameter:
-    """PyTorch's CUDA tensor that requires a gradient: it exports nothing before it is detached."""
-
-    requires_grad = True
+class Tensor:
+    """A tensor on a GPU, of a library that has DLPack and nothing else."""
 
     def __init__(self, on_host, on_device):
         self.on_host, self._on_device = on_host, on_device
-
-    @property
-    def __cuda_array_interface__(self):
-        if self.requires_grad:
-            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
-        return {"shape": self.on_host.shape, "version": 3}
-
-    def detach(self):
-        plain = Parameter(self.on_host, self._on_device)
-        plain.requires_grad = False
-        return plain
 
     def __dlpack_device__(self):
         return (2, 0)
 
     def __dlpack__(self, **how):
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return self._on_device
 
 
 @pytest.fixture
-def from_parameter(stand_in, monkeypatch):
-    """DLPack as CuPy has it: it asks the tensor, which refuses while it requires a gradient."""
-    plain = stand_in.from_dlpack
-    monkeypatch.setattr(stand_in, "from_dlpack", lambda value: (value.__dlpack__(), plain(value))[1])
-    return lambda array: Parameter(array, stand_in.asarray(array))
+def tensor(stand_in):
+    return lambda array: Tensor(array, stand_in.asarray(array))
 
 
-def test_a_parameter_of_pytorch(from_parameter, xw):
-    got = tc.conv2d(*map(from_parameter, xw), 2)
+def test_a_tensor_of_another_library(tensor, xw):
+    got = tc.conv2d(*map(tensor, xw), 2)
     assert np.array_equal(got.get(), tc.conv2d(*xw, 2))
 
 
-def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, from_parameter, xw, monkeypatch):
+def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, tensor, xw, monkeypatch):
     """Their owner may use the memory again once nothing refers to it, while our kernels still run."""
     monkeypatch.setattr(devices, "_borrowed", [])
     monkeypatch.setattr(stand_in.cuda.Event, "done", False)
@@ -251,7 +233,7 @@ def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, from_parameter
         return array
 
     monkeypatch.setattr(stand_in, "from_dlpack", from_dlpack)
-    tc.conv2d(*map(from_parameter, xw))
+    tc.conv2d(*map(tensor, xw))
     gc.collect()
     assert len(borrowed) == 2
     assert all(reference() is not None for reference in borrowed)

@@ -282,8 +282,17 @@ def test_winograd_is_no_worse_than_direct_summation_measured_by_the_largest_sum(
         assert error <= allowed
 
 
+SETUP = ["setup.py", "-q", "build_ext"]
+ON_32_BITS = f"import runpy, sys; sys.maxsize, sys.argv = 2**31 - 1, {SETUP}; runpy.run_path('setup.py')"
+UNSUPPORTED = {
+    "Microsoft's C compiler": [*SETUP, "--compiler=msvc"],
+    "a 32-bit processor": ["-c", ON_32_BITS],
+}
+
+
 @pytest.mark.parametrize("required", ["0", "1"])
-def test_microsofts_compiler_leaves_the_extension_out(tmp_path, required):
+@pytest.mark.parametrize("what", UNSUPPORTED)
+def test_the_extension_is_left_out_where_it_is_not_supported(tmp_path, required, what):
     root = Path(tc.__file__).parents[1]
     if not (root / "setup.py").exists():
         pytest.skip("an installed package has no setup.py")
@@ -296,10 +305,10 @@ def test_microsofts_compiler_leaves_the_extension_out(tmp_path, required):
     ).exists():  # of an installation in place; Cython makes it otherwise, in seconds
         shutil.copytree(root / "build" / "cython", tmp_path / "build" / "cython")
     environment = os.environ | {"TEACHCONV_REQUIRE_CYTHON": required}
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--compiler=msvc"]
+    command = [sys.executable, *UNSUPPORTED[what]]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == int(required)
-    assert "Microsoft's C compiler is not supported" in ran.stderr
+    assert f"{what} is not supported" in ran.stderr
     assert not list(tmp_path.glob("build/lib*"))
 
 

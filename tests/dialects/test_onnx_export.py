@@ -18,7 +18,7 @@ import teachconv as tc
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(problems())
 def test_every_op_on_random_geometries(problem):
     for op, arguments in calls_of(problem):

@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -261,6 +262,16 @@ def test_beside_on_a_large_call_compares_what_is_shown(monkeypatch):
     assert max(sizes) < tc.conv2d_geometry(x.shape, w.shape, 1, "SAME").macs / 4
 
 
+def test_the_trace_of_a_page_is_that_of_a_warm_call():
+    program = (
+        "import numpy as np, teachconv as tc\n"
+        "x, w = np.ones((1, 6, 6, 1), 'float32'), np.ones((3, 3, 1, 1), 'float32')\n"
+        "assert tc.trace(tc.conv2d, x, w, backend='scipy').loading\n"  # the first call of a process loads its backend
+        "assert not tc.explore(tc.conv2d, x, w, backend='numpy')._document.trace.loading"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_a_terminal_shows_what_is_computed(monkeypatch):
     pytest.importorskip("rich", reason="progress needs rich")
 
@@ -293,7 +304,7 @@ DIALECT_CALLS = [
 @pytest.mark.parametrize(("function", "args", "kwargs"), DIALECT_CALLS)
 def test_a_dialects_call_is_shown_canonically(function, args, kwargs):
     arrays = [make_array(a, "float32", "integers", str(i)) for i, a in enumerate(args[:2])]
-    explorer = tc.explore(function, *arrays, *args[2:], budget=150_000, **kwargs)
+    explorer = tc.explore(function, *arrays, *args[2:], budget=220_000, **kwargs)
     data = explorer.data()
     call = data["call"]
     held = call["arrays"][call["base"]["arrays"][call["result"]]]
@@ -340,6 +351,27 @@ def test_the_live_widget_answers_with_the_backends_result():
     held = message["arrays"][message["variant"]["arrays"]["out"]]
     want = tc.conv2d(X, W, 1, "SAME")
     assert np.array_equal(numbers(held["values"], "float32"), want.ravel())
+    widget.close()
+
+
+def test_the_live_widget_goes_to_any_place_of_a_large_call():
+    """A click on the overview: the call's document around another cell, and its variants from then on."""
+    pytest.importorskip("anywidget", reason="the live explorer needs anywidget")
+    x = make_array((1, 90, 100, 3), "float32", "normal", "live")
+    w = make_array((3, 3, 3, 2), "float32", "normal", "live")
+    widget, sent = tc.explore(tc.conv2d, x, w, 2, "SAME").live(), []
+    widget.send = sent.append
+    widget._handle_custom_msg({"at": [0, 2, 48, 1]}, [])
+    call = sent.pop()["moved"]["call"]
+    assert call["at"] == [0, 2, 48, 1]
+    held = call["arrays"][call["base"]["arrays"]["out"]]
+    ranges = tuple(slice(*part) for part in held["axes"])
+    assert ranges[1].start <= 2 < ranges[1].stop
+    assert ranges[2].start <= 48 < ranges[2].stop
+    want = tc.conv2d(x, w, 2, "SAME")[ranges]
+    assert np.array_equal(numbers(held["values"], "float32"), want.ravel())
+    widget._handle_custom_msg({"variant": [c["base"] for c in widget.data["variants"]["controls"]]}, [])
+    assert sent[0]["arrays"][0]["axes"] == call["arrays"][0]["axes"]
     widget.close()
 
 

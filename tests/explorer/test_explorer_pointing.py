@@ -383,3 +383,44 @@ def test_the_equation_stays_at_the_top_of_a_phone(show):
     assert page.run("return document.documentElement.scrollWidth") <= 390
     covered = "const { left, top } = document.querySelector('.stage .grid:nth-of-type(3) [role=gridcell]').getBoundingClientRect(); return document.elementFromPoint(left + 5, top + 5).role"
     assert page.run(covered) == "gridcell"
+
+
+CONTRAST = """
+const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const rgb = (color, below) => {
+  pen.clearRect(0, 0, 1, 1);
+  for (const fill of [below, color]) { pen.fillStyle = fill; pen.fillRect(0, 0, 1, 1); }
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+};
+const light = (channels) => {
+  const [r, g, b] = channels.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const clear = (e) => getComputedStyle(e).backgroundColor === "rgba(0, 0, 0, 0)";
+const ground = (e) => { while (e && clear(e)) e = e.parentElement; return e ? getComputedStyle(e).backgroundColor : "white"; };
+const opacity = (e) => (e ? Number(getComputedStyle(e).opacity) * opacity(e.parentElement) : 1);
+const written = (e) => [...e.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+return [...document.querySelectorAll(".tcx *")]
+  .filter((e) => written(e) && e.checkVisibility({ visibilityProperty: true }) && !e.closest(".hidden, .absent, option, :disabled, svg"))
+  .map((e) => {
+    const under = rgb(ground(e), "white"), over = rgb(getComputedStyle(e).color, ground(e)), share = opacity(e);
+    const [a, b] = [light(over.map((v, i) => v * share + under[i] * (1 - share))), light(under)];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 150)];
+  })
+  .filter(([ratio]) => ratio < 4.5).slice(0, 5);"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["groups", "transposed"])
+def test_all_text_stands_out(show, name, dark):
+    """A contrast of 4.5 (WCAG AA) with what is behind it, opacity included, also where a weight is pointed at."""
+    if name == "groups":
+        explorer = tc.explore(tc.conv2d, integers(1, 5, 5, 4), integers(3, 3, 2, 4), 1, "SAME")
+    else:
+        explorer = tc.explore(
+            tc.conv2d_transpose, integers(1, 3, 3, 2), integers(3, 3, 1, 2), (1, 5, 5, 1), 2
+        )
+    page = show(explorer, dark=dark)
+    assert page.run(CONTRAST) == []
+    page.run('document.querySelector(\'.stage .grid:nth-of-type(2) [data-row="0"][data-col="0"]\').click()')
+    assert page.run(CONTRAST) == []

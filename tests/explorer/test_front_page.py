@@ -62,9 +62,9 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
 def built(tmp_path_factory):
     pytest.importorskip("furo", reason="the docs need furo, myst-parser and Sphinx")
     html = tmp_path_factory.mktemp("docs")
-    subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-b", "html", "docs", str(html)], cwd=ROOT, check=True
-    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "docs", str(html)]
+    command += ["-D", "nb_execution_mode=off"]  # make docs runs the code of the pages
+    subprocess.run(command, cwd=ROOT, check=True)
     return html
 
 

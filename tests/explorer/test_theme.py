@@ -163,10 +163,11 @@ def test_the_strict_output_of_colab_and_vs_code(driver, tmp_path):
         deadline = time.monotonic() + 10
         while page.run("return getComputedStyle(document.body).backgroundColor") != PAPER[True]:
             assert time.monotonic() < deadline
-        page.run(
-            'document.querySelector(\'.stage .grid:nth-of-type(3) [data-row="1"][data-col="2"]\').click()'
+        seen = page.run(
+            "document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));"  # it moves until then
+            'document.querySelector(\'.stage .grid:nth-of-type(3) [data-row="1"][data-col="2"]\').click();'
+            "return document.querySelector('.headline').textContent"
         )
-        seen = page.run("return document.querySelector('.headline').textContent")
         assert seen.split(" = ") == ["output[0, 1, 2, 0]", f"{explorer.result[0, 1, 2, 0]:.0f}"]
     finally:
         page.driver.switch_to.default_content()

@@ -101,13 +101,12 @@ def damaged(data, rng):
     return bytes(data)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_damaged_files(ending, tmp_path):
+def try_damaged(path, trials):
     """Either every weight is the file's, as where only numbers were damaged, or every weight is the old one."""
-    rng, path = random.Random(7), tmp_path / f"w{ending}"
+    rng = random.Random(7)
     make_model(1.0).save_weights(path)
     whole, model, outcomes = path.read_bytes(), make_model(), set()
-    for _ in range(80):
+    for _ in range(trials):
         path.write_bytes(damaged(whole, rng))
         model.set_weights([np.full_like(weight, 0.5) for weight in model.get_weights()])
         try:
@@ -118,7 +117,18 @@ def test_damaged_files(ending, tmp_path):
         else:
             outcomes.add("loaded")
             assert not any((weight == 0.5).all() for weight in model.get_weights())
-    assert "refused" in outcomes
+    return outcomes
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_damaged_files(ending, tmp_path):
+    assert "refused" in try_damaged(tmp_path / f"w{ending}", 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_many_damaged_files(ending, tmp_path):
+    assert "refused" in try_damaged(tmp_path / f"w{ending}", 2000)
 
 
 FILES = {

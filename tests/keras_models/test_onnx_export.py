@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from exported import MODELS, channels_first, judged, operators, run_here
+from exported import MODELS, channels_first, judged, operators, random_weights, run_here
 from keras_networks import NETWORKS, numbered
+from layer_bounds import exact_models, propagate
 
 import teachconv as tc
 from teachconv import keras
-from teachconv.keras import layers
+from teachconv.keras import layers, onnx_export
 from teachconv.truth import bounds
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -16,6 +17,18 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_comes_back_within_its_bound(name):
     verdict = judged(MODELS[name], run_here)
+    assert verdict.passed, verdict.fraction.max()
+
+
+@pytest.mark.parametrize("name", ["mixed", "first"])
+def test_float64_stays_float64(name):
+    """Also where ONNX's attributes, such as the epsilon of BatchNormalization, are float32."""
+    model, _ = exact_models(MODELS[name], random_weights(MODELS[name]()))
+    x = np.random.default_rng(1).standard_normal((2, *model.input_shape[1:]))
+    _, allowed = propagate(MODELS[name], model.get_weights(), x, "float64")
+    file = tc.to_onnx(model)
+    # both runs are in float64, and each may be off by the bound
+    verdict = bounds.judge(run_here(file, {file.graph.input[0].name: x}), model.predict(x), 2 * allowed)
     assert verdict.passed, verdict.fraction.max()
 
 
@@ -70,6 +83,11 @@ def test_a_model_in_a_model_a_shared_layer_and_integers():
         abs(x).reshape(3, 4).sum(1, keepdims=True).max() * 5.0**2
     )  # |weights| below 1: three products of 4 terms
     assert bounds.judge(got, want, bounds.direct(np.float64(sums), 30, "float32")).passed
+
+
+def test_every_layer_has_its_operator():
+    kinds = {getattr(layers, name) for name in layers.__all__} - {layers.Layer, layers.Input}
+    assert set(onnx_export._LAYERS) == kinds
 
 
 def test_sizes_that_are_open_must_be_given():

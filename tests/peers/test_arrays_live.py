@@ -69,9 +69,9 @@ def test_torch_refused(torch):
     for bad, message in (
         (x.to_sparse(), r"dense tensor; got layout torch.sparse_coo: input.to_dense\(\)"),
         (x.to("meta"), r"got one on meta: input.cpu\(\)"),
-        (torch.complex(x, x), "got complex64: convolve input.real"),
-        (x.to(torch.uint8), "must have dtype .*; got uint8"),
-        (x.to(torch.float8_e4m3fn), "NumPy can read; got torch.float8_e4m3fn"),
+        (torch.complex(x, x), "got torch.complex64: input.real and input.imag"),
+        (x.to(torch.uint8), r"must have dtype .*; got torch.uint8: input.to\(torch.float32\)"),
+        (x.to(torch.float8_e4m3fn), "must have dtype .*; got torch.float8_e4m3fn"),
         (x[0], "input must have 4 axes"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
@@ -216,6 +216,30 @@ def test_torch_derivatives_are_those_of_pytorch(torch, name):
         torch.testing.assert_close(mine, yours)
 
 
+def test_torch_func(torch):
+    x, w = torch.from_numpy(X), torch.from_numpy(W)
+    many = torch.stack([x, 2 * x])
+
+    def loss(w, x):
+        return (tc.conv2d(x, w, 2, "SAME") ** 2).sum()
+
+    plain = w.clone().requires_grad_()
+    want = torch.autograd.grad(loss(plain, x), plain)[0]
+    assert torch.equal(torch.func.grad(loss)(w, x), want)
+    assert torch.equal(torch.func.vmap(lambda x: tc.conv2d(x, w))(many)[1], tc.conv2d(2 * x, w))
+    each = torch.func.vmap(torch.func.grad(loss), (None, 0))(w, many)
+    assert torch.equal(each[1], 4 * want)
+    with pytest.raises(RuntimeError, match="forward"):
+        torch.func.jvp(lambda w: tc.conv2d(x, w), (w,), (w,))
+
+
+def test_torch_compile_leaves_the_op_out(torch):
+    x, w = torch.from_numpy(X), torch.from_numpy(W).requires_grad_()
+    op = torch.compiler.disable(tc.conv2d)
+    compiled = torch.compile(lambda x, w: 2 * op(x + 1, w), backend="eager")
+    assert torch.equal(compiled(x, w), 2 * tc.conv2d(x + 1, w))
+
+
 def test_only_what_is_wanted_is_computed(torch, monkeypatch):
     from teachconv.arrays import gradient_rules
 
@@ -333,6 +357,20 @@ def test_every_op_under_jit(jax):
     loss = jax.grad(lambda w: (dialect(x, w, (2, 2), "SAME", dimension_numbers=layout) ** 2).sum())
     theirs = jax.grad(lambda w: (their_conv(jax, x, w) ** 2).sum())
     assert np.array_equal(jax.jit(loss)(w), theirs(w))
+
+
+def test_the_default_backend_reaches_the_callback(jax, monkeypatch):
+    """JAX runs it in a thread of its own, which does not see the block of `use_backend`."""
+    from teachconv.backends import numpy_backend
+
+    calls, plain = [], numpy_backend.conv2d
+    monkeypatch.setattr(
+        numpy_backend, "conv2d", lambda *args, **kwargs: calls.append(1) or plain(*args, **kwargs)
+    )
+    with tc.use_backend("numpy"):
+        got = jax.jit(lambda x: tc.conv2d(x, W))(jax.numpy.asarray(X))
+    assert np.array_equal(got, tc.conv2d(X, W))
+    assert calls == [1]
 
 
 def test_jax_refused(jax):

@@ -35,18 +35,23 @@ VERSION_1 = """
     ones_initializer random_normal_initializer truncated_normal_initializer zeros_initializer glorot_uniform_initializer
     ConfigProto GPUOptions InteractiveSession RunMetadata RunOptions Session
 """
+DEBUGGING = """
+    Assert assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near assert_negative
+    assert_non_negative assert_non_positive assert_none_equal assert_positive assert_rank assert_shapes check_numerics
+"""
 LAYERS = """
     Activation AveragePooling2D BatchNormalization Conv2D Conv2DTranspose Dense DepthwiseConv2D Dropout Flatten Input
     InputLayer Layer MaxPool2D MaxPooling2D AvgPool2D Convolution2D Convolution2DTranspose ReLU Reshape Softmax
     UpSampling2D ZeroPadding2D GlobalAveragePooling2D LeakyReLU
 """
 MODULES = {
-    "": FUNCTIONS,
+    "": FUNCTIONS + DEBUGGING,
     "nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
     "math": FUNCTIONS + " log log_softmax reciprocal rsqrt softmax softplus",
     "random": "normal truncated_normal uniform set_seed",
     "config": "list_physical_devices list_logical_devices run_functions_eagerly functions_run_eagerly",
-    "debugging": "assert_equal assert_near assert_shapes",
+    "debugging": DEBUGGING,
+    "compat.v1.debugging": DEBUGGING,
     "keras": "Input Model Sequential",
     "keras.models": "Model Sequential",
     "keras.layers": LAYERS,
@@ -61,7 +66,7 @@ MODULES = {
     "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback LearningRateScheduler ProgbarLogger",
     "keras.utils": "clear_session set_random_seed to_categorical",
     "keras.backend": "clear_session",
-    "compat.v1": FUNCTIONS + VERSION_1,
+    "compat.v1": FUNCTIONS + VERSION_1 + DEBUGGING,
     "compat.v1.nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
     "compat.v1.math": FUNCTIONS + " log log_softmax reciprocal rsqrt softmax softplus",
     "compat.v1.random": "normal truncated_normal uniform set_random_seed",

@@ -84,9 +84,10 @@ export function legendEntries(grids, doc, focus, beside) {
   if (doc.result === "in") {
     words.crop = "outside the full result: zero";
   }
-  const marks = focus ? ["met", "fed"] : ["window"];
-  return [entry("current", MARKS.current), ...marks.map((mark) => entry(mark, MARKS[mark])),
-    focus ? null : entry("window factor", "what it is multiplied by"),
+  const others = focus
+    ? [entry(focus.grid === "source" ? "met factor" : "met", MARKS.met), entry("fed", MARKS.fed)]
+    : [entry("window", MARKS.window), entry("window factor", "what it is multiplied by")];
+  return [entry("current", MARKS.current), ...others,
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
     ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);

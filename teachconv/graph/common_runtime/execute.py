@@ -84,16 +84,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     arrays = [_at(device, array, arg) for array, arg in zip(arrays, args, strict=True)]
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
-    context = InferenceContext(
-        op_type,
-        [array.shape for array in arrays],
-        [None if type(array) is VariableRef else array for array in arrays],
-        checked,
-    )
-    try:
-        check_size(op_def, checked, op_def.shape_fn(context))
-    except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
-        raise InvalidArgumentError(str(error)) from None
+    _check_shapes(op_def, arrays, checked)
     kernel_def = find_kernel(node, device.device_type or "")
     kernel = kernel_def.kernel(node, kernel_def.label)
     with record.stage(f"eager {op_type}") as stage, np.errstate(all="ignore"):
@@ -110,13 +101,23 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
             output.made_by = op_type
     recorders = active_recorders()
     if recorders:
-        tensors = tuple(
+        inputs = tuple(
             _output(item, arrays, False) if isinstance(item, np.ndarray) else item for item in given
         )
-        operation = EagerOperation(op_def, tensors, outputs, checked)
+        operation = EagerOperation(op_def, inputs, outputs, checked)
         for recorder in recorders:
             recorder.record(operation)
     return packed(op_def, outputs, None)
+
+
+def _check_shapes(op_def: OpDef, arrays: list[Any], attrs: dict[str, Any]) -> None:
+    """Raise `InvalidArgumentError` if the shapes of the inputs do not fit."""
+    values = [None if type(array) is VariableRef else array for array in arrays]
+    context = InferenceContext(op_def.name, [array.shape for array in arrays], values, attrs)
+    try:
+        check_size(op_def, attrs, op_def.shape_fn(context))
+    except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
+        raise InvalidArgumentError(str(error)) from None
 
 
 def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> tuple[Any, Any, bool]:

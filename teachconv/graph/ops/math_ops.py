@@ -194,6 +194,42 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     return gen_nn_ops.prod(input_tensor, axes, keep_dims=keepdims, name=name)
 
 
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether all values over axes are True.
+
+    Args:
+        input_tensor: a tensor, variable or array of bools.
+        axis, keepdims, name: as in `reduce_sum`.
+
+    Returns:
+        A tensor of bools; of no elements, True.
+
+    Raises:
+        ValueError, TypeError: as `reduce_sum`.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
+    [False, True]
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.all(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Return whether any value over axes is True.
+
+    Args:
+        input_tensor, axis, keepdims, name: as in `reduce_all`.
+
+    Returns:
+        A tensor of bools; of no elements, False.
+
+    Raises:
+        ValueError, TypeError: as `reduce_all`.
+    """
+    axes = _reduction_axes(input_tensor, axis)
+    return gen_nn_ops.any(input_tensor, axes, keep_dims=keepdims, name=name)
+
+
 def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
     """Return the position of the largest value along an axis, the first of equal ones.
 
@@ -240,42 +276,6 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     if dtype is not None:
         start, limit, delta = (cast(value, dtype) for value in (start, limit, delta))
     return gen_nn_ops.range(start, limit, delta, name=name)
-
-
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-    """Return whether all values over axes are True.
-
-    Args:
-        input_tensor: a tensor, variable or array of bools.
-        axis, keepdims, name: as in `reduce_sum`.
-
-    Returns:
-        A tensor of bools; of no elements, True.
-
-    Raises:
-        ValueError, TypeError: as `reduce_sum`.
-
-    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
-    [False, True]
-    """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.all(input_tensor, axes, keep_dims=keepdims, name=name)
-
-
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-    """Return whether any value over axes is True.
-
-    Args:
-        input_tensor, axis, keepdims, name: as in `reduce_all`.
-
-    Returns:
-        A tensor of bools; of no elements, False.
-
-    Raises:
-        ValueError, TypeError: as `reduce_all`.
-    """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.any(input_tensor, axes, keep_dims=keepdims, name=name)
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:

@@ -341,38 +341,6 @@ def avg_pool(
     return gen_nn_ops.avg_pool(input, **windows, name=name)
 
 
-def _windows(
-    strides: Any, padding: Any, data_format: str, dilations: Any, ksize: Any = None
-) -> dict[str, Any]:
-    """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
-    layout = check_data_format(data_format)
-    mode, (rows, cols) = normalize_padding(padding, layout)
-    attrs: dict[str, Any] = {
-        "strides": _list_of_4(normalize_pair(strides, "strides", layout), layout),
-        "padding": mode,
-        "explicit_paddings": _list_of_8(rows, cols, layout) if mode == "EXPLICIT" else [],
-        "data_format": layout,
-    }
-    if ksize is None:
-        attrs["dilations"] = _list_of_4(normalize_pair(dilations, "dilations", layout), layout)
-    else:
-        attrs["ksize"] = _list_of_4(normalize_pair(ksize, "ksize", layout), layout)
-    return attrs
-
-
-def _list_of_4(pair: tuple[int, int], data_format: str) -> list[int]:
-    return [1, 1, *pair] if data_format == "NCHW" else [1, *pair, 1]
-
-
-def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -> list[int]:
-    return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
-
-
-# ---------------------------------------------------------------------------------------------
-# Losses
-# ---------------------------------------------------------------------------------------------
-
-
 def log_softmax(logits: Any, name: str | None = None) -> Any:
     """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
 
@@ -435,6 +403,33 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     op = gen_nn_ops.sparse_softmax_cross_entropy_with_logits
     with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):
         return _of_rows(op, logits, labels, None, None)
+
+
+def _windows(
+    strides: Any, padding: Any, data_format: str, dilations: Any, ksize: Any = None
+) -> dict[str, Any]:
+    """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
+    layout = check_data_format(data_format)
+    mode, (rows, cols) = normalize_padding(padding, layout)
+    attrs: dict[str, Any] = {
+        "strides": _list_of_4(normalize_pair(strides, "strides", layout), layout),
+        "padding": mode,
+        "explicit_paddings": _list_of_8(rows, cols, layout) if mode == "EXPLICIT" else [],
+        "data_format": layout,
+    }
+    if ksize is None:
+        attrs["dilations"] = _list_of_4(normalize_pair(dilations, "dilations", layout), layout)
+    else:
+        attrs["ksize"] = _list_of_4(normalize_pair(ksize, "ksize", layout), layout)
+    return attrs
+
+
+def _list_of_4(pair: tuple[int, int], data_format: str) -> list[int]:
+    return [1, 1, *pair] if data_format == "NCHW" else [1, *pair, 1]
+
+
+def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -> list[int]:
+    return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
 
 
 def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str | None) -> Any:

@@ -205,3 +205,10 @@ x = tf.Variable(3.0)
 with tf.GradientTape() as tape:
     y = square(x)
 print(tape.gradient(y, x).numpy())
+
+# %% a jacobian of each sample
+x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = x * x
+print(tape.batch_jacobian(y, x).numpy().tolist())

@@ -46,7 +46,7 @@ from ...dtypes import (
 )
 from ...framework import UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
-from . import math, nn, random, train
+from . import debugging, math, nn, random, train
 from .array_ops import (
     concat,
     expand_dims,
@@ -74,6 +74,22 @@ from .array_ops import (
     zeros,
     zeros_like,
 )
+from .debugging import (
+    Assert,
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+    assert_rank,
+    check_numerics,
+)
 from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import (
     cond,
@@ -85,6 +101,7 @@ from .framework import (
     gradients,
     name_scope,
     no_op,
+    print,
 )
 from .math import (
     abs,
@@ -112,6 +129,8 @@ from .math import (
     not_equal,
     pow,
     range,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -166,6 +185,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO_REUSE",
+    "Assert",
     "ConfigProto",
     "DType",
     "Graph",
@@ -187,12 +207,25 @@ __all__ = [
     "add_n",
     "argmax",
     "as_dtype",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_rank",
     "assign",
     "assign_add",
     "assign_sub",
     "bfloat16",
     "bool",
     "cast",
+    "check_numerics",
     "clip_by_value",
     "concat",
     "cond",
@@ -200,6 +233,7 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
+    "debugging",
     "device",
     "disable_eager_execution",
     "disable_v2_behavior",
@@ -260,11 +294,14 @@ __all__ = [
     "pad",
     "placeholder",
     "pow",
+    "print",
     "random",
     "random_normal",
     "random_uniform",
     "range",
     "rank",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
