@@ -1,4 +1,5 @@
 """A user's program, for mypy --strict and pyright: every public type is known, and its attributes have types."""
+# pyright: strict
 
 from __future__ import annotations
 
