@@ -53,6 +53,7 @@ def made_for(
     return f"{first},{second}"
 
 
+_LONGEST = 256  # the largest stride whose sizes are tried one by one
 # what is varied together: the letters of the input, and those of the filter
 _GROUPS = {"HW": ("HW", ""), "filter": ("", "HW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
 
@@ -60,7 +61,13 @@ _GROUPS = {"HW": ("HW", ""), "filter": ("", "HW"), "N": ("N", ""), "I": ("C", "I
 def _others(
     entry: DialectFunction, conv: ConvCall, arguments: Arguments, group: str
 ) -> Iterator[ConvCall | None]:
-    """Yield the call at other sizes of one group of axes; None where the function refuses it."""
+    """Yield the call at other sizes of one group of axes; None where the function refuses it.
+
+    A stride above `_LONGEST` gives None alone: there would be too many sizes to try.
+    """
+    if group in ("HW", "filter") and max(conv.geometry.strides) > _LONGEST:
+        yield None
+        return
     for more in _steps(conv, group):
         changed = dict(arguments)
         for operand in entry.operands:

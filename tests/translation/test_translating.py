@@ -541,3 +541,13 @@ def test_dialects_on_the_command_line(capsys):
     assert "SAME, stride 2" in out
     status, out = command(capsys, "dialects", "--markdown")
     assert out.startswith("## What each option resolves to")
+
+
+def test_a_large_stride_is_translated_for_its_sizes_alone():
+    """Sizes repeat with the stride; where it is too large to try them all, the code checks its own."""
+    made = tc.translate(tc.conv2d, (1, 9, 9, 1), (3, 3, 1, 1), 2**30, "SAME", to="torch")
+    assert "made for x [N, 9, 9, C] and w [3, 3, I, O]" in made.code
+    same = tc.translate(tc.conv2d, (1, 9, 9, 1), (3, 3, 1, 1), 3, padding=1, to="torch")
+    assert "made for" not in same.code
+    with pytest.raises(ValueError, match="any_size must be False"):
+        tc.translate(tc.conv2d, (1, 9, 9, 1), (3, 3, 1, 1), 2**30, "SAME", to="torch", any_size=True)
