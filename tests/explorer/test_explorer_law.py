@@ -260,6 +260,7 @@ def python_document(call):
     made["result_values"] = made["arrays"].pop(made["base"]["arrays"].pop(made["result"]))
     # of the Python process, and a PNG of the whole input where only a part is shown
     made |= {"trace": [], "backend": None, "algorithm": None, "overview": None}
+    made["base"].pop("calls"), made.pop("lines")  # the page makes these texts when they are asked for
     calls = [tc.translate(function, *shapes, to=to, **words) for to in call["targets"]]
     return {"document": made, "calls": [t.code if t.possible else t.why for t in calls]}
 

@@ -375,7 +375,7 @@ def test_both_sides_as_html():
     assert "tf.nn.conv2d" in page
     assert "top 1, bottom 1, left 1, right 1" in page
     up = tc.translate(torch.conv_transpose2d, (1, 3, 4, 4), (3, 4, 3, 3), stride=2, padding=1, to="jax")
-    assert "what is kept, 7 x 7 from (1, 1)" in up._repr_html_()
+    assert "kept: 7 x 7 from (1, 1)" in up._repr_html_()
 
 
 @pytest.mark.parametrize(

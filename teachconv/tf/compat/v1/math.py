@@ -38,7 +38,7 @@ def _reduction(name: str) -> Callable[..., Any]:
         return function(input_tensor, axis, bool(keepdims), name)
 
     reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = function.__doc__
+    reduction.__doc__ = function.__doc__.partition("\n    >>>")[0]  # the examples are eager
     return in_graph(reduction)
 
 
