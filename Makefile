@@ -63,7 +63,8 @@ demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
 
 test: $(VENV)/.test $(VENV)/.system
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and browser" tests/explorer tests/hostile
+	$(PYTEST) -m "not slow and not browser"
 
 # What takes long by nature: every variant of the GPU kernels compiled, and their run under AddressSanitizer
 test-slow: $(VENV)/.test $(VENV)/.system

@@ -57,15 +57,13 @@ def pytest_xdist_make_scheduler(config, log):
     return ByTest(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests that start a browser come first, while the workers are small; then those with GPU kernels."""
-
-    def memory(item):
+    """Mark the tests of modules that start a browser, and put those with GPU kernels first."""
+    for item in items:
         if hasattr(item, "module") and hasattr(item.module, "chromium"):
-            return 0
-        return 1 if any(name in item.nodeid for name in GPU) else 2
-
-    items.sort(key=memory)
+            item.add_marker("browser")
+    items.sort(key=lambda item: not any(name in item.nodeid for name in GPU))
 
 
 def pytest_terminal_summary(terminalreporter):
