@@ -483,8 +483,9 @@ def test_beside_shows_the_rows_that_only_the_other_call_reads(show):
     assert beside[0] < 800
 
 
-# every third of those that are quick, and the one that is shown in part
+# every third of those that are quick, half of them among the slow tests, and the one that is shown in part
 SMALL = [case for case in CASE_TABLE if np.prod(case.input) * np.prod(case.filters) < 100_000][::3]
+SMALL = [pytest.param(case, marks=[pytest.mark.slow] * (i % 2)) for i, case in enumerate(SMALL)]
 SMALL += [case for case in CASE_TABLE if case.name == "wide row"]
 
 
