@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from browser import chromium
 from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
 
@@ -61,7 +62,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(items):
     """Mark the tests of modules that start a browser, and put those with GPU kernels first."""
     for item in items:
-        if hasattr(item, "module") and hasattr(item.module, "chromium"):
+        if hasattr(item, "module") and hasattr(item.module, "needs_browser"):
             item.add_marker("browser")
     items.sort(key=lambda item: not any(name in item.nodeid for name in GPU))
 
@@ -72,6 +73,13 @@ def pytest_terminal_summary(terminalreporter):
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"skipped {count:4}: {reason}")
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """A browser without network, for the tests of one module."""
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture

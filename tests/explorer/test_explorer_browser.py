@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 from explorer_pages import (
     CASES,
     W,
@@ -23,26 +23,6 @@ import teachconv as tc
 from teachconv.verification.cases import CASES as CASE_TABLE
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def show(driver, tmp_path):
-    """Save an explorer, open it from disk, and check afterwards that the console is empty."""
-    pages = []
-
-    def opened(explorer, **options):
-        pages.append(Page(driver, explorer.save(tmp_path / "page.html"), **options))
-        return pages[-1]
-
-    yield opened
-    for page in pages:
-        assert page.complaints() == []
 
 
 def check_cell(seen, explained, value):

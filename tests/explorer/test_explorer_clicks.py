@@ -2,18 +2,12 @@
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 from explorer_pages import integers, same
 
 import teachconv as tc
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 # uses controls at random, each kind as often as the others, by the keyboard's focus and a click, a key or a choice;

@@ -2,32 +2,12 @@
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import needs_browser
 from explorer_pages import CASES, W, cell_text, integers, marked, number, same
 
 import teachconv as tc
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def show(driver, tmp_path):
-    """Save an explorer, open it from disk, and check afterwards that the console is empty."""
-    pages = []
-
-    def opened(explorer, **options):
-        pages.append(Page(driver, explorer.save(tmp_path / "page.html"), **options))
-        return pages[-1]
-
-    yield opened
-    for page in pages:
-        assert page.complaints() == []
 
 
 def chosen(call, cell):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 
 import teachconv as tc
 from teachconv.explorer.page import frame_of
@@ -14,12 +14,6 @@ from teachconv.explorer.page import frame_of
 pytestmark = needs_browser
 ROOT = Path(__file__).parents[2]
 REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => !/^(file|data|blob):/.test(name))"
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 def output_size(page):

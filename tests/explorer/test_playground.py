@@ -5,18 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 
 import teachconv as tc
 from teachconv.cli.main import main
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

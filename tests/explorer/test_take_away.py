@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 
 import teachconv as tc
 from teachconv import palette
@@ -14,12 +14,6 @@ from teachconv import palette
 SVG = "{http://www.w3.org/2000/svg}"
 X = np.random.default_rng(3).integers(-4, 5, (1, 6, 6, 2)).astype("float32")
 W = np.random.default_rng(4).integers(-4, 5, (3, 3, 2, 2)).astype("float32")
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

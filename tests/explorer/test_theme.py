@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 
 import teachconv as tc
 from teachconv import palette
@@ -44,12 +44,6 @@ def said(text, dark):
     light_too = "" if dark else " vscode-high-contrast-light"
     found = text.replace("{-light}", light_too)
     return found.replace("{not_dark}", str(not dark).lower()).replace("{word}", "dark" if dark else "light")
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

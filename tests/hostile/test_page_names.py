@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 import pytest
-from browser import Page, chromium, needs_browser
+from browser import Page, needs_browser
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
@@ -33,12 +33,6 @@ def hostile_page(name):
     mine = types.ModuleType(name)
     mine.__dict__.update({key: value for key, value in vars(numpy_backend).items() if key != "__name__"})
     return tc.explore(tc.conv2d, X, W, backend=mine).beside(np.ones((1, 3, 3, 1), "float32"), name=name)
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with chromium() as found:
-        yield found
 
 
 def attacked(driver, path):
