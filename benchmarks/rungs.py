@@ -2,9 +2,9 @@
 
     python benchmarks/rungs.py [--seconds 6] [--output docs/explanation/cpu_rungs.json]
 
-Each result is compared first with a float64 one, within its bound (`racing.Truth`). Then the rungs take turns
-in one process, on one thread. The file that it writes has each rung's fastest and median call, the machine and
-the versions; docs/recorded_runs.py draws its bars.
+Each result is compared first with a float64 one, within its bound (`racing.Truth`). Then the rungs take
+turns in one process, on one thread. The file that it writes has each rung's fastest and median call, the
+machine and the versions; docs/recorded_runs.py draws its bars.
 """
 
 from __future__ import annotations

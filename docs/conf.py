@@ -11,12 +11,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import recorded_runs
 
 HERE = Path(__file__).parent
 
 dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
+recorded_runs.write(HERE / "_generated")  # included by explanation/
 for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
     shutil.copy2(notebook, HERE / "learn")
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
@@ -39,6 +41,7 @@ nb_execution_mode = "cache"  # a page whose code has not changed is not run agai
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # with tables
 html_theme = "furo"
 html_title = "teachconv"
 html_static_path = ["_static"]

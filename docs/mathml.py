@@ -1,8 +1,9 @@
 """Sphinx extension: formulas as MathML, which browsers draw without JavaScript and without another host.
 
-docutils turns the TeX of a page into MathML. A formula that it does not know is a warning, with the file and line.
+docutils turns the TeX of a page into MathML. A formula that it does not know is a warning.
 """
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -14,7 +15,9 @@ from sphinx.util import logging
 def _mathml(node: Any, as_block: bool) -> str:
     """Return a formula as MathML, or its TeX with a warning."""
     try:
-        return str(tex2mathml(node.astext(), as_block=as_block))
+        formula = str(tex2mathml(node.astext(), as_block=as_block))
+        # the bars of an absolute value are no operator with space around it
+        return re.sub(r"<mo[^>]*>\|</mo>", '<mo lspace="0" rspace="0">|</mo>', formula)
     except MathError as error:
         logging.getLogger(__name__).warning("formula %r: %s", node.astext(), error, location=node)
         return f"<code>{node.astext()}</code>"
