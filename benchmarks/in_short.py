@@ -98,7 +98,7 @@ def in_short(ratios: Iterable[Ratio], processor: str) -> str:
     )
     lines = [f"- {kind}: {'; '.join(names) or '–'}" for kind, names in kinds.items()]
     lines += [
-        f"- in {dtype}: from {min(found):.2f} to {max(found):.2f}"
+        f"- in {dtype} the means go from {min(found):.2f} to {max(found):.2f}"
         for dtype, found in means.items()
         if dtype != "float32"
     ]

@@ -75,6 +75,7 @@ def test_the_front_page(driver, built, width, dark):
         "Port a network",
         "Check a kernel",
         "See how TensorFlow executes",
+        "Understand why",
     ]
     for door in page.all(".doors a"):
         assert Path(door.get_attribute("href").removeprefix("file://")).exists()
