@@ -1,7 +1,7 @@
 """Makes the dask graph of a convolution in chunks.
 
-There is a task for each chunk of the result, and where the input is computed one for each of its chunks, which
-cuts the pieces that neighbouring slabs need.
+There is a task for each chunk of the result, and where the input is computed one for each of its chunks,
+which cuts the pieces that neighbouring slabs need.
 
 dask's counterpart is dask.array.overlap, whose ``map_overlap`` knows neither strides nor a halo that differs
 between the two sides. Here the chunks of the result decide, and each asks the geometry for its slab.
