@@ -23,6 +23,15 @@ OPS = {
     "input_gradient": "conv2d_backprop_input",
     "filter_gradient": "conv2d_backprop_filter",
 }
+# the rung that a rung of the GPU adds its idea to
+GPU_BEFORE = {
+    "tiled": "direct",
+    "registers": "tiled",
+    "implicit_gemm": "registers",
+    "pipelined_gemm_float32": "implicit_gemm",
+    "pipelined_gemm": "tensor_gemm",
+    "pipelined_gemm_tf32": "tensor_gemm_tf32",
+}
 FFMA, HMMA = "multiply-adds of 32 threads (FFMA)", "products of matrices on tensor cores (HMMA)"
 
 
@@ -42,12 +51,12 @@ def bars(caption: str, unit: str, rows: list[tuple[str, float, str]]) -> str:
     )
 
 
-def gains(rungs: list[tuple[str, float]]) -> list[tuple[str, float, str]]:
-    """Add to each rung how many times as fast it is as the rung before."""
-    before = [None, *(number for _, number in rungs)]
+def gains(rungs: list[tuple[str, float]], before: dict[str, str]) -> list[tuple[str, float, str]]:
+    """Add to each rung how many times its number is that of the rung before, which ``before`` names."""
+    numbers = dict(rungs)
     return [
-        (name, number, "–" if last is None else f"× {number / last:.1f}")
-        for (name, number), last in zip(rungs, before, strict=False)
+        (name, number, f"× {number / numbers[before[name]]:.1f}" if name in before else "–")
+        for name, number in rungs
     ]
 
 
@@ -56,7 +65,9 @@ def cpu_bars(recorded: dict) -> dict[str, str]:
     found = {}
     for ladder in recorded["ladders"]:
         x, w = (" × ".join(map(str, ladder["shapes"][name])) for name in ("x", "w"))
-        rungs = gains([(rung["algorithm"], rung["gflops"]) for rung in ladder["rungs"]])
+        names = [rung["algorithm"] for rung in ladder["rungs"]]
+        before = dict(zip(names[1:], names, strict=False))
+        rungs = gains([(rung["algorithm"], rung["gflops"]) for rung in ladder["rungs"]], before)
         found[ladder["op"]] = bars(f"{OPS[ladder['op']]}, input {x}, filters {w}", "GFLOP/s", rungs)
     return found
 
@@ -85,7 +96,9 @@ def gpu_bars(tables: str) -> str:
             done, kind, all_of_them = re.fullmatch(r"(\d+) (\w+) of (\d+)", cells[1]).groups()
             groups[kind].append((cells[0].replace("`", ""), int(cells[2]) * int(done) / int(all_of_them)))
         for kind, name in (("FFMA", FFMA), ("HMMA", HMMA)):
-            parts.append(bars(f"{arch}: {name}", "multiply-adds per instruction", gains(groups[kind])))
+            parts.append(
+                bars(f"{arch}: {name}", "multiply-adds per instruction", gains(groups[kind], GPU_BEFORE))
+            )
     return "\n".join(parts)
 
 

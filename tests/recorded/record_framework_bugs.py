@@ -81,14 +81,14 @@ for call in {calls}:
         got = got.numpy() if hasattr(got, "numpy") else got
         text = str(tuple(got)) if type(got).__name__ in ("TensorShape", "tuple") else str(np.asarray(got).tolist())
     except Exception as error:
-        text = type(error).__name__ + ": " + str(error).strip().split(chr(10))[0][:200]
+        text = type(error).__name__ + ": " + str(error).strip().split(chr(10))[0][:300]
     print("ANSWER", text, flush=True)
 """
 
 
-def answers(framework, calls):
+def answers(framework, calls, **more):
     """Return what calls give, as text. One that ends the process is followed by a new process for the rest."""
-    env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu"}
+    env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu"} | more
     found = []
     while len(found) < len(calls):
         program = PROGRAM.format(setup=SETUP[framework], calls=calls[len(found) :])
@@ -105,9 +105,13 @@ def main():
     bugs = []
     for framework in SETUP:
         chosen = [bug for bug in BUGS if bug[0] == framework]
-        got = answers(framework, [call for _, _, call, _ in chosen])
-        for (_, wrong, call, ours), answer in zip(chosen, got, strict=True):
-            bugs.append({"framework": framework, "wrong": wrong, "call": call, "answer": answer, "ours": ours})
+        calls = [call for _, _, call, _ in chosen]
+        got = {"answer": answers(framework, calls)}
+        if framework == "tensorflow":
+            got["without oneDNN"] = answers(framework, calls, TF_ENABLE_ONEDNN_OPTS="0")
+        for number, (_, wrong, call, ours) in enumerate(chosen):
+            given = {name: texts[number] for name, texts in got.items()}
+            bugs.append({"framework": framework, "wrong": wrong, "call": call, "ours": ours} | given)
     packages = {"tensorflow": "tensorflow_cpu", "jax": "jax", "torch": "torch", "keras": "keras"}
     versions = {name: version(package) for name, package in packages.items()}
     recorded = {"script": Path(__file__).name, "versions": versions, "bugs": bugs}
