@@ -6,15 +6,18 @@
          sums:       9 vectors, one per tap                     (5 columns: two rows, 10 sums, at a time)
 
      for each group of channels                                 <- threads share these, never the pixels
-       for each image, for each out row
-         for each stretch of out columns (its x fits the first-level cache)
-           for each block of LANES channels
-             for each pixel:  for each tap:  sum[tap] += x * dy
+       for each image
+         3x3 at stride 1 or 2, read in place:  depthwise_filter_strip.h, up to 4 out rows together
+         otherwise, for each out row
+           for each stretch of out columns (its x fits the first-level cache)
+             for each block of LANES channels
+               for each pixel:  for each tap:  sum[tap] += x * dy
 
    Gain over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
    Order of summation in every cell: image, out_row, out_col, in each part of the columns (one part, unless the
-   scratch bound requires more). The bits are the same for any number of threads.
+   scratch bound requires more); in strips image, strip of rows, stretch, out_col, out_row. The bits are the same
+   for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
    Scratch: as in depthwise.h; the sums (1 MB, those of LANES channels at least). */
 
@@ -176,6 +179,13 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     const ptrdiff_t x_pixel = p->stride_cols * x->pixel_step,
                     line_bytes = x_pixel * p->filter_rows * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
+    if (x->in_place && filter_strips_can(p)) {
+        for (ptrdiff_t image = 0; image < p->batch; image++)
+            depthwise_filter_strips(p, cached_row(x, p->in_rows, image, group, 0),
+                                    cached_row(dy, p->out_rows, image, group, 0), lanes,
+                                    blocks * LANES - lanes, sums);
+        return;
+    }
     for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
         const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows,
                         in_row = out_row * p->stride_rows - p->pad_top; /* mark: stride of depthwise/dw */

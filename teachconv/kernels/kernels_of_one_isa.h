@@ -21,6 +21,7 @@
 #include "depthwise_strip.h"
 #include "depthwise.h"
 #include "depthwise_input_gradient.h"
+#include "depthwise_filter_strip.h"
 #include "depthwise_filter_gradient.h"
 
 /* The table's functions take void pointers. */
