@@ -54,7 +54,7 @@ def find_source(op: Any, *args: Any) -> SourceChain:
     Args:
         op: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
             (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``). Also what `teachconv.find_source`
-            takes of the runtime: a tensor, an operation, or the method `gradient` of a tape.
+            takes of the runtime: a tensor, an operation, or the method ``gradient`` of a tape.
         *args: for the method of a tape, its arguments; the gradient is computed.
 
     Returns:
