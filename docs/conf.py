@@ -32,7 +32,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import fro
 def fingerprint():
     """Return a name for what the pages run: the library, the examples, and the installed packages."""
     found = hashlib.sha256()
-    files = (path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*"))
+    files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
+    files.append(HERE.parent / "CITATION.cff")
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())
     packages = sorted(f"{one.name} {one.version}" for one in importlib.metadata.distributions())
@@ -44,7 +45,7 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
+extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive", "framework_tabs"]
 autosummary_generate = True
 autosummary_context = {
     "entries": {module: reference.entries(module) for module in reference.listed_modules()}
@@ -75,6 +76,7 @@ def setup(app):
     from sphinx.search.en import SearchEnglish
 
     SearchEnglish.stopwords = frozenset()
+    app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", leave_builtins)
 
 
@@ -85,3 +87,8 @@ def leave_builtins(app, doctree):
     for node in list(doctree.findall(pending_xref)):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             node.replace_self(node.children)
+
+
+def skip_tuple_fields(app, what, name, thing, skip, options):
+    """Skip the fields of a named tuple, which the docstring of its class describes."""
+    return True if type(thing).__name__ == "_tuplegetter" else None
