@@ -34,7 +34,7 @@ def homes() -> dict[int, str]:
     for module, content in listed_modules().items():
         for name in getattr(content, "__all__", ()):
             thing = getattr(content, name)
-            if inspect.isclass(thing) or inspect.isroutine(thing):
+            if getattr(thing, "__module__", "").startswith("teachconv") and not inspect.ismodule(thing):
                 found.setdefault(id(thing), f"{module}.{name}")
     return found
 
@@ -57,9 +57,9 @@ def _entry(module: str, name: str, thing: object) -> dict[str, str]:
     if inspect.ismodule(thing):
         page = next((page for page, other in listed_modules().items() if other is thing), "")
         return found | {"kind": "module", "also": page}
-    home = homes().get(id(thing)) if inspect.isclass(thing) or inspect.isroutine(thing) else None
+    home = homes().get(id(thing))
     if home is None:
-        return found | {"also": f"``{thing!r}``"}
+        return found | {"also": f"Its value is ``{thing!r}``."}
     if home != f"{module}.{name}":
         return found | {"also": f"The same as `{home}`."}
     if not inspect.isclass(thing):

@@ -47,7 +47,7 @@ class _Reader(HTMLParser):
         if name == "img" and found.get("alt") is None:
             self.pictures_without_text.append(found.get("src"))
         in_link = any(outer == "a" for outer, _ in self._open)
-        if name == "cite" or (name == "code" and "xref" in kind.split() and not in_link):
+        if name == "cite" or (name == "code" and "py-obj" in kind.split() and not in_link):
             self._unresolved = ""
         if name not in _EMPTY:
             self._open.append((name, kind))

@@ -52,9 +52,14 @@ def test_every_public_name_has_one_home():
     }
     assert entries["teachconv.keras.layers"]["Layer"]["kind"] == "class"
     assert entries["teachconv.keras"]["Layer"]["also"] == "The same as `teachconv.keras.layers.Layer`."
-    assert "has what `teachconv.keras.layers.Layer` has" in entries["teachconv.keras.layers"]["Conv2D"]["also"]
+    assert (
+        "has what `teachconv.keras.layers.Layer` has" in entries["teachconv.keras.layers"]["Conv2D"]["also"]
+    )
     for module, found in entries.items():
         for entry in found.values():
             same = re.fullmatch(r"The same as `(.+)\.(\w+)`\.", entry["also"])
             if same and same[1] != "teachconv":
-                assert entries[same[1]][same[2]]["kind"] in ("class", "function", "exception"), (module, entry)
+                assert entries[same[1]][same[2]]["kind"] in ("class", "function", "exception"), (
+                    module,
+                    entry,
+                )

@@ -1,4 +1,4 @@
-"""`Model` and `Sequential`: layers one after the other. Keras: keras/src/models.
+"""``Model`` and ``Sequential``: layers one after the other. Keras: keras/src/models.
 
 A model is one path: each layer takes the result of the one before. training has compile, fit and the
 rest.

@@ -99,7 +99,7 @@ class Trainer(Layer):
             batch_size: how many samples make a step; None for 32.
             epochs: how often all samples are used.
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
-            callbacks: a list of `Callback`.
+            callbacks: a list of ``Callback``.
             validation_split: the part of the samples, the last ones, that is only evaluated, after each
                 epoch.
             validation_data: or (x, y) that are evaluated.
@@ -110,7 +110,7 @@ class Trainer(Layer):
             **unknown: Keras' other arguments, which are refused by name.
 
         Returns:
-            A `History`, whose ``history`` has a list of numbers for each name.
+            A ``History``, whose ``history`` has a list of numbers for each name.
 
         Raises:
             ValueError, TypeError: if an argument or the data do not fit; nothing has changed then.
