@@ -119,8 +119,8 @@ def missing_names(folder):
     from sphinx.util.inventory import InventoryFile
 
     record, reference = (
-        _module("record_public_api", ROOT / "tests/recorded"),
-        _module("reference", ROOT / "docs"),
+        module_at("record_public_api", ROOT / "tests/recorded"),
+        module_at("reference", ROOT / "docs"),
     )
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="").data
     described = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
@@ -146,7 +146,7 @@ def _undescribed(kind, record, reference, described):
             yield name
 
 
-def _module(name, folder):
+def module_at(name, folder):
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
         sys.modules[name] = importlib.util.module_from_spec(spec)
