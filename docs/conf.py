@@ -78,6 +78,7 @@ def setup(app):
     SearchEnglish.stopwords = frozenset()
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", leave_builtins)
+    app.connect("viewcode-follow-imported", stay_with_the_description)
 
 
 def leave_builtins(app, doctree):
@@ -87,6 +88,12 @@ def leave_builtins(app, doctree):
     for node in list(doctree.findall(pending_xref)):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             node.replace_self(node.children)
+
+
+def stay_with_the_description(app, module, name):
+    """Keep the way back from a source to where a name is described, not to where it is only listed."""
+    entries = app.config.autosummary_context["entries"].get(module, [])
+    return module if any(one["name"] == name and one["kind"] == "data" for one in entries) else None
 
 
 def skip_tuple_fields(app, what, name, thing, skip, options):

@@ -32,8 +32,8 @@ def homes() -> dict[int, str]:
     """Return where each class and function is described, by its id."""
     found: dict[int, str] = {id(getattr(teachconv, name)): f"teachconv.{name}" for name in teachconv.__all__}
     for module, content in listed_modules().items():
-        for name in getattr(content, "__all__", ()):
-            thing = getattr(content, name)
+        things = [(name, getattr(content, name)) for name in getattr(content, "__all__", ())]
+        for name, thing in sorted(things, key=lambda pair: pair[0] != getattr(pair[1], "__name__", "")):
             if getattr(thing, "__module__", "").startswith("teachconv") and not inspect.ismodule(thing):
                 found.setdefault(id(thing), f"{module}.{name}")
     return found

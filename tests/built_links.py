@@ -44,7 +44,7 @@ class _Reader(HTMLParser):
         kind = found.get("class") or ""
         self.anchors.update(value for key, value in attributes if key in ("id", "name") and value)
         self.links += [value for key, value in attributes if key in _ATTRIBUTES and value is not None]
-        if name == "img" and found.get("alt") is None:
+        if name == "img" and found.get("alt") in (None, found.get("src")):
             self.pictures_without_text.append(found.get("src"))
         in_link = any(outer == "a" for outer, _ in self._open)
         if name == "cite" or (name == "code" and "py-obj" in kind.split() and not in_link):
@@ -131,7 +131,11 @@ def missing_names(folder):
                 continue
             if f"{module}.{name}" not in described:
                 yield f"{module}.{name}"
-            elif inspect.isclass(thing) and not issubclass(thing, BaseException):
+            elif (
+                id(thing) in reference.homes()
+                and inspect.isclass(thing)
+                and not issubclass(thing, BaseException)
+            ):
                 home = reference.homes()[id(thing)]
                 yield from (f"{home}.{one}" for one in _undescribed(thing, record, reference, described))
 
