@@ -42,7 +42,7 @@ def _load() -> tuple[Any, ImportError | None]:
         wanted = os.environ.get("TEACHCONV_ISA", "best")
         if wanted not in ("best", "baseline", "avx2", "avx512"):
             raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {wanted!r}")
-        kernels.set_isa(wanted)
+        settings.instruction_set = kernels.set_isa(wanted)
         return kernels, None
     except ImportError as error:  # no compiler at install time; the other backends still work
         return None, error
@@ -163,7 +163,8 @@ def unavailable() -> str:
 def set_isa(name: str) -> str:
     """Use "baseline", "avx2", "avx512" or "best", if the processor has it, and return the one in use."""
     _prepare.cache_clear()  # the algorithm depends on the width of a vector
-    return str(_kernels.set_isa(name))
+    settings.instruction_set = str(_kernels.set_isa(name))
+    return settings.instruction_set
 
 
 def conv2d(
@@ -252,6 +253,37 @@ def pack(
         if _kernels.pack(job.name, job.problem, filters, numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
     return PackedFilters(filters, kind, job.chosen, numbers, isa)
+
+
+def prepare(
+    kind: Kind,
+    geometry: Conv2DGeometry,
+    dtype: np.dtype[Any],
+    result_shape: tuple[int, ...],
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    packed: PackedFilters | None = None,
+    bias: np.ndarray | None = None,
+) -> Any:
+    """Return a function of the two arrays that runs the kernel at once, or None if a call needs more steps.
+
+    It returns a new array of ``result_shape`` with the bits of the functions above, or None for arrays that
+    have to be arranged or dealt with first: see `_kernels.PreparedCall`. It holds for the instruction set
+    and the number of threads in use now.
+    """
+    job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
+    if job.chosen in ("direct", "im2col") or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+        return None
+    numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
+    if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
+        return None
+    check_filter = job.multiplies_padding and numbers is None
+    name = job.chosen if kind.sums_images else job.name
+    threads = settings.get_num_threads()
+    return _kernels.PreparedCall(
+        name, job.problem, result_shape, dtype, job.allocate, threads, check_filter, numbers, bias
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
