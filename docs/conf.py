@@ -4,6 +4,7 @@ import builtins
 import hashlib
 import importlib.metadata
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -78,7 +79,7 @@ def setup(app):
     SearchEnglish.stopwords = frozenset()
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", leave_builtins)
-    app.connect("viewcode-follow-imported", stay_with_the_description)
+    app.connect("html-page-context", correct_ways_back)
 
 
 def leave_builtins(app, doctree):
@@ -90,10 +91,24 @@ def leave_builtins(app, doctree):
             node.replace_self(node.children)
 
 
-def stay_with_the_description(app, module, name):
-    """Keep the way back from a source to where a name is described, not to where it is only listed."""
-    entries = app.config.autosummary_context["entries"].get(module, [])
-    return module if any(one["name"] == name and one["kind"] == "data" for one in entries) else None
+def correct_ways_back(app, page, template, context, doctree):
+    """Lead from a source to where each name is described; viewcode knows one module for a whole file."""
+    if not page.startswith("_modules/teachconv"):
+        return
+    module = importlib.import_module(page.removeprefix("_modules/").replace("/", "."))
+    described = app.env.domains["py"].objects
+
+    def corrected(found):
+        first, _, rest = found[2].partition(".")
+        home = reference.homes().get(id(getattr(module, first, None)), "")
+        place = described.get(f"{home}.{rest}" if rest else home)
+        if place is None:
+            return found[1]
+        address = f"{app.builder.get_relative_uri(page, place.docname)}#{place.node_id}"
+        return f'{found[1]}<a class="viewcode-back" href="{address}">[docs]</a>'
+
+    block = r'(<div class="viewcode-block" id="([^"]+)">\n)<a class="viewcode-back" href="[^"]*">[^<]*</a>'
+    context["body"] = re.sub(block, corrected, context["body"])
 
 
 def skip_tuple_fields(app, what, name, thing, skip, options):
