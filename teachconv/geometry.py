@@ -781,7 +781,7 @@ def conv2d_transpose_geometry(
         filters_shape: [filter_rows, filter_cols, out_channels / groups, in_channels].
         output_shape: one of the shapes whose forward convolution gives the input's size. It moves the
             result within the full one, and does not only crop it. -1 for the batch means the input's. None
-            means a size of i·s for SAME and (i - 1)·s + max(ek, s) for VALID; `legal_output_shapes` of the
+            means a size of i·s for SAME and (i - 1)·s + max(ek, s) for VALID; ``legal_output_shapes`` of the
             result lists all.
         strides: an int, (rows, cols), or TensorFlow's list of 4 in ``data_format`` order.
         padding: that of the forward convolution, as in `conv2d_geometry`.

@@ -46,7 +46,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
         **arguments: likewise, by name.
 
     Returns:
-        A `teachconv.dialects.calls.ConvCall`, which prints as the derivation.
+        A ``teachconv.dialects.calls.ConvCall``, which prints as the derivation.
 
     Raises:
         ValueError, TypeError: if the function itself would raise it.
