@@ -48,18 +48,8 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-<<<<<<< HEAD
 extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
 extensions += ["framework_tabs", "mathml"]
-=======
-extensions += [
-    "myst_nb",
-    "sphinx_copybutton",
-    "teachconv.explorer.sphinx_directive",
-    "mathml",
-    "framework_tabs",
-]
->>>>>>> main
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
