@@ -352,8 +352,9 @@ INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *b
                            panel % r->l->panels_per_group, y);
 }
 
-/* Runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it. */
-INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
+/* Runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it, or one thread
+   without a region, which would take a microsecond even for one. */
+KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
     const ptrdiff_t piece_numbers =
@@ -399,8 +400,11 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     r.streaming = !packed && !g->swapped && s->groups == 1;
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
-#pragma omp parallel num_threads(threads) reduction(| : status) if (threads > 1)
-    status |= run_blocks(&r, x, feed, y);
+    if (threads == 1) status = run_blocks(&r, x, feed, y);
+    else {
+#pragma omp parallel num_threads(threads) reduction(| : status)
+        status |= run_blocks(&r, x, feed, y);
+    }
     free_scratch(own_packed);
     return status;
 }
