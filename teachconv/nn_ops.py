@@ -8,7 +8,7 @@ of the three functions of a backend module.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Never
@@ -660,6 +660,13 @@ def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return signature.bind(*args, **kwargs)
     except TypeError as error:
         raise ArgumentTypeError(f"{op.__name__}: {error}") from None
+
+
+def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all arguments of an op by name, those that are not given with their defaults."""
+    bound = bind(op, (), dict(arguments))
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
