@@ -374,11 +374,17 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
-/* Copies and multiplies all blocks. The threads of a parallel region call it together, or one without it. */
-KERNEL void multiply_blocks(const conv_problem *p, const pixel_layout *layout, const real *x, real *x_copy,
-                            const real *dy, real *dy_copy, real *dw) {
+INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, const real *x, const real *dy,
+                           real *dw, int threads) {
     const pixel_layout l = *layout;
+    took(l.merged ? TOOK_MERGED : TOOK_TAPS);
+    threads = useful_threads(problem_macs(p), threads);
+    real *copies =
+        (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
+    if (!copies) return CONV_NO_MEMORY;
+    real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
     const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
+#pragma omp parallel num_threads(threads) if (threads > 1)
     for (ptrdiff_t block = 0; block < l.image_blocks * l.row_blocks * l.col_blocks; block++) {
         const pixel_range r = pixel_block_range(p, &l, block);
 #pragma omp for schedule(static) nowait
@@ -394,22 +400,6 @@ KERNEL void multiply_blocks(const conv_problem *p, const pixel_layout *layout, c
             pixel_job(p, &l, &r, x, x_copy, dy, dy_copy, job / l.taps / l.tiles / l.panels, panel, tile, tap,
                       block > 0, what_comes_next(p, &r, x, dy, job), dw);
         }
-    }
-}
-
-INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, const real *x, const real *dy,
-                           real *dw, int threads) {
-    const pixel_layout l = *layout;
-    took(l.merged ? TOOK_MERGED : TOOK_TAPS);
-    threads = useful_threads(problem_macs(p), threads);
-    real *copies =
-        (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
-    if (!copies) return CONV_NO_MEMORY;
-    real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
-    if (threads == 1) multiply_blocks(p, &l, x, x_copy, dy, dy_copy, dw);
-    else {
-#pragma omp parallel num_threads(threads)
-        multiply_blocks(p, &l, x, x_copy, dy, dy_copy, dw);
     }
     free_scratch(copies);
     return CONV_OK;
