@@ -358,3 +358,29 @@ def test_autotune_measures_what_fits_and_nothing_else():
     assert ("cython", "depthwise") not in names
     assert [item.median for item in report] == sorted(item.median for item in report)
     assert "GFLOP/s" in str(report)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("strides", [1, 2])
+def test_streamed_results_are_the_same(strides, dtype):
+    """A batch beyond the caches is streamed; its images alone are not. Integers make every sum exact."""
+    x = make_array((24, 112, 104, 16), dtype, "integers")
+    w = make_array((3, 3, 16, 1), dtype, "integers")
+    y = tc.depthwise_conv2d(x, w, strides, "SAME")
+    dx = tc.depthwise_conv2d_backprop_input(x.shape, w, y, strides, "SAME")
+    assert x.nbytes + y.nbytes > 16 << 20
+    for image in (slice(0, 1), slice(23, 24)):
+        alone = tc.depthwise_conv2d(x[image], w, strides, "SAME", backend="numpy")
+        assert np.array_equal(y[image], alone)
+        gradient = tc.depthwise_conv2d_backprop_input(
+            alone.shape[:1] + x.shape[1:], w, alone, strides, "SAME", backend="numpy"
+        )
+        assert np.array_equal(dx[image], gradient)
+
+
+def test_results_lie_elsewhere_in_a_page_than_the_input():
+    x, w = make_array((1, 14, 14, 512), "float32"), make_array((3, 3, 512, 1), "float32")
+    y = tc.depthwise_conv2d(x, w, 1, "SAME")
+    x_at, y_at = (array.__array_interface__["data"][0] for array in (x, y))
+    assert y_at % 64 == 0
+    assert 384 <= (y_at - x_at) % 4096 <= 448
