@@ -191,7 +191,7 @@ typedef struct {
 } gather_run;
 
 /* Loop 4: multiplies one block's pixels by one share of the panels. */
-INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
+KERNEL void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
                       const filter_feed *feed, real *y) {
     const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
     const ptrdiff_t first = panels * share / r->shares, past = panels * (share + 1) / r->shares;
@@ -203,9 +203,10 @@ INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *b
         for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(&m, panel);
 }
 
-/* Loop 5: runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it, or
-   one thread without a region, which would take a microsecond even for one. */
-KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
+/* Loop 5: runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it; or one thread
+   alone, for all blocks: opening a region takes a microsecond even for one. That thread may be one of another
+   region (col2im's), so it must not meet a loop that OpenMP would share among that region's threads. */
+KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y, int alone) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
     const ptrdiff_t piece_numbers =
@@ -221,9 +222,13 @@ KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real
         block.y_starts = tables + l->runs;
         list_runs(r->g, l, tables);
     }
+    const ptrdiff_t jobs = buffer ? l->blocks * r->shares : 0;
+    if (alone)
+        for (ptrdiff_t job = 0; job < jobs; job++) run_block(r, x, job, buffer, &block, &feed, y);
+    else
 #pragma omp for schedule(dynamic, 1)
-    for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
-        if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
+        for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
+            if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
     free_scratch(buffer);
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }
@@ -251,10 +256,10 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     r.streaming = !packed && !g->swapped && s->groups == 1;
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
-    if (threads == 1) status = run_blocks(&r, x, feed, y);
+    if (threads == 1) status = run_blocks(&r, x, feed, y, 1);
     else {
 #pragma omp parallel num_threads(threads) reduction(| : status)
-        status |= run_blocks(&r, x, feed, y);
+        status |= run_blocks(&r, x, feed, y, 0);
     }
     free_scratch(own_packed);
     return status;
