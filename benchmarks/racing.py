@@ -187,7 +187,7 @@ class Truth:
     def judge(self, got: np.ndarray, algorithm: str = "") -> tuple[float, str]:
         """Return the largest error as a fraction of its bound, and the failure or ""."""
         ours = {entry.name: entry for entry in get("cython").ALGORITHMS}.get(algorithm)
-        by_largest = ours is not None and ours.precision == "default"
+        by_largest = ours is not None and ours.precision != "strict"
         return self.judge_by(bounds.direct(self.abs_sum, self.terms, got.dtype), got, by_largest)
 
     def judge_by(self, allowed: np.ndarray, got: np.ndarray, by_largest: bool) -> tuple[float, str]:
