@@ -35,7 +35,9 @@ static inline double winograd_work(const conv_problem *p, int tile, double per_i
 static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int precision) {
     if (p->in_channels < lanes || p->out_channels < 2 * lanes) return USE_ROW_GEMM;
     const double direct = 9.0 * p->out_rows * p->out_cols * p->in_channels * p->out_channels / 2,
-                 two = winograd_work(p, 2, 55, 40, 150), four = winograd_work(p, 4, 150, 100, 340);
+                 two = winograd_work(p, 2, 55, 40, 150),
+                 /* above 256 channels a panel of transformed filters exceeds the second-level cache */
+                 four = winograd_work(p, 4, 150, 100, p->in_channels <= 256 ? 200 : 600);
     if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return USE_WINOGRAD4;
     return precision != STRICT && two < 0.95 * direct ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }
