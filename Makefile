@@ -71,7 +71,7 @@ test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m slow
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
+	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
 
 lint: $(VENV)/.dev
@@ -165,7 +165,9 @@ valgrind: $(EXTENSION)
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test test-slow docs wheel-check sanitize-small fuzz-regression
+# The tests use every core. The other parts use one each, so two of them run at a time, if make can keep their output apart.
+check: lint test test-slow
+	$(MAKE) $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target) docs types wheel-check fuzz-regression
 
 clean:
 	rm -rf $(VENV) build dist wheelhouse docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \

@@ -164,9 +164,9 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
 
     Args:
         op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
-            "torch.conv_transpose2d". Also a tensor or operation of `teachconv.graph`, a tensor that an eager
-            op or a tape returned, a layer of `teachconv.keras` with an input, and ``model.fit`` with its
-            arguments, of which one step runs.
+            "torch.conv_transpose2d". Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, a tensor or
+            operation of `teachconv.graph`, a tensor that an eager op or a tape returned, a layer of
+            `teachconv.keras` with an input, and ``model.fit`` with its arguments, of which one step runs.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
