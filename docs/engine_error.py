@@ -2,8 +2,8 @@
 
     python docs/engine_error.py       (needs matplotlib)
 
-A 3x3 convolution of an image of ordinary numbers with one large input. Each cell shows its error against a float64
-result, divided by its own sum |x||w|: the measure by which direct summation keeps its bound in every cell.
+A 3x3 convolution of an image of ordinary numbers with one large input. Each cell shows its error against a
+float64 result, divided by its own sum |x||w|. By this measure direct summation keeps its bound in every cell.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ def errors() -> dict[str, np.ndarray]:
     wide = x.astype(np.float64), w.astype(np.float64)
     truth = tc.conv2d(*wide, padding="SAME", backend="numpy")
     own = tc.conv2d(*map(np.abs, wide), padding="SAME", backend="numpy")
-    results = {
-        name: tc.conv2d(x, w, padding="SAME", backend="cython", algorithm=name) for name in ALGORITHMS
-    }
+    results = {name: tc.conv2d(x, w, padding="SAME", backend="cython", algorithm=name) for name in ALGORITHMS}
     return {name: (np.abs(y - truth) / own).max(axis=-1)[0] for name, y in results.items()}
 
 
 def main() -> None:
+    """Compute the errors and draw them."""
     import matplotlib
     from matplotlib import pyplot
     from matplotlib.colors import LogNorm
