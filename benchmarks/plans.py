@@ -47,13 +47,13 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--core", type=int, default=allowed_cores()[0], help="processor to pin to (default: %(default)s)"
     )
-    parser.add_argument("--seconds", type=float, help="per problem, all engines together (default: 3)")
+    parser.add_argument("--seconds", type=float, help="per problem, all engines together (default: 2)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results/plans"), metavar="DIR")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
     parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, NumPy only")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([1, 2] if arguments.quick else [1, 8])
-    arguments.seconds = arguments.seconds or (0.02 if arguments.quick else 3.0)
+    arguments.seconds = arguments.seconds or (0.02 if arguments.quick else 2.0)
     return arguments
 
 
