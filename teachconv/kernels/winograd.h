@@ -1,10 +1,10 @@
-/* winograd: what F(2x2, 3x3) and F(4x4, 3x3) have in common. winograd2.h and winograd4.h have their transforms.
+/* winograd: what F(2x2, 3x3) and F(4x4, 3x3) share. Their transforms are in winograd2.h and winograd4.h.
 
      tile x tile outputs y of a 3x3 filter g, from size x size inputs d, size = tile + 2:
 
          y = A' [ (G g G') * (B' d B) ] A                                   (* element by element)
 
-     Summed over in_channels, each of the size * size elements is a matrix product of its own: M[e] = V[e] U[e]
+     Summed over in_channels, each of the size * size elements is a matrix product: M[e] = V[e] U[e]
 
                  in_channels               out_channels
         tiles  [    V[e]     ]  x  [ U[e] ]                 e = 0..size*size-1
@@ -24,9 +24,9 @@
    computes every image again. The filter must be finite, as in row_gemm.
    Scratch: V of one block, M of one round and one panel of U; V of one tile at least. */
 
-/* Block sizes. V of a block takes up to a typical second-level cache (1 MB), if that holds two groups of tiles.
-   A panel of U up to WINOGRAD_PANEL_BYTES is computed again for every block if there are few blocks. M of a
-   round has as many groups as fit WINOGRAD_ROUND_BYTES, a part of the second-level cache, one at least. */
+/* Block sizes. V of a block takes up to a typical second-level cache (1 MB), if that holds two groups of
+   tiles. A panel of U up to WINOGRAD_PANEL_BYTES is computed again for each block if there are few blocks. M
+   of a round has as many groups as fit WINOGRAD_ROUND_BYTES, part of the second-level cache; at least one. */
 #define WINOGRAD_BLOCK_BYTES (1024 * 1024)
 #define WINOGRAD_PANEL_BYTES (2560 * 1024)
 #define WINOGRAD_ROUND_BYTES (128 * 1024)
@@ -399,7 +399,7 @@ KERNEL int winograd_gather(const winograd_stages *stages, const conv_problem *p,
     return status;
 }
 
-/* ---- the rungs: the forward op; and the input gradient at stride 1, whose only phase is a 3x3 gather ---- */
+/* ---- the rungs: the forward op; the input gradient at stride 1, whose only phase is a 3x3 gather ---- */
 
 INLINE gather winograd_input_gather(const conv_problem *p) {
     ptrdiff_t offset;
