@@ -325,6 +325,7 @@ KERNEL int winograd_transform_filters(const winograd_stages *stages, const gathe
 }
 
 INLINE ptrdiff_t winograd_filter_bytes(const winograd_stages *stages, const gather *g) {
+    if (!winograd_can(&g->shape)) return 0;
     const winograd_layout l = winograd_lay_out(stages->tile, g, 1, 1);
     return checked_times(checked_times(l.panel_numbers, l.panels), sizeof(real));
 }
