@@ -24,7 +24,7 @@ def x():
     return x
 
 
-@pytest.mark.parametrize("algorithm", ["direct", "im2col", "row_gemm", "winograd2", None])
+@pytest.mark.parametrize("algorithm", ["direct", "im2col", "row_gemm", "winograd2", "winograd4", None])
 def test_the_last_columns_of_the_input(x, algorithm):
     w = np.random.default_rng(2).integers(-3, 4, (3, 3, CHANNELS, 2)).astype("float32")
     crop = ((1, 1), (-CROP, 0))  # of eight columns, the only ones that are read
