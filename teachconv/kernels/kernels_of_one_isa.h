@@ -42,7 +42,8 @@
     }
 /* clang-format off */
 PACK(row_gemm) PACK(winograd2) PACK(winograd2_input) PACK(phases) PACK(col2im)
-RUN(one_channel_or_row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN(one_channel_or_row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise)
+RUN(depthwise_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
