@@ -516,7 +516,7 @@ cdef class PreparedCall:
         self, str name, Problem problem, shape, dtype, allocate, bint apart, int threads, bint check_filter,
         packed, bias,
     ):
-        """Prepare the kernel ``name``, a rung or "pixel_gemm" or "depthwise" for the filter gradient."""
+        # name: a rung, or for the filter gradient "pixel_gemm" or "depthwise"
         cdef const kernel_table *kernels = kernels_of(dtype.itemsize == 8)
         cdef int number
         if name in RUNG_NUMBERS:
@@ -533,7 +533,7 @@ cdef class PreparedCall:
         self.bias = NULL if bias is None else address_of(bias, PyBUF_SIMPLE).data
 
     def __call__(self, first, second):
-        """Return the result for two arrays of the shapes and the dtype that were prepared, or None."""
+        # the result for two arrays of the shapes and the dtype that were prepared, or None
         cdef address a, b, c
         cdef int status
         cdef bint before
