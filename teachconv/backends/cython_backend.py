@@ -309,9 +309,7 @@ class _Job:
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
-    allocate: Callable[
-        ..., np.ndarray
-    ]  # of the result: from its shape, and the input if `apart`, else the dtype
+    allocate: Callable[..., np.ndarray]  # of the result: its shape, and the input if apart, else the dtype
     apart: bool
     multiplies_padding: bool
 

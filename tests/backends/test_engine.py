@@ -395,3 +395,45 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
     x_at, y_at = (array.__array_interface__["data"][0] for array in (x, y))
     assert y_at % 64 == 0
     assert 384 <= (y_at - x_at) % 4096 <= 448
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("x", "w", "strides", "padding", "dilations"),
+    [
+        # strips of depthwise, forward and both gradients: 4 rows, fewer, stretches, a last block that steps back
+        ((2, 14, 14, 32), (3, 3, 1, 32), 1, "SAME", 1),
+        ((1, 7, 9, 35), (3, 3, 1, 35), 1, "VALID", 1),
+        ((1, 5, 70, 64), (3, 3, 1, 64), 1, "SAME", 1),
+        ((2, 15, 13, 32), (3, 3, 1, 32), 2, "SAME", 1),
+        ((1, 6, 70, 20), (3, 3, 1, 20), 2, "VALID", 1),
+        ((1, 2, 2, 16), (3, 3, 1, 16), 1, ((2, 2), (2, 2)), 1),
+        ((1, 1, 1, 16), (3, 3, 1, 16), 2, ((1, 3), (4, 1)), 1),
+        ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no strips
+        # one input channel: 4 pixels and fewer, one to three panels, part of a vector
+        ((2, 28, 28, 1), (3, 3, 1, 32), 1, "SAME", 1),
+        ((1, 7, 11, 1), (3, 3, 1, 100), 1, "VALID", 1),
+        ((1, 9, 15, 1), (3, 3, 1, 17), (2, 3), ((1, 2), (3, 0)), (2, 1)),
+        ((1, 3, 3, 1), (3, 3, 1, 16), 1, ((4, 0), (5, 5)), 1),
+        ((1, 2, 9, 1), (3, 3, 1, 48), 1, "SAME", (1, 3)),
+    ],
+)
+def test_strips_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
+    """Integers make every sum exact, so the results equal those of another backend."""
+    g = conv2d_geometry(x, w, strides, padding, dilations=dilations)
+    x, w, dy = (make_array(shape, dtype, "integers") for shape in (x, w, g.output_shape))
+    options = {"strides": strides, "padding": padding, "dilations": dilations}
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        want = op(*args, **options, backend="numpy")
+        assert np.array_equal(op(*args, **options, backend="cython"), want), op.__name__
+
+
+def test_one_channel_gives_the_bits_of_row_gemm():
+    """A row of 90,000 columns does not fit the scratch, and row_gemm computes it; its beginning does."""
+    x, w = make_array((1, 3, 90_000, 1), "float32"), make_array((3, 3, 1, 16), "float32")
+    whole, part = tc.conv2d(x, w), tc.conv2d(x[:, :, :40], w)
+    assert np.array_equal(whole[:, :, :38], part)
