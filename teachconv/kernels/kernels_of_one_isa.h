@@ -1,7 +1,7 @@
 /* All kernels for one type and one instruction set, and the table that lists them. Six .c files include this
    header; each is a translation unit of its own, so that they compile in parallel and names need no suffix.
 
-   In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name) */
+   In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name; without it, the kernels alone) */
 #include "engine.h"
 
 #if ISA_LEVEL == 0 || defined(TEACHCONV_X86)
@@ -11,8 +11,10 @@
 #include "register_tile.h"
 #include "pack.h"
 #include "ranges.h"
+#include "left_matrix.h"
 #include "row_gemm.h"
 #include "one_channel.h"
+#include "exchanged.h"
 #include "phases.h"
 #include "winograd2.h"
 #include "winograd4.h"
@@ -27,6 +29,7 @@
 #include "depthwise_filter_strip.h"
 #include "depthwise_filter_gradient.h"
 
+#if defined(KERNEL_TABLE)
 /* The table's functions take void pointers. */
 #define PACK(f)                                                                                  \
     static int any_##f##_pack(const conv_problem *p, const void *w, void *packed, int threads) { \
@@ -74,4 +77,5 @@ const kernel_table KERNEL_TABLE = {
     .depthwise = any_depthwise_filter_run,
     .all_finite = any_all_finite,
 };
+#endif
 #endif
