@@ -228,6 +228,11 @@ def get(name: Any) -> ModuleType:
     return _ready[name]
 
 
+def is_own(module: ModuleType) -> bool:
+    """Return whether a module is a backend of the table."""
+    return module in _ready.values()
+
+
 def load(module: str) -> Any:
     """Import a module that a backend needs for some calls only; the first time is a stage of its own.
 

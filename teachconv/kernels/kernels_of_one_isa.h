@@ -17,8 +17,12 @@
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "row_cache.h"
+#include "depthwise_tile.h"
+#include "depthwise_strip.h"
 #include "depthwise.h"
-#include "depthwise_gradients.h"
+#include "depthwise_input_gradient.h"
+#include "depthwise_filter_strip.h"
+#include "depthwise_filter_gradient.h"
 
 /* The table's functions take void pointers. */
 #define PACK(f)                                                                                  \
