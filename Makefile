@@ -53,11 +53,13 @@ $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[test,peers]"
 	touch $@
 
-# TypeScript checks the types of the explorer's JavaScript.
+# TypeScript checks the types of the explorer's JavaScript, and eslint its statements.
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
-	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript || true; fi
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript eslint@9 || true; fi
 	touch $@
+
+ESLINT := $(VENV)/node/node_modules/.bin/eslint
 
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
@@ -74,11 +76,12 @@ test-peers: $(VENV)/.peers
 	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # cython-lint looks for pycodestyle on PATH
+	@if test -x $(ESLINT); then $(ESLINT) teachconv/explorer/script; else echo "eslint is not installed: it needs npm"; fi
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

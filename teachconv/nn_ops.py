@@ -578,7 +578,7 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
         geometry: a geometry from `conv2d_geometry` or `conv2d_transpose_geometry`.
 
     Returns:
-        A `scipy.sparse.csr_array` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
+        A ``scipy.sparse.csr_array`` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
         in_channels]; for a transposed geometry, the transpose of the forward matrix.
 
     Raises:

@@ -56,7 +56,7 @@ def find_source(op: Any, *args: Any) -> SourceChain:
     Args:
         op: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
             (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``). Also what `teachconv.find_source`
-            takes of the runtime: a tensor, an operation, or the method `gradient` of a tape.
+            takes of the runtime: a tensor, an operation, or the method ``gradient`` of a tape.
         *args: for a function such as ``tf.nn.conv2d``, and for the method of a tape, its arguments; the
             call is run.
 

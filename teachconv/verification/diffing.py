@@ -91,7 +91,6 @@ class DiffReport(tables.Report):
         atol: the absolute error that was allowed beside it.
         loading: name and seconds of what was used for the first time in the process, such as a backend's
             module; no row's time includes it.
-        passed: whether all rows passed.
     """
 
     title: str
