@@ -48,7 +48,13 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive", "mathml", "framework_tabs"]
+extensions += [
+    "myst_nb",
+    "sphinx_copybutton",
+    "teachconv.explorer.sphinx_directive",
+    "mathml",
+    "framework_tabs",
+]
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
