@@ -53,11 +53,13 @@ $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[test,peers]"
 	touch $@
 
-# TypeScript checks the types of the explorer's JavaScript.
+# TypeScript checks the types of the explorer's JavaScript, and eslint its statements.
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
-	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript || true; fi
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript eslint@9 || true; fi
 	touch $@
+
+ESLINT := $(VENV)/node/node_modules/.bin/eslint
 
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
@@ -71,14 +73,15 @@ test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m slow
 
 test-peers: $(VENV)/.peers
-	$(BIN)/python -m pytest tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
+	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # cython-lint looks for pycodestyle on PATH
+	@if test -x $(ESLINT); then $(ESLINT) teachconv/explorer/script; else echo "eslint is not installed: it needs npm"; fi
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -165,7 +168,9 @@ valgrind: $(EXTENSION)
 	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
 	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
 
-check: lint types test test-slow docs wheel-check sanitize-small fuzz-regression
+# The tests use every core. The other parts use one each, so two of them run at a time, if make can keep their output apart.
+check: lint test test-slow
+	$(MAKE) $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target) docs types wheel-check fuzz-regression
 
 clean:
 	rm -rf $(VENV) build dist wheelhouse docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \

@@ -153,6 +153,7 @@ def _tools(x: Any, w: Any) -> str:
         "trace": lambda: tc.trace(tc.conv2d, x, w).result,
         "explain": lambda: tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0)).value,
         "diff": diffed,
+        "find_source": lambda: tc.find_source(tc.conv2d, x, w).lines[0],
         "explore": lambda: tc.explore(tc.conv2d, x, w).html(),
         "check_gradients": lambda: tc.check_gradients(tc.conv2d, x, w, cells=2).passed or 1 / 0,
         "plan": lambda: tc.plan(tc.conv2d, w, input_shape=(1, 5, 6, np.shape(w)[2]))(x),

@@ -1,6 +1,10 @@
 """Sphinx configuration. `make docs` treats warnings as errors."""
 
+import builtins
+import hashlib
+import importlib.metadata
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,33 +15,61 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import recorded_runs
+import reference
 
 HERE = Path(__file__).parent
+sys.modules["teachconv.plot"] = teachconv.plot  # autodoc imports the public name
 
 dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
+recorded_runs.write(HERE / "_generated")  # included by explanation/
 for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
     shutil.copy2(notebook, HERE / "learn")
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
     filter(None, [str(HERE.parent / "examples"), os.environ.get("PYTHONPATH")])
 )
 
+
+def fingerprint():
+    """Return a name for what the pages run: the library, the examples, and the installed packages."""
+    found = hashlib.sha256()
+    files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
+    files.append(HERE.parent / "CITATION.cff")
+    for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
+        found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())
+    packages = sorted(f"{one.name} {one.version}" for one in importlib.metadata.distributions())
+    found.update("\n".join([sys.version, *packages]).encode())
+    return found.hexdigest()[:16]
+
+
 project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
+extensions += [
+    "myst_nb",
+    "sphinx_copybutton",
+    "teachconv.explorer.sphinx_directive",
+    "mathml",
+    "framework_tabs",
+]
+html_math_renderer = "mathml"
 autosummary_generate = True
-autosummary_ignore_module_all = False  # a page of a module lists what is public there
+autosummary_context = {
+    "entries": {module: reference.entries(module) for module in reference.listed_modules()}
+}
 templates_path = ["_templates"]
-autodoc_typehints = "none"
-napoleon_use_ivar = True  # a property is documented once, though Attributes may name it
+autodoc_typehints = "description"  # beside the words of Args and Returns
+napoleon_use_ivar = False  # each attribute has an anchor; a property is described in its own docstring
 myst_enable_extensions = ["dollarmath"]
-nb_execution_mode = "cache"  # a page whose code has not changed is not run again
+nb_execution_mode = "cache"  # a page whose code has not changed is not run again, unless the library has
+nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint())
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # with tables
 html_theme = "furo"
 html_title = "teachconv"
 html_static_path = ["_static"]
@@ -55,3 +87,40 @@ def setup(app):
     from sphinx.search.en import SearchEnglish
 
     SearchEnglish.stopwords = frozenset()
+    app.connect("autodoc-skip-member", skip_tuple_fields)
+    app.connect("doctree-read", leave_builtins)
+    app.connect("html-page-context", correct_ways_back)
+
+
+def leave_builtins(app, doctree):
+    """Leave types such as bool and slice without a link, which would lead to tf.bool and tf.slice."""
+    from sphinx.addnodes import pending_xref
+
+    for node in list(doctree.findall(pending_xref)):
+        if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
+            node.replace_self(node.children)
+
+
+def correct_ways_back(app, page, template, context, doctree):
+    """Lead from a source to where each name is described; viewcode knows one module for a whole file."""
+    if not page.startswith("_modules/teachconv"):
+        return
+    module = importlib.import_module(page.removeprefix("_modules/").replace("/", "."))
+    described = app.env.domains["py"].objects
+
+    def corrected(found):
+        first, _, rest = found[2].partition(".")
+        home = reference.homes().get(id(getattr(module, first, None)), "")
+        place = described.get(f"{home}.{rest}" if rest else home)
+        if place is None:
+            return found[1]
+        address = f"{app.builder.get_relative_uri(page, place.docname)}#{place.node_id}"
+        return f'{found[1]}<a class="viewcode-back" href="{address}">[docs]</a>'
+
+    block = r'(<div class="viewcode-block" id="([^"]+)">\n)<a class="viewcode-back" href="[^"]*">[^<]*</a>'
+    context["body"] = re.sub(block, corrected, context["body"])
+
+
+def skip_tuple_fields(app, what, name, thing, skip, options):
+    """Skip the fields of a named tuple, which the docstring of its class describes."""
+    return True if type(thing).__name__ == "_tuplegetter" else None

@@ -7,7 +7,9 @@ out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convol
 are passed as unsigned, because unsigned sums wrap around by definition.
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange, threadid
+from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, sgemm
 
@@ -116,7 +118,7 @@ def set_isa(str name):
 # the names of the bits in kernels/paths.h
 PATHS = (
     "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
-    "strips", "adjacent", "wide", "rows", "moving",
+    "strips", "adjacent", "wide", "rows", "moving", "one_channel",
 )
 
 
@@ -465,3 +467,94 @@ def run_filter_gradient(
     with nogil:
         status = gradient(&problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
     return status
+
+
+# ----------------------------------------------------------------------------------------------------
+# A prepared call: all of `run` and `run_filter_gradient` that can be done before the arrays arrive
+# ----------------------------------------------------------------------------------------------------
+
+
+cdef struct address:
+    void *data
+    Py_ssize_t nbytes
+
+
+cdef address address_of(object array, int flags) except *:
+    """Return where an array in C order has its data, and their size. The caller holds the array."""
+    cdef Py_buffer view
+    cdef address found
+    PyObject_GetBuffer(array, &view, flags)  # raises for an array in another order, or a read-only one
+    found.data, found.nbytes = view.buf, view.len
+    PyBuffer_Release(&view)
+    return found
+
+
+cdef class PreparedCall:
+    """One kernel on one problem, with everything that a call needs except its two arrays.
+
+    Calling it returns the result, the same bits as `run` gives, or None if it cannot compute this call: an
+    array is not in C order or not aligned, another instruction set is in use, the filter has an infinity or
+    NaN that padding would meet, or the kernel returned a status. The caller then does all steps one by one,
+    which deal with each of these.
+    """
+
+    cdef conv_problem p
+    cdef int (*run_rung)(
+        const conv_problem *p, const void *data, const void *w, const void *packed, const void *bias,
+        int relu, void *result, int threads) noexcept nogil
+    cdef filter_gradient gradient  # NULL for a rung that gathers or scatters
+    cdef int (*all_finite)(const void *x, Py_ssize_t count) noexcept nogil
+    cdef Py_ssize_t itemsize
+    cdef int isa, threads
+    cdef bint apart, check_filter
+    cdef object allocate, shape, dtype  # of the result
+    cdef object kept  # the packed filter and the bias, which a plan has
+    cdef const void *packed
+    cdef const void *bias
+
+    def __init__(
+        self, str name, Problem problem, shape, dtype, allocate, bint apart, int threads, bint check_filter,
+        packed, bias,
+    ):
+        # name: a rung, or for the filter gradient "pixel_gemm" or "depthwise"
+        cdef const kernel_table *kernels = kernels_of(dtype.itemsize == 8)
+        cdef int number
+        if name in RUNG_NUMBERS:
+            number = RUNG_NUMBERS[name]
+            self.run_rung = kernels.rungs[number].run
+        else:
+            self.gradient = kernels.depthwise if name.startswith("depthwise") else kernels.pixel_gemm
+        self.p, self.all_finite = problem.p, kernels.all_finite
+        self.shape, self.dtype, self.allocate, self.itemsize = shape, dtype, allocate, dtype.itemsize
+        self.isa, self.threads, self.check_filter = teachconv_isa(), threads, check_filter
+        self.apart = apart
+        self.kept = packed, bias
+        self.packed = NULL if packed is None else address_of(packed, PyBUF_SIMPLE).data
+        self.bias = NULL if bias is None else address_of(bias, PyBUF_SIMPLE).data
+
+    def __call__(self, first, second):
+        # the result for two arrays of the shapes and the dtype that were prepared, or None
+        cdef address a, b, c
+        cdef int status
+        cdef bint before
+        try:
+            a, b = address_of(first, PyBUF_SIMPLE), address_of(second, PyBUF_SIMPLE)
+        except (BufferError, ValueError):  # NumPy raises either
+            return None
+        if (<uintptr_t> a.data | <uintptr_t> b.data) % self.itemsize or self.isa != teachconv_isa():
+            return None
+        result = self.allocate(self.shape, first if self.apart else self.dtype)
+        c = address_of(result, PyBUF_WRITABLE)
+        with nogil:
+            # infinity or NaN shows in the filter before the call or in the result after it: see _run_rung
+            before = self.check_filter and b.nbytes <= c.nbytes
+            if before and not self.all_finite(b.data, b.nbytes // self.itemsize):
+                status = -1
+            elif self.gradient != NULL:
+                status = self.gradient(&self.p, a.data, b.data, c.data, self.threads)
+            else:
+                status = self.run_rung(
+                    &self.p, a.data, b.data, self.packed, self.bias, 0, c.data, self.threads)
+            if self.check_filter and not before and not self.all_finite(c.data, c.nbytes // self.itemsize):
+                status |= not self.all_finite(b.data, b.nbytes // self.itemsize)
+        return None if status else result

@@ -8,9 +8,9 @@ of the three functions of a backend module.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Never
 
 import numpy as np
@@ -31,6 +31,7 @@ from .dispatch import Call, run
 from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
+from .prepared import run_prepared
 
 __all__ = [
     "conv2d",
@@ -111,12 +112,12 @@ def conv2d(
         refuse_unknown(conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(conv2d, locals())
-    call = _conv2d_call(input, filters, strides, padding, data_format, dilations, bias)
-    return run(call, backend, algorithm, precision, out)
+    arguments = strides, padding, data_format, dilations
+    return _compute(_conv2d_call, input, filters, arguments, bias, backend, algorithm, precision, out)
 
 
 def _conv2d_call(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any
+    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any = None
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
@@ -173,12 +174,12 @@ def depthwise_conv2d(
         refuse_unknown(depthwise_conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(depthwise_conv2d, locals())
-    call = _depthwise_call(input, filters, strides, padding, data_format, dilations, bias)
-    return run(call, backend, algorithm, precision, out)
+    arguments = strides, padding, data_format, dilations
+    return _compute(_depthwise_call, input, filters, arguments, bias, backend, algorithm, precision, out)
 
 
 def _depthwise_call(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any
+    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any = None
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
@@ -251,10 +252,8 @@ def conv2d_transpose(
         refuse_unknown(conv2d_transpose, unknown)
     if (override := override_of(input, filters, bias, output_shape)) is not None:
         return override(conv2d_transpose, locals())
-    call = _transpose_call(
-        input, filters, output_shape, strides, padding, data_format, dilations, output_padding, bias
-    )
-    return run(call, backend, algorithm, precision, out)
+    arguments = output_shape, strides, padding, data_format, dilations, output_padding
+    return _compute(_transpose_call, input, filters, arguments, bias, backend, algorithm, precision, out)
 
 
 def _transpose_call(
@@ -266,7 +265,7 @@ def _transpose_call(
     data_format: str,
     dilations: Any,
     output_padding: Any,
-    bias: Any,
+    bias: Any = None,
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
@@ -342,10 +341,10 @@ def conv2d_backprop_input(
         refuse_unknown(conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(conv2d_backprop_input, locals())
-    call = _backprop_input_call(
-        input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=False
+    arguments = input_sizes, strides, padding, data_format, dilations
+    return _compute(
+        _backprop_input_call, out_backprop, filters, arguments, None, backend, algorithm, precision, out
     )
-    return run(call, backend, algorithm, precision, out)
 
 
 @hide_unknown
@@ -390,22 +389,30 @@ def depthwise_conv2d_backprop_input(
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(depthwise_conv2d_backprop_input, locals())
-    call = _backprop_input_call(
-        input_sizes, filters, out_backprop, strides, padding, data_format, dilations, depthwise=True
+    arguments = input_sizes, strides, padding, data_format, dilations
+    return _compute(
+        _depthwise_backprop_input_call,
+        out_backprop,
+        filters,
+        arguments,
+        None,
+        backend,
+        algorithm,
+        precision,
+        out,
     )
-    return run(call, backend, algorithm, precision, out)
 
 
 def _backprop_input_call(
-    input_sizes: Any,
-    filters: Any,
     out_backprop: Any,
+    filters: Any,
+    input_sizes: Any,
     strides: Any,
     padding: Any,
     data_format: str,
     dilations: Any,
     *,
-    depthwise: bool,
+    depthwise: bool = False,
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
@@ -422,6 +429,9 @@ def _backprop_input_call(
     shape = _shape_in(geometry.input_shape, layout)
     names = _depthwise_cells(geometry) if depthwise else None
     return Call(op, dy, w, geometry, shape, layout, names=names)
+
+
+_depthwise_backprop_input_call = partial(_backprop_input_call, depthwise=True)
 
 
 @hide_unknown
@@ -465,10 +475,10 @@ def conv2d_backprop_filter(
         refuse_unknown(conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(conv2d_backprop_filter, locals())
-    call = _backprop_filter_call(
-        input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=False
+    arguments = filter_sizes, strides, padding, data_format, dilations
+    return _compute(
+        _backprop_filter_call, input, out_backprop, arguments, None, backend, algorithm, precision, out
     )
-    return run(call, backend, algorithm, precision, out)
 
 
 @hide_unknown
@@ -512,22 +522,30 @@ def depthwise_conv2d_backprop_filter(
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(depthwise_conv2d_backprop_filter, locals())
-    call = _backprop_filter_call(
-        input, filter_sizes, out_backprop, strides, padding, data_format, dilations, depthwise=True
+    arguments = filter_sizes, strides, padding, data_format, dilations
+    return _compute(
+        _depthwise_backprop_filter_call,
+        input,
+        out_backprop,
+        arguments,
+        None,
+        backend,
+        algorithm,
+        precision,
+        out,
     )
-    return run(call, backend, algorithm, precision, out)
 
 
 def _backprop_filter_call(
     input: Any,
-    filter_sizes: Any,
     out_backprop: Any,
+    filter_sizes: Any,
     strides: Any,
     padding: Any,
     data_format: str,
     dilations: Any,
     *,
-    depthwise: bool,
+    depthwise: bool = False,
 ) -> Call:
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
@@ -544,6 +562,9 @@ def _backprop_filter_call(
     return Call(op, x, dy, geometry, shape, "HWIO", names=_depthwise_cells(geometry) if depthwise else None)
 
 
+_depthwise_backprop_filter_call = partial(_backprop_filter_call, depthwise=True)
+
+
 # ---------------------------------------------------------------------------------------------
 # The convolution as a matrix
 # ---------------------------------------------------------------------------------------------
@@ -557,7 +578,7 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
         geometry: a geometry from `conv2d_geometry` or `conv2d_transpose_geometry`.
 
     Returns:
-        A `scipy.sparse.csr_array` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
+        A ``scipy.sparse.csr_array`` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
         in_channels]; for a transposed geometry, the transpose of the forward matrix.
 
     Raises:
@@ -641,6 +662,13 @@ def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         raise ArgumentTypeError(f"{op.__name__}: {error}") from None
 
 
+def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all arguments of an op by name, those that are not given with their defaults."""
+    bound = bind(op, (), dict(arguments))
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
 def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that say what is computed, without those that say by what means."""
     return {name: value for name, value in kwargs.items() if name not in OPTIONS}
@@ -664,10 +692,10 @@ RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
     conv2d: _conv2d_call,
     conv2d_transpose: _transpose_call,
     depthwise_conv2d: _depthwise_call,
-    conv2d_backprop_input: lambda **a: _backprop_input_call(**a, depthwise=False),
-    conv2d_backprop_filter: lambda **a: _backprop_filter_call(**a, depthwise=False),
-    depthwise_conv2d_backprop_input: lambda **a: _backprop_input_call(**a, depthwise=True),
-    depthwise_conv2d_backprop_filter: lambda **a: _backprop_filter_call(**a, depthwise=True),
+    conv2d_backprop_input: _backprop_input_call,
+    conv2d_backprop_filter: _backprop_filter_call,
+    depthwise_conv2d_backprop_input: _depthwise_backprop_input_call,
+    depthwise_conv2d_backprop_filter: _depthwise_backprop_filter_call,
 }
 
 # gradient op -> the op that it is the gradient of
@@ -677,6 +705,31 @@ FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     depthwise_conv2d_backprop_input: depthwise_conv2d,
     depthwise_conv2d_backprop_filter: depthwise_conv2d,
 }
+
+
+# ---------------------------------------------------------------------------------------------
+# The run
+# ---------------------------------------------------------------------------------------------
+
+
+def _compute(
+    resolve: Callable[..., Call],
+    first: Any,
+    second: Any,
+    arguments: tuple[Any, ...],
+    bias: Any,
+    backend: Any,
+    algorithm: Any,
+    precision: Any,
+    out: Any,
+) -> np.ndarray:
+    """Run a call on the kernel prepared for others like it, or resolve it and take all steps."""
+    if bias is None and out is None:
+        result = run_prepared(resolve, first, second, arguments, (backend, algorithm, precision))
+        if result is not None:
+            return result
+    given = arguments if bias is None else (*arguments, bias)
+    return run(resolve(first, second, *given), backend, algorithm, precision, out)
 
 
 # ---------------------------------------------------------------------------------------------

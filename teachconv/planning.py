@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch, nn_ops, record
+from . import dispatch, nn_ops, record, settings
 from .arguments import as_array, normalize_shape
 from .backends import TABLE
-from .devices import array_module, check_same_place, is_on_device, on_device_of, override_of
+from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
+from .prepared import Kernel, kernel_of, run_kernel
 from .tables import size
 
 __all__ = ["Plan", "plan"]
@@ -33,11 +34,15 @@ class Plan:
         geometry: the geometry of every call.
         algorithm: the algorithm of every call.
         nbytes: the size of the packed filter, 0 if the backend does not pack it.
+        labels: the filters as they were given where their axes have names, as a DataArray's do; or None.
     """
 
     __name__ = "plan"  # what error messages call it
 
-    def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
+    def __init__(
+        self, call: Call, backend: Any, algorithm: str | None, precision: str | None, labels: Any = None
+    ) -> None:
+        self.labels = labels
         self._name, self._module = dispatch.find_backend(backend, call.second)
         self._call, self._asked = call, (algorithm, precision)
         dispatch.find_algorithm(self._name, self._module, call, algorithm, precision)
@@ -53,28 +58,68 @@ class Plan:
                 )
             self.algorithm = self._packed.algorithm
             self.nbytes = 0 if self._packed.numbers is None else self._packed.numbers.nbytes
+        self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of call, and its kernel
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return what the op gives for this input; its shape may differ from the planned one in the batch."""
+        if out is None and type(input) is np.ndarray and (result := self._run_prepared(input)) is not None:
+            return result
         if (override := override_of(input)) is not None:
             return override(self, {"input": input, "out": out})
         x = as_array(input, "input")
-        expected = self._call.first
         check_same_place(x, "input", self._call.second, "filters")
-        x = x.transpose(0, 2, 3, 1) if self._call.layout == "NCHW" else x
-        if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
-            theirs = f"{list(input.shape if is_on_device(x) else np.asarray(input).shape)} {x.dtype}"
-            raise ArgumentError(
-                f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
-                f"{expected.dtype}; got {theirs}"
-            )
-        batch = len(x)
-        call = replace(self._call, first=x, packed=self._packed)
-        if batch != self.geometry.batch:
-            geometry = replace(self.geometry, batch=batch)
-            call = replace(call, geometry=geometry, result_shape=(batch, *call.result_shape[1:]))
+        call = replace(self.call_of(x), packed=self._packed)
         algorithm = self.algorithm if self._packed is None else None  # packed filters know theirs
         return dispatch.run(call, self._module, algorithm, self._asked[1], out)
+
+    def _run_prepared(self, x: np.ndarray) -> np.ndarray | None:
+        """Run the plan's kernel at once; None if this input, or the plan, needs all steps of a call."""
+        like, kernel = self._ready
+        this = x.shape, x.dtype, settings.in_force()
+        if this != like:
+            kernel, expected = None, self._call.first
+            if self._packed is not None and x.shape[1:] == expected.shape[1:] and x.dtype == expected.dtype:
+                call = replace(self.call_of(x), packed=self._packed)
+                kernel = kernel_of(self._module, call, None, self._asked[1], self._packed)
+            self._ready = this, kernel
+        return None if kernel is None else run_kernel(kernel, x, self._packed.w)
+
+    def call_of(self, x: np.ndarray) -> Call:
+        """Return the call of an input, with the filters as they are and not packed.
+
+        Args:
+            x: the input, or an array that stands for it by its shape and dtype.
+
+        Returns:
+            The call.
+
+        Raises:
+            ArgumentError: if shape or dtype are not the planned ones.
+        """
+        expected, shape = self._call.first, x.shape
+        x = x.transpose(0, 2, 3, 1) if self._call.layout == "NCHW" else x
+        if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
+            raise ArgumentError(
+                f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
+                f"{expected.dtype}; got {list(shape)} {x.dtype}"
+            )
+        batch = len(x)
+        call = replace(self._call, first=x)
+        if batch == self.geometry.batch:
+            return call
+        geometry = replace(self.geometry, batch=batch)
+        return replace(call, geometry=geometry, result_shape=(batch, *call.result_shape[1:]))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of filters, inputs and results."""
+        return self._call.first.dtype
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Backend, algorithm and precision of every call, as an op takes them."""
+        backend = self._name if self._name in TABLE else self._module
+        return {"backend": backend, "algorithm": self.algorithm, "precision": self._asked[1]}
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape
@@ -83,7 +128,7 @@ class Plan:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for: a backend is looked up by its name, and arranges the filter anew."""
         call, x = self._call, self._call.first
-        return _planned_again, (replace(call, first=x[:0]), x.shape, self._name, *self._asked)
+        return _planned_again, (replace(call, first=x[:0]), x.shape, self._name, *self._asked, self.labels)
 
     def __repr__(self) -> str:
         return (
@@ -93,10 +138,15 @@ class Plan:
 
 
 def _planned_again(
-    call: Call, input_shape: Sequence[int], name: str, algorithm: str | None, precision: str | None
+    call: Call,
+    input_shape: Sequence[int],
+    name: str,
+    algorithm: str | None,
+    precision: str | None,
+    labels: Any,
 ) -> Plan:
     backend = name if name in TABLE else import_module(name)
-    return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision)
+    return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision, labels)
 
 
 def plan(
@@ -141,7 +191,8 @@ def plan(
         call, _ = nn_ops.call_of(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
     else:
         call, _ = nn_ops.call_of(op, (_blank(shape, w), w), kwargs)
-    return Plan(call, backend, algorithm, precision)
+    adapter = adapter_of(filters)
+    return Plan(call, backend, algorithm, precision, filters if adapter and adapter.labelled else None)
 
 
 def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:

@@ -31,6 +31,12 @@ def _threads_at_start() -> int:
 
 
 _num_threads = _threads_at_start()
+instruction_set = ""  # of the cython backend, which keeps it up to date
+
+
+def in_force() -> tuple[int, str | None, str]:
+    """Return every setting that decides how a call runs: threads, default backend and instruction set."""
+    return get_num_threads(), default_backend(), instruction_set
 
 
 def get_num_threads() -> int:

@@ -108,7 +108,7 @@ def autotune(
         **kwargs: the op's keyword arguments.
 
     Returns:
-        A `TuningReport` with the fastest algorithm first, estimates last; ``.best`` is the first.
+        A ``TuningReport`` with the fastest algorithm first, estimates last; ``.best`` is the first.
 
     Raises:
         ValueError: if ``rounds`` or ``seconds`` is not positive.

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 
-def _why_not():
+def why_no_browser():
+    """Return what is missing, or ""."""
     try:
         import selenium  # noqa: F401
     except ImportError:
@@ -19,7 +20,7 @@ def _why_not():
     return ""
 
 
-needs_browser = pytest.mark.skipif(bool(_why_not()), reason=_why_not() or "found")
+needs_browser = pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "found")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 Each page is opened in headless Chromium, 1280 and 390 pixels wide, light and dark: no message on the console, no
 request that fails, no scrolling sideways, and texts with a contrast of at least 4.5 (WCAG AA). Then the
-search is asked for what people look for. `make docs` runs it; without Chromium it says so and stops.
+search is asked for what people look for, and every link is looked up. `make docs` runs it.
 """
 
 import json
@@ -10,7 +10,8 @@ import sys
 import urllib.parse
 from pathlib import Path
 
-from browser import Page, _why_not, chromium
+import built_links
+from browser import Page, chromium, why_no_browser
 
 WIDTHS = ((1280, 800, False), (390, 844, True))  # pixels, and whether dark
 SEARCHES = {  # a word, and pages that it must find
@@ -73,8 +74,11 @@ def main(folder):
         for word, names in SEARCHES.items()
         for name in names - found_by(folder, word)
     ]
-    if _why_not():
-        print(f"pages are not opened: {_why_not()}")
+    wrong += built_links.faults(folder)
+    wrong += [f"no page describes {name}" for name in built_links.missing_names(folder)]
+    print(f"{len(built_links.external(folder))} links lead outside; they are not followed")
+    if why_no_browser():
+        print(f"pages are not opened: {why_no_browser()}")
     else:
         with chromium() as driver:
             for name, path in pages_of(folder):

@@ -28,6 +28,7 @@ ROOMS = """
     taps
     backends
     dispatch
+    prepared
     nn_ops
     planning tuning
     dialects

@@ -16,12 +16,14 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from .. import dispatch, nn_ops, record, settings, tables
+from .. import dispatch, nn_ops, planning, record, settings, tables
 from ..arguments import as_array, shape_only
 from ..devices import Adapter
+from ..dialects.calls import FUNCTIONS
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
 from ..kinds import OPS
+from . import dialect_calls
 from .dask_chunks import AxisChunk, Job, result_chunks, steady_algorithm
 from .dask_graph import Plan
 from .dask_parts import LazyCall
@@ -29,13 +31,14 @@ from .dask_parts import LazyCall
 __all__ = ["ADAPTER", "lazy", "plan_call"]
 
 IMAGES = ("input", "out_backprop")  # the arguments that are chunked; filters and bias go to every chunk whole
+_MOST = 100 * 2**20  # bytes of an array that is loaded where a tool needs all of its values
 
 
 def lazy(op: Callable[..., Any], arguments: Mapping[str, Any]) -> da.Array:
     """Return the result of an op on dask arrays as a dask array; nothing is computed.
 
     Args:
-        op: an op of teachconv.
+        op: an op of teachconv, a dialect's function, or a `teachconv.plan`.
         arguments: its arguments by name; those that the op does not have are ignored.
 
     Returns:
@@ -44,6 +47,9 @@ def lazy(op: Callable[..., Any], arguments: Mapping[str, Any]) -> da.Array:
     Raises:
         ValueError, TypeError: as the op; if the sizes of chunks are unknown; and for ``out``.
     """
+    own = own_call(op, arguments)
+    if own is not None:
+        return own.to_theirs(lazy(own.op, nn_ops.with_defaults(own.op, own.arguments)))
     with record.stage("plan chunks") as stage:
         plan = plan_call(op, arguments)
         _tell(stage, plan)
@@ -59,21 +65,11 @@ def lazy(op: Callable[..., Any], arguments: Mapping[str, Any]) -> da.Array:
 
 
 def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
-    """Return the plan of a call with dask arrays: what `lazy` builds."""
-    if nn_ops.name_of(op).removeprefix("teachconv.") not in OPS:
-        raise ArgumentTypeError(
-            f"{nn_ops.name_of(op)} takes no dask arrays, teachconv's own ops do: such as teachconv.conv2d"
-        )
+    """Return the plan of a call of one of teachconv's ops, or of a `teachconv.plan`: what `lazy` builds."""
     given = dict(arguments)
     if given.get("out") is not None:
         raise ArgumentTypeError("out must be None for dask arrays: the result is lazy, and dask writes it")
-    arrays = {name: value for name, value in given.items() if isinstance(value, da.Array)}
-    for name, array in arrays.items():
-        _check_chunks(array, name)
-    known = {name: shape_only(array.shape, array.dtype) for name, array in arrays.items()}
-    call, options = nn_ops.call_of(
-        op, (), {name: known.get(name, given[name]) for name in _parameters(op, given)}
-    )
+    call, options = _call_of(op, given)
     layout = call.layout if not call.kind.sums_images else given.get("data_format", "NHWC")
     backend = options["backend"]
     if backend is None:
@@ -83,17 +79,28 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
     if call.kind.sums_images:
         first, second = _both(job, *images)
-        bias = None
-    else:
-        (first,) = images
-        first = _both(job, first, None)[0]
-        second = _whole(arrays["filters"]) if "filters" in arrays else np.ascontiguousarray(call.second)
-        bias = _whole(arrays["bias"]) if "bias" in arrays else call.bias
+        return Plan(job, first, second, None, call, algorithm)
+    first = _both(job, images[0], None)[0]
+    second, bias = (
+        _whole(given[name]) if isinstance(given.get(name), da.Array) else array
+        for name, array in (("filters", call.second), ("bias", call.bias))
+    )
+    if not isinstance(second, da.Array):
+        second = np.ascontiguousarray(second)
     return Plan(job, first, second, bias, call, algorithm)
 
 
-def _parameters(op: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
-    return [name for name in inspect.signature(op).parameters if name in given and name != "unknown"]
+def _call_of(op: Callable[..., Any], given: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
+    """Return the call with stand-ins for the dask arrays, and its options."""
+    known = dict(given)
+    for name, array in given.items():
+        if isinstance(array, da.Array):
+            _check_chunks(array, name)
+            known[name] = shape_only(array.shape, array.dtype)
+    if isinstance(op, planning.Plan):
+        return op.call_of(known["input"]), op.options
+    names = [name for name in inspect.signature(op).parameters if name in given and name != "unknown"]
+    return nn_ops.call_of(op, (), {name: known[name] for name in names})
 
 
 def _named(algorithm: Any) -> Any:
@@ -106,6 +113,48 @@ def _algorithm(job: Job, call: Call) -> str:
     dispatch.find_algorithm(name, module, call, job.algorithm, job.precision)
     steady = steady_algorithm(module, call.kind, call.first.dtype, call.geometry, job.precision)
     return job.algorithm or steady or "auto"
+
+
+# ---------------------------------------------------------------------------------------------
+# A dialect's call
+# ---------------------------------------------------------------------------------------------
+
+
+def own_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dialect_calls.OwnCall | None:
+    """Return a dialect's call as one of teachconv's op; None for what needs no second name.
+
+    Args:
+        op: an op, a dialect's function, or a `teachconv.plan`.
+        arguments: its arguments by name.
+
+    Raises:
+        ArgumentTypeError: for any other function.
+    """
+    if isinstance(op, planning.Plan) or nn_ops.name_of(op).removeprefix("teachconv.") in OPS:
+        return None
+    if op not in FUNCTIONS:
+        raise ArgumentTypeError(
+            f"{nn_ops.name_of(op)} takes no dask arrays; teachconv's ops and the dialects' convolutions do"
+        )
+    return dialect_calls.own_call(op, arguments, _as_lazy, _permute, _flip)
+
+
+def _as_lazy(value: Any, name: str) -> Any:
+    if not isinstance(value, da.Array):
+        return as_array(value, name, None)
+    _check_chunks(value, name)
+    return value
+
+
+def _permute(array: Any, axes: tuple[int, ...]) -> Any:
+    return array.transpose(axes)
+
+
+def _flip(array: Any, axes: tuple[int, ...]) -> Any:
+    where = [slice(None)] * array.ndim
+    for axis in axes:
+        where[axis] = slice(None, None, -1)
+    return array[tuple(where)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -173,10 +222,11 @@ def _tell(stage: Any, plan: Plan) -> None:
     name, _ = dispatch.find_backend(job.backend)
     stage.know(backend=name, algorithm=plan.algorithm)
     stage.arrays(**{job.op.words[job.op.kind.first]: plan.first})
-    per_axis = ", ".join(
+    batch, *sides = (
         tables.count(len(chunks), word)
-        for chunks, word in ((images, "part of the batch"), (rows, "row"), (cols, "column"))
+        for chunks, word in ((images, "part"), (rows, "row"), (cols, "column"))
     )
+    per_axis = ", ".join((f"{batch} of the batch", *sides))
     stage.say("{} chunks ({}): algorithm {}, one thread each", plan.chunks, per_axis, plan.algorithm)
     for word, chunks in (("rows", rows), ("columns", cols)):
         stage.say("{}", _halo(word, chunks))
@@ -215,14 +265,21 @@ class Dask(Adapter):
         bound = nn_ops.bind(op, args, kwargs)
         bound.apply_defaults()
         options = {name: bound.arguments[name] for name in nn_ops.OPTIONS if name in bound.arguments}
-        return LazyCall(plan_call(op, bound.arguments), options)
+        own = own_call(op, bound.arguments)
+        if own is None:
+            return LazyCall(plan_call(op, bound.arguments), options)
+        return LazyCall(plan_call(own.op, nn_ops.with_defaults(own.op, own.arguments)), options, own)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
-        """Refuse: an array that may be larger than the memory is not loaded without a word."""
-        raise ArgumentTypeError(
-            f"{name} is a dask array, which is not loaded whole here: give {name}.compute(), "
-            "or a part of it that is computed"
-        )
+        """Compute a small array; refuse one that may be larger than the memory."""
+        _check_chunks(value, name)
+        if value.nbytes > _MOST:
+            raise ArgumentTypeError(
+                f"{name} is a dask array of {tables.size(value.nbytes)}, and all of its values are needed "
+                f"here, where at most {tables.size(_MOST)} are computed without a word: give a part of it, "
+                f"{name}[...].compute()"
+            )
+        return np.asarray(value)
 
 
 ADAPTER = Dask()

@@ -218,6 +218,11 @@ def cut(chunk: np.ndarray, where: tuple[slice, ...]) -> np.ndarray:
     return chunk[where].copy()
 
 
+def cut_all(chunk: np.ndarray, places: Sequence[tuple[slice, ...]]) -> tuple[np.ndarray, ...]:
+    """Return all pieces of a chunk that slabs of its neighbours need."""
+    return tuple(cut(chunk, where) for where in places)
+
+
 def joined(job: Job, grid: Shape, pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the slab that pieces are parts of.
 

@@ -1,4 +1,7 @@
-"""Makes the dask graph of a convolution in chunks: one task for each chunk, one for each piece of a slab.
+"""Makes the dask graph of a convolution in chunks.
+
+There is a task for each chunk of the result, and where the input is computed one for each of its chunks,
+which cuts the pieces that neighbouring slabs need.
 
 dask's counterpart is dask.array.overlap, whose ``map_overlap`` knows neither strides nor a halo that differs
 between the two sides. Here the chunks of the result decide, and each asks the geometry for its slab.
@@ -12,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from operator import getitem
 from typing import Any
 
 import dask.array as da
@@ -33,13 +37,16 @@ from .dask_chunks import (
     compute_chunk,
     compute_partial,
     cut,
+    cut_all,
     result_chunks,
     rounded,
 )
 
 __all__ = ["Plan"]
 
-_MOST_PIECES = 9  # of one chunk, each of which is a task; a slab of more is cut in the task of its chunk
+_MOST_PIECES = (
+    9  # of one slab that are cut by tasks of their own; a slab of more is cut in the task of its chunk
+)
 _FAN_IN = 8  # partial filter gradients that one task adds
 
 
@@ -160,6 +167,9 @@ class _Graph:
         self.source = _source_of(plan.first)
         self.order = _nhwc if plan.job.layout == "NHWC" else _nchw
         self.read_name, self.cut_name = plan.first.name, f"cut-{name}"
+        self.cuts: dict[
+            Any, dict[Any, int]
+        ] = {}  # chunk of the input -> (start, stop) of axes -> which piece
 
     def _shared(self, name: str, value: Any) -> Any:
         """Return what stands for a value in the arguments of every task: the value is in the graph once."""
@@ -177,6 +187,7 @@ class _Graph:
         for at, part, grid, pieces in self._parts():
             key = (self.name, *self.order(*at, 0))
             self.tasks[key] = Task(key, compute_chunk, self.job, filters, bias, part, grid, *pieces)
+        self._add_cuts()
         return self.tasks
 
     def gradient(self) -> dict[Any, Any]:
@@ -188,6 +199,7 @@ class _Graph:
             theirs = TaskRef((out_backprop.name, *self.order(*at, 0)))
             self.tasks[key] = Task(key, compute_partial, self.job, part, grid, theirs, *pieces)
             keys.append(key)
+        self._add_cuts()
         level = 0
         while len(keys) > 1:
             groups = [keys[first : first + _FAN_IN] for first in range(0, len(keys), _FAN_IN)]
@@ -209,7 +221,7 @@ class _Graph:
             else:
                 found = list(product(images.pieces, rows.pieces, cols.pieces))
                 grid = len(images.pieces), len(rows.pieces), len(cols.pieces)
-                yield at, part, grid, self._pieces(at, found)
+                yield at, part, grid, self._pieces(found)
 
     def _read(self, *chunks: AxisChunk) -> Task:
         """Return the reading of a whole slab from the array-like that the input's chunks are parts of."""
@@ -218,21 +230,32 @@ class _Graph:
         function, source, options = self.source
         return Task(None, function, source, where, **options)
 
-    def _pieces(self, at: Shape, found: list[tuple[Piece, Piece, Piece]]) -> list[Any]:
-        """Return what stands for each piece of a slab: a whole chunk of the input, or a task that cuts it."""
+    def _pieces(self, found: list[tuple[Piece, Piece, Piece]]) -> list[Any]:
+        """Return what stands for each piece of a slab: a chunk of the input, or a part that is cut of it.
+
+        All pieces of one chunk are one task.
+        """
         pieces: list[Any] = []
         for images, rows, cols in found:
-            ref: Any = TaskRef((self.read_name, *self.order(images.chunk, rows.chunk, cols.chunk, 0)))
-            where = images.cut, rows.cut, cols.cut
-            if where != (_ALL, _ALL, _ALL):
-                key = (self.cut_name, *at, len(pieces)) if len(found) <= _MOST_PIECES else None
-                task = Task(key, cut, ref, self.order(*where, _ALL))
-                ref = task
-                if key is not None:
-                    self.tasks[key] = task
-                    ref = TaskRef(key)
-            pieces.append(ref)
+            chunk = self.order(images.chunk, rows.chunk, cols.chunk, 0)
+            ref: Any = TaskRef((self.read_name, *chunk))
+            where = self.order(images.cut, rows.cut, cols.cut, _ALL)
+            if where == (_ALL,) * 4:
+                pieces.append(ref)
+            elif len(found) > _MOST_PIECES:
+                pieces.append(Task(None, cut, ref, where))
+            else:
+                of_chunk = self.cuts.setdefault(chunk, {})
+                number = of_chunk.setdefault(tuple((part.start, part.stop) for part in where), len(of_chunk))
+                pieces.append(Task(None, getitem, TaskRef((self.cut_name, *chunk)), number))
         return pieces
+
+    def _add_cuts(self) -> None:
+        """Add the tasks that cut the input's chunks."""
+        for chunk, places in self.cuts.items():
+            key = (self.cut_name, *chunk)
+            where = tuple(tuple(slice(*part) for part in place) for place in places)
+            self.tasks[key] = Task(key, cut_all, TaskRef((self.read_name, *chunk)), where)
 
 
 _ALL = slice(None)

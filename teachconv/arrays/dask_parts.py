@@ -1,11 +1,11 @@
-"""Parts of a lazy call as calls of their own, for tools that look at cells: `explain` and `diff`.
+"""Parts of a lazy call as calls of their own, for tools that look at cells or at what runs.
 
 Only the slab of the part is computed. Cells keep the numbers that they have in the whole arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -14,11 +14,14 @@ import dask.array as da
 import numpy as np
 
 from ..arguments import Shape, check_memory
+from ..dialects.calls import caller_layout
 from ..dispatch import Call
 from ..geometry import slab
 from ..kinds import LAYOUTS, CellNames
-from .dask_chunks import call_of_part
+from ..tables import count
+from .dask_chunks import call_of_part, compute_chunk, compute_partial, steady_algorithm
 from .dask_graph import Plan
+from .dialect_calls import OwnCall
 
 __all__ = ["LazyCall", "SlabCells"]
 
@@ -75,15 +78,28 @@ class LazyCall:
     Attributes:
         plan: the call with its arrays; ``plan.call`` has stand-ins without values in their place.
         options: backend, algorithm, precision and out.
+        own: of a dialect's call, how it is a call of teachconv's op, whose plan ``plan`` is; else None.
     """
 
     plan: Plan
     options: Mapping[str, Any]
+    own: OwnCall | None = None
 
     @property
     def call(self) -> Call:
-        """The whole call; its arrays have shapes and dtypes, and no values."""
-        return self.plan.call
+        """The whole call as its caller has it; its arrays have shapes and dtypes, and no values."""
+        call = self.plan.call
+        if self.own is None:
+            return call
+        conv = self.own.conv
+        shape, layout = conv.result_shape, caller_layout(conv)
+        return replace(call, result_shape=shape, layout=layout, title=conv.function, names=conv)
+
+    def ours(self, array: Any) -> Any:
+        """Return an array like the caller's result with its axes as the parts have them; nothing is read."""
+        if self.own is None:
+            return array
+        return self.own.to_ours(array if isinstance(array, da.Array) else da.from_array(array, name=False))
 
     def around(self, role: str, cell: Shape) -> tuple[Call, Shape]:
         """Return the smallest call that has one cell, and the cell's number in it.
@@ -138,6 +154,31 @@ class LazyCall:
             call.names = self._names(job.role, own, other)
             where = self._where(images.part, rows.part, cols.part)
             yield where, call
+
+    def steps(self) -> list[tuple[str, Callable[..., Any], str]]:
+        """Return what stands between the op and a backend: a word, a function, and what it does here."""
+        job = self.plan.job
+        task = compute_partial if job.op.kind.sums_images else compute_chunk
+        steps: list[tuple[str, Callable[..., Any], str]] = [
+            ("slab", slab, "the part of the input that a chunk reads, by the index law"),
+            ("chunk", task, f"once for each of {count(self.plan.chunks, 'chunk')}; one ran here"),
+        ]
+        if job.algorithm is None and self.plan.algorithm != "auto":
+            why = "its bits are independent of the image's extent"
+            steps.append(("choice", steady_algorithm, f"{self.plan.algorithm}: {why}"))
+        return steps
+
+    def run_one(self) -> np.ndarray:
+        """Compute the first chunk, which has padding if one has, as its task does."""
+        job, plan = self.plan.job, self.plan
+        images, rows, cols = (chunks[0] for chunks in plan.axes)
+        part = images.part[1] - images.part[0], rows.part, cols.part
+        read = self._load(plan.first, images.read, rows.read, cols.read)
+        if job.op.kind.sums_images:
+            second = self._load(plan.second, images.part, rows.part, cols.part)
+            return compute_partial(job, part, (1, 1, 1), second, read)
+        bias = None if plan.bias is None else _loaded(plan.bias)
+        return compute_chunk(job, _loaded(plan.second), bias, part, (1, 1, 1), read)
 
     def _names(self, role: str, own: Shape, other: Shape) -> SlabCells:
         geometry, inner = self.plan.job.geometry, self.call.names

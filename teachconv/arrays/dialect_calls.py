@@ -1,21 +1,58 @@
-"""A dialect's call on arrays that their library records: teachconv's own op between two permutations.
+"""A dialect's call as a call of teachconv's own op, on arrays that a library of arrays works with.
 
-The library differentiates the permutations, and `gradient_rules` the op.
+A library that records what is done with its arrays, or delays it, gives its own functions to permute axes;
+around the op nothing else is done. It differentiates the permutations, and `gradient_rules` the op.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..dialects.calls import FUNCTIONS, ConvCall
+from .. import nn_ops, record
+from ..arguments import as_array, shape_only
+from ..dialects.calls import FUNCTIONS, ConvCall, Operand, check_dtypes
 from ..errors import ArgumentError
 from .shapes import arguments_of
 
-__all__ = ["run"]
+__all__ = ["OwnCall", "own_call", "run"]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCall:
+    """A dialect's call in teachconv's words.
+
+    Attributes:
+        op: teachconv's op.
+        arguments: its arguments by name, the arrays permuted to its order.
+        conv: the dialect's call.
+        permute: the library's function of an array and the order of its axes.
+    """
+
+    op: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    conv: ConvCall
+    permute: Callable[..., Any]
+
+    def to_theirs(self, result: Any) -> Any:
+        """Return the op's result in the dialect's order of axes."""
+        role = self.conv.kind.result
+        if role == "filters":
+            return _permuted(result, np.argsort(self.conv.filter_permutation), self.permute)
+        layout, ours = self.conv.layout(role), _data_format(self.conv)
+        if "N" not in layout:
+            result, ours = result[0], ours[1:]
+        return _permuted(result, [ours.index(letter) for letter in layout], self.permute)
+
+    def to_ours(self, result: Any) -> Any:
+        """Return an array like the dialect's result in the order of the op's: the inverse of `to_theirs`."""
+        role = self.conv.kind.result
+        if role == "filters":
+            return _permuted(result, self.conv.filter_permutation, self.permute)
+        return _images(self.conv, role, result, self.permute)
 
 
 def run(
@@ -28,6 +65,28 @@ def run(
     """Run a dialect's function by functions that a library records.
 
     Args:
+        function, arguments, convert, permute, flip: as in `own_call`.
+
+    Returns:
+        The result, an array of the library.
+
+    Raises:
+        ValueError, TypeError: as the function; if it needs more than a permutation, as some calls of JAX do.
+    """
+    own = own_call(function, arguments, convert, permute, flip)
+    return own.to_theirs(own.op(**own.arguments))
+
+
+def own_call(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    convert: Callable[[Any, str], Any],
+    permute: Callable[..., Any],
+    flip: Callable[..., Any],
+) -> OwnCall:
+    """Return the call of teachconv's op that a call of a dialect's function comes to.
+
+    Args:
         function: the dialect's function.
         arguments: its arguments by name.
         convert: makes an argument an array of the library, given its name for messages.
@@ -35,7 +94,7 @@ def run(
         flip: the library's function of an array and the axes to reverse.
 
     Returns:
-        The result, an array of the library.
+        The call.
 
     Raises:
         ValueError, TypeError: as the function; if it needs more than a permutation, as some calls of JAX do.
@@ -47,48 +106,75 @@ def run(
         for operand in entry.operands
         if given[operand.name] is not None
     }
-    conv = entry.resolver(**given | {name: tuple(array.shape) for name, array in arrays.items()})
+    blanks = {op.name: _blank(arrays[op.name], op) for op in entry.operands if op.name in arrays}
+    check_dtypes(blanks)
+    shapes = {name: blank.shape for name, blank in blanks.items()}
+    with record.stage(f"resolve {entry.name}") as stage:
+        conv = entry.resolver(**given | shapes)
+        stage.say("{}", conv)
     if conv.regroup or conv.stuffing != (1, 1) or conv.batch_groups > 1:
         raise ArgumentError(
-            f"{conv.function} has no derivative here with lhs_dilation, batch_group_count or groups of a "
-            "transposed filter: call teachconv's own op"
+            f"{conv.function} takes no recorded or lazy arrays with batch_group_count, or with strides or "
+            "groups beside lhs_dilation: call teachconv's own op"
         )
-    own = _own_arguments(
-        conv, {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}, permute
-    )
+    operands = {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}
+    own = _own_arguments(conv, operands, permute)
     if conv.flip:
         own["filters"] = flip(own["filters"], (0, 1))
-    result = getattr(nn_ops, conv.op.name)(**own, backend=backend)
-    role = conv.kind.result
-    if role == "filters":
-        return permute(result, tuple(int(axis) for axis in np.argsort(conv.filter_permutation)))
-    layout = conv.layout(role)
-    if "N" not in layout:
-        result, order = result[0], "HWC"
-    else:
-        order = "NHWC"
-    return permute(result, tuple(order.index(letter) for letter in layout))
+    return OwnCall(getattr(nn_ops, conv.op.name), own | {"backend": backend}, conv, permute)
+
+
+def _blank(array: Any, operand: Operand) -> np.ndarray:
+    """Return what stands for an array argument; raise if that has another number of axes than it may.
+
+    A library's own dtypes are left to the op: all arrays with one become float32.
+    """
+    dtype = array.dtype if isinstance(array.dtype, np.dtype) else np.float32
+    ranks = 1 if operand.role == "bias" else operand.ranks
+    return as_array(shape_only(tuple(array.shape), dtype), operand.name, ranks, operand.axes)
+
+
+def _data_format(conv: ConvCall) -> str:
+    """Return the layout in which the op takes the images: the dialect's own, where it is one of the op's."""
+    layouts = {
+        layout if "N" in layout else f"N{layout}" for layout in (conv.input_layout, conv.output_layout)
+    }
+    return "NCHW" if layouts == {"NCHW"} else "NHWC"
 
 
 def _own_arguments(conv: ConvCall, arrays: Mapping[str, Any], permute: Callable[..., Any]) -> dict[str, Any]:
-    """Return the arguments of teachconv's op: the arrays as NHWC and HWIO, and the geometry as integers."""
+    """Return the arguments of teachconv's op: the arrays in its order, and the geometry as integers."""
     rows, cols = conv.geometry.rows, conv.geometry.cols
     own: dict[str, Any] = {
         "strides": (rows.stride, cols.stride),
         "dilations": (rows.dilation, cols.dilation),
         "padding": ((rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)),
+        "data_format": _data_format(conv),
     }
+    result = conv.kind.result
     if conv.op.sizes:
-        own[conv.op.sizes] = conv.geometry.shape_of(conv.kind.result)
+        order = "HWIO" if result == "filters" else own["data_format"]
+        letters = "HWIO" if result == "filters" else "NHWC"
+        sizes = conv.geometry.shape_of(result)
+        own[conv.op.sizes] = tuple(sizes[letters.index(letter)] for letter in order)
     roles = {word: role for role, word in conv.op.words.items()}
     for word, array in arrays.items():
-        if word == "bias":
-            own[word] = array
-        elif word == "filters":
-            own[word] = permute(array, conv.filter_permutation)
+        if word == "filters":
+            own[word] = _permuted(array, conv.filter_permutation, permute)
         else:
-            layout = conv.layout(roles[word])
-            if "N" not in layout:
-                array, layout = array[None], "N" + layout
-            own[word] = permute(array, tuple(layout.index(letter) for letter in "NHWC"))
+            own[word] = array if word == "bias" else _images(conv, roles[word], array, permute)
     return own
+
+
+def _images(conv: ConvCall, role: str, array: Any, permute: Callable[..., Any]) -> Any:
+    """Return an array of images in the order of the op's."""
+    layout = conv.layout(role)
+    if "N" not in layout:
+        array, layout = array[None], "N" + layout
+    return _permuted(array, [layout.index(letter) for letter in _data_format(conv)], permute)
+
+
+def _permuted(array: Any, order: Any, permute: Callable[..., Any]) -> Any:
+    """Return an array with its axes in another order, or itself where that is the order they have."""
+    axes = tuple(int(axis) for axis in order)
+    return array if axes == tuple(range(len(axes))) else permute(array, axes)

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..arguments import shape_only
 from ..devices import Adapter, adapter_of, lazy_call, to_array
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry
+from ..planning import Plan
 from .shapes import arguments_of, call_of_shapes
 
 __all__: list[str] = []
@@ -30,6 +32,7 @@ class Xarray(Adapter):
     """DataArrays: arrays with names for the axes and coordinates along them."""
 
     name = "xarray"
+    labelled = True
 
     def knows(self, cls: type) -> bool:
         """Return whether it is a class of DataArrays; a Dataset holds several arrays."""
@@ -59,6 +62,8 @@ class Xarray(Adapter):
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op on the arrays inside, and give the result its dimensions and coordinates."""
+        if isinstance(op, Plan):
+            return self._planned(value, op, arguments.get("out"))
         if op not in nn_ops.RESOLVERS:
             raise ArgumentTypeError(
                 f"{nn_ops.name_of(op)} takes no DataArray: give it the array inside, .data"
@@ -74,6 +79,16 @@ class Xarray(Adapter):
         return _Labels(call_of_shapes(op, given, np.float32), op, labelled, given.get("data_format")).label(
             result
         )
+
+    def _planned(self, value: Any, plan: Plan, out: Any) -> Any:
+        """Return what a plan gives for the array inside, with the names that the op would give it."""
+        result = plan(value.data, out)
+        if out is not None:
+            return result
+        call = plan.call_of(shape_only(value.shape, plan.dtype))
+        labelled = {call.op.words[call.kind.first]: value, "filters": plan.labels}
+        labelled = {name: array for name, array in labelled.items() if array is not None}
+        return _Labels(call, plan, labelled, call.layout).label(result)
 
 
 def _xarray() -> Any:

@@ -1,6 +1,6 @@
 """The contract of a backend, the table of backends, and which of them can run on this machine.
 
-A backend is a module with a tuple `ALGORITHMS` and three functions of canonical arrays::
+A backend is a module with a tuple ``ALGORITHMS`` and three functions of canonical arrays::
 
     def conv2d(x, w, geometry, *, algorithm, precision, bias=None, activation=None, out=None): ...
     def conv2d_backprop_input(dy, w, geometry, *, algorithm, precision, bias=None, activation=None,
@@ -9,14 +9,14 @@ A backend is a module with a tuple `ALGORITHMS` and three functions of canonical
 
 x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
 out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
-`Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both have the
-result's dtype. ``algorithm`` is the name of one of `ALGORITHMS` that fits the call; None leaves the choice to
-the backend. ``precision`` is None, "strict", "fast", or "tf32" if an algorithm has that; ``activation`` is
-None or "relu". Each function returns a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input,
-and a depthwise convolution has groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also
-given CuPy arrays.
+`teachconv.Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
+have the result's dtype. ``algorithm`` is the name of one of ``ALGORITHMS`` that fits the call; None leaves
+the choice to the backend. ``precision`` is None, "strict", "fast", or "tf32" if an algorithm has that;
+``activation`` is None or "relu". Each function returns a new array, or ``out``. conv2d_transpose *is*
+conv2d_backprop_input, and a depthwise convolution has groups = in_channels. A module with
+``TAKES_DEVICE_ARRAYS = True`` is also given CuPy arrays.
 
-A new backend is one file and one line in `TABLE`; `teachconv.check_backend(module)` runs the common cases on
+A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
 it before it has that line.
 """
 
@@ -62,7 +62,7 @@ def _nothing_refused(kind: Kind, geometry: Conv2DGeometry) -> str:
 class Algorithm:
     """What one algorithm of a backend can do.
 
-    A bound is a proven limit of an algorithm's error; `teachconv.truth.bounds` has them.
+    A bound is a proven limit of an algorithm's error; ``teachconv.truth.bounds`` has them.
 
     Attributes:
         name: its name.
@@ -71,9 +71,9 @@ class Algorithm:
         dtypes: the dtypes that it takes.
         precision: the least permissive ``precision=`` that allows it. A "strict" algorithm keeps the
             element-wise bound of direct summation. A "default" one may exceed it, but its error relative to
-            the largest sum |x||w| of the result is no worse than direct summation's. "fast" and "tf32" must
-            be requested.
-        error: the name of its bound in `teachconv.truth.bounds`.
+            the largest sum of absolute products of the result is no worse than direct summation's. "fast" and
+            "tf32" must be requested.
+        error: the name of its bound in ``teachconv.truth.bounds``.
         refuses: a function of the kind and the geometry that returns what the algorithm needs and the
             convolution lacks, or "". In that case the algorithm is never chosen, and requesting it by name is
             an error.
@@ -226,6 +226,11 @@ def get(name: Any) -> ModuleType:
         raise BackendUnavailable(f"backend {name!r} cannot run here: {problem}")
     _ready[name] = import_module(TABLE[name])
     return _ready[name]
+
+
+def is_own(module: ModuleType) -> bool:
+    """Return whether a module is a backend of the table."""
+    return module in _ready.values()
 
 
 def load(module: str) -> Any:

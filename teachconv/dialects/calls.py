@@ -336,7 +336,7 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
                 continue
             ranks = 1 if operand.role == "bias" else operand.ranks
             arrays[operand.name] = as_array(value, operand.name, ranks, operand.axes)
-        _check_dtypes(arrays)
+        check_dtypes(arrays)
         stage.arrays(**arrays)
     with record.stage(f"resolve {entry.name}") as stage:
         shapes = {
@@ -349,16 +349,13 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
     with record.stage("prepare arrays") as stage:
         first, second = _prepared(conv, by_role)
         stage.arrays(first=first, second=second)
-    layout = conv.layout(conv.kind.result)
-    if "C" in layout and "N" not in layout:
-        layout = "N" + layout
     return Call(
         conv.op,
         first,
         second,
         conv.geometry,
         conv.result_shape,
-        layout,
+        caller_layout(conv),
         by_role.get("bias"),
         title=conv.function,
         names=conv,
@@ -376,7 +373,14 @@ def _prepared(conv: ConvCall, by_role: dict[str, np.ndarray]) -> tuple[np.ndarra
     return prepare[first](by_role[first]), prepare[second](by_role[second])
 
 
-def _check_dtypes(arrays: dict[str, np.ndarray]) -> None:
+def caller_layout(conv: ConvCall) -> str:
+    """Return the letters of the result as a `Call` has them: with a batch where the dialect has none."""
+    layout = conv.layout(conv.kind.result)
+    return "N" + layout if "C" in layout and "N" not in layout else layout
+
+
+def check_dtypes(arrays: dict[str, np.ndarray]) -> None:
+    """Raise ``TypeError`` unless all arrays, by their names, have the dtype of the first."""
     (first, array), *others = arrays.items()
     for name, other in others:
         if other.dtype != array.dtype:

@@ -37,7 +37,7 @@ def to_onnx(op: Any, *args: Any, path: Any = None, **arguments: Any) -> Any:
         *args: the arguments of the op; a shape can stand in for an array. Filters and bias that are arrays
             are stored in the file, and are inputs of the model if only their shapes are given. Images are
             always inputs. A model of `teachconv.keras` needs no arguments; ``input_shape=``, with the batch,
-            fixes sizes that its `Input` leaves open.
+            fixes sizes that its ``Input`` leaves open.
         path: a file to write the model to, or None. It is written as a whole or not at all.
         **arguments: likewise, by name. ``dtype="float64"`` is for calls without arrays.
 

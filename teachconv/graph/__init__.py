@@ -3,28 +3,28 @@
 In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a generated file that is in no
 repository, and a session to an implementation in C++. This package implements the same steps in short
 files that have the names of their TensorFlow counterparts and run on teachconv's backends. Each folder uses
-only the folders above it:
+only the folders above it::
 
-framework/       what a graph consists of: op definitions, tensors, operations, Graph, the registry of kernels
-core_ops/        the definition of each op, with the functions that compute static shapes
-kernels/         what computes each op
-common_runtime/  a run: place, prune, optimise, partition, execute
-ops/             what a program calls: the public functions, and gen_nn_ops.py, which is generated
-gradients/       the gradient of each op, and the engine that calls them
-eager/           the gradient tape, and functions that are traced to graphs
+    framework/       op definitions, tensors, operations, Graph, the registry of kernels
+    core_ops/        the definition of each op, with the functions that compute static shapes
+    kernels/         what computes each op
+    common_runtime/  a run: place, prune, optimise, partition, execute
+    ops/             what a program calls: the public functions, and gen_nn_ops.py, which is generated
+    gradients/       the gradient of each op, and the engine that calls them
+    eager/           the gradient tape, and functions that are traced to graphs
 
-Ten files lead from tf.nn.conv2d to the loops; the other files repeat the pattern for other ops:
+Ten files lead from tf.nn.conv2d to the loops; the other files repeat the pattern for other ops::
 
- 1. ops/nn_ops.py                            the wrapper: normalises arguments, computes nothing
- 2. core_ops/nn_ops.py                       the definition of Conv2D: inputs, attributes, shape function
- 3. ops/gen_nn_ops.py                        the generated function: at once (execute.py), or into a graph
- 4. framework/op_def_library.py              checks attributes, infers types, adds a node
- 5. framework/ops.py                         the Graph with its scopes
- 6. common_runtime/session.py                fetches and feeds
- 7. common_runtime/graph_execution_state.py  the steps of a run in their order
- 8. common_runtime/executor.py               the queue of nodes whose inputs are there
- 9. framework/op_kernel.py                   finds the kernel by op, device, label and dtypes
-10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
+     1. ops/nn_ops.py                            the wrapper: normalises arguments, computes nothing
+     2. core_ops/nn_ops.py                       the definition of Conv2D: inputs, attributes, shape function
+     3. ops/gen_nn_ops.py                        the generated function: at once (execute.py), or into a graph
+     4. framework/op_def_library.py              checks attributes, infers types, adds a node
+     5. framework/ops.py                         the Graph with its scopes
+     6. common_runtime/session.py                fetches and feeds
+     7. common_runtime/graph_execution_state.py  the steps of a run in their order
+     8. common_runtime/executor.py               the queue of nodes whose inputs are there
+     9. framework/op_kernel.py                   finds the kernel by op, device, label and dtypes
+    10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
 
 >>> import numpy as np, teachconv as tc
 >>> tg = tc.graph

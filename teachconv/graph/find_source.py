@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from textwrap import shorten
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .. import backends
@@ -45,6 +45,8 @@ from .ops import array_ops, cwise_ops, gen_nn_ops, image_ops, math_ops, nn_ops, 
 
 __all__ = ["find_source", "gradient_step", "steps_of_run"]
 
+_PACKAGE = __name__.partition(".")[0]
+_RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, image_ops, random_ops)
 
 
@@ -54,8 +56,9 @@ def find_source(op: Any, *args: Any) -> SourceChain:
     Args:
         op: the name of the public wrapper (``conv2d_transpose``), the generated wrapper
             (``conv2d_backprop_input``) or the op (``Conv2DBackpropInput``). Also what `teachconv.find_source`
-            takes of the runtime: a tensor, an operation, or the method `gradient` of a tape.
-        *args: for the method of a tape, its arguments; the gradient is computed.
+            takes of the runtime: a tensor, an operation, or the method ``gradient`` of a tape.
+        *args: for a function such as ``tf.nn.conv2d``, and for the method of a tape, its arguments; the
+            call is run.
 
     Returns:
         The steps with file and line, and the lines of every algorithm that apply stride, padding and
@@ -144,27 +147,56 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
     return SourceChain(f"{query}, the result of {owner.made_by},", (*steps, *more), tuple(lines))
 
 
+class _Recorder:
+    """Notes which ops run, by their names."""
+
+    def __init__(self) -> None:
+        self.ran: dict[str, None] = {}  # each name once, in order
+
+    def record(self, operation: Any) -> None:
+        """Note the op."""
+        self.ran[operation.type] = None
+
+
+@source_of.register(FunctionType)
+def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow a public wrapper such as `tf.nn.conv2d`: its op, or the ops of one call."""
+    public = inspect.unwrap(op)
+    if not public.__module__.startswith(_RUNTIME):  # an op of teachconv, or a dialect's function
+        return source_of.dispatch(object)(owner, op, args, kwargs)
+    query = f"tf's {op.__name__}"
+    steps, lines = [step_at("public function", public)], []
+    if not args and not kwargs:
+        ran = _leads_to(op.__name__)
+    else:
+        recorder = _Recorder()
+        with recorded_by(recorder):
+            result = op(*args, **kwargs)
+        if isinstance(result, Tensor):  # the call only added a node: a graph is being built
+            return source_of(result, result, (), {})
+        ran = dict.fromkeys(recorder.ran)
+    for op_name, wrapper in ran.items():
+        more, its_lines = _of_op(wrapper, op_name, find_backend()[0] if args or kwargs else "")
+        steps += more
+        lines += its_lines
+    first, *rest = dict.fromkeys(steps)
+    rest = [step for step in rest if (step.file, step.line) != (first.file, first.line)]
+    return SourceChain(query, (first, *rest), tuple(dict.fromkeys(lines)))
+
+
 @source_of.register(GradientTape)
 def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
-    ran: list[str] = []
-
-    class Recorder:
-        """Notes the ops that the gradient runs."""
-
-        def record(self, operation: Any) -> None:
-            """Note the op."""
-            ran.append(operation.type)
-
+    recorder = _Recorder()
     recorded = {operation.type: operation for operation in owner.operations()}
-    with recorded_by(Recorder()):
+    with recorded_by(recorder):
         op(*args, **kwargs)
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
     for operation in recorded.values():
         if get_gradient_function(operation) is not None:
             steps.append(gradient_step(operation, f"of {operation.type}"))
     lines: list[SourceLine] = []
-    for op_type in dict.fromkeys(ran):
+    for op_type in recorder.ran:
         more, its_lines = _kernels(op_type, find_backend()[0])
         steps += more
         lines += its_lines
@@ -244,6 +276,18 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
         f"name must be that of an op or of its wrapper; got {name!r}"
         + (f" (did you mean {' or '.join(near)}?)" if near else "")
     )
+
+
+def _leads_to(name: str) -> dict[str, Callable[..., Any] | None]:
+    """Return the op that a public function of that name leads to, with the wrapper that calls it."""
+    try:
+        wrapper, op_name = _resolve(name)
+    except ArgumentError:
+        raise ArgumentError(
+            f"{name} is not the wrapper of one op: give find_source the arguments of a call, which is run "
+            f"and followed"
+        ) from None
+    return {op_name: wrapper}
 
 
 def _op_of(generated: str) -> str:

@@ -28,6 +28,11 @@ class Optimizer:
     Args:
         use_locking: accepted for compatibility; updates of a variable never overlap here.
         name: the name scope of the nodes.
+
+    Attributes:
+        GATE_NONE: a value for ``gate_gradients``: gradients need not wait for each other.
+        GATE_OP: the default: all gradients of one op before they are used.
+        GATE_GRAPH: all gradients before any is used.
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
@@ -61,7 +66,7 @@ class Optimizer:
             gate_gradients: whether an op's gradients wait for each other (GATE_NONE, GATE_OP); the values are
                 the same.
             aggregation_method: accepted for compatibility.
-            colocate_gradients_with_ops: as in `gradients`.
+            colocate_gradients_with_ops: as in ``gradients``.
             name: the name of the step.
             grad_loss: what the gradients start from, or None.
 

@@ -115,7 +115,6 @@ class Explanation(tables.Report):
         bias: the bias, which is added after the taps.
         canonical: for a dialect's function, the same explanation with cells in NHWC and HWIO order.
         theirs: what a result that `diff` judged has in this cell, or None.
-        value: the value of the cell by the reference: the exact sum, rounded once.
     """
 
     op: str
@@ -129,7 +128,7 @@ class Explanation(tables.Report):
 
     @property
     def value(self) -> Any:
-        """The value of the cell: of the output cell explained, or of the input cell followed."""
+        """The value of the cell by the reference, the exact sum rounded once; of an input cell, its value."""
         if self.canonical is not None:
             return self.canonical.value
         if self.inverse:

@@ -43,7 +43,7 @@ Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
 def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
 
-    ``found`` comes from `conv2d_geometry` or `conv2d_transpose_geometry`; the formulas stand below.
+    ``found`` comes from `teachconv.conv2d_geometry` or its transposed twin; the formulas stand below.
     Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, or 160 with the padding,
     ``ImportError`` without matplotlib.
 
@@ -101,9 +101,9 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
 def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) -> Figure:
     """Draw one output cell: the input with its window, the filter, the output so far.
 
-    ``op`` is an op with its arguments and ``at`` as in `explain`, or an `Explanation` of an output cell.
-    Returns the figure. Raises what `explain` raises, ``ValueError`` above 40 rows or columns and for an
-    explanation of an input cell.
+    ``op`` is an op with its arguments and ``at`` as in `teachconv.explain`, or what that returned
+    for an output cell. Returns the figure. Raises what ``explain`` raises, ``ValueError`` above 40 rows or
+    columns and for an explanation of an input cell.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)

@@ -64,7 +64,7 @@ class ReceptiveField(tables.Report):
 
     @property
     def stride(self) -> tuple[float, float]:
-        """(rows, cols): how many input cells further the field is, one output cell further."""
+        """How many input cells further the field is, one output cell further, as (rows, cols)."""
         steps = []
         for axis in ("rows", "cols"):
             up = prod(getattr(g, axis).stride for g in self.geometries if isinstance(g, Conv2DGeometry))

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import backends, dialects, nn_ops, record, tables
+from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, run_canonical
 from ..errors import ArgumentError, suggestion
@@ -22,7 +23,7 @@ from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
 from ..kinds import OPS, Kind, Op
 from . import marks
 from .libraries import library
-from .tracing import Trace, trace
+from .tracing import Trace, trace, traced
 
 __all__ = [
     "SourceChain",
@@ -164,9 +165,9 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
 
     Args:
         op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
-            "torch.conv_transpose2d". Also a tensor or operation of `teachconv.graph`, a tensor that an eager
-            op or a tape returned, a layer of `teachconv.keras` with an input, and ``model.fit`` with its
-            arguments, of which one step runs.
+            "torch.conv_transpose2d". Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, a tensor or
+            operation of `teachconv.graph`, a tensor that an eager op or a tape returned, a layer of
+            `teachconv.keras` with an input, and ``model.fit`` with its arguments, of which one step runs.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -231,12 +232,18 @@ def find_op(op: Callable[..., Any] | str) -> Callable[..., Any]:
 
 def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Run the call and say what ran."""
-    call, options = nn_ops.call_of(op, args, kwargs)
-    traced = trace(op, *args, **kwargs)
+    lazy = lazy_call(op, args, kwargs)
+    if lazy is None:
+        call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))  # also of what autograd records
+        ran_call = trace(op, *args, **kwargs)
+    else:  # of arrays larger than memory one chunk says what runs
+        call, options = lazy.call, lazy.options
+        ran_call = traced(op.__name__, lazy.run_one)
     bound = nn_ops.bind(op, args, kwargs)
     bound.apply_defaults()
     steps = [
         *_first_steps(op, call.op.transposed, _padding(call.geometry, bound.arguments.get("padding"))),
+        *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
         _dispatch_step(),
     ]
     g = call.geometry
@@ -244,17 +251,19 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         list(g.shape_of(role)) for role in (call.kind.first, call.kind.second, call.kind.result)
     )
     query = f"{op.__name__} {first} * {second} -> {result}"
-    if traced.algorithm == "" or not any(stage.name.startswith(traced.backend) for stage in traced.stages):
+    if ran_call.algorithm == "" or not any(
+        stage.name.startswith(ran_call.backend) for stage in ran_call.stages
+    ):
         steps.append(
             SourceStep("result", "zeros and bias", note="an array is empty: there is nothing to sum")
         )
-        return SourceChain(query, tuple(steps), (), traced.backend, "none")
-    _, module = find_backend(options.get("backend"), call.first)
+        return SourceChain(query, tuple(steps), (), ran_call.backend, "none")
+    _, module = find_backend(options.get("backend") or ran_call.backend)
     steps.append(step_at("backend", getattr(module, call.kind.name)))
-    ran = _Ran(traced, call.kind, options.get("algorithm"))
+    ran = _Ran(ran_call, call.kind, options.get("algorithm"))
     steps += [*ran.choices(), *ran.kernels(call.first.dtype.name)]
     lines, paths = tuple(ran.lines(g)), tuple(sorted(ran.paths))
-    return SourceChain(query, tuple(steps), lines, traced.backend, traced.algorithm, paths)
+    return SourceChain(query, tuple(steps), lines, ran_call.backend, ran_call.algorithm, paths)
 
 
 def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") -> list[SourceStep]:

@@ -91,9 +91,22 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     if op not in nn_ops.RESOLVERS:
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
+    return traced(getattr(op, "__name__", repr(op)), lambda: op(*args, **kwargs))
+
+
+def traced(name: str, run: Callable[[], Any]) -> Trace:
+    """Return the trace of what ``run()`` computes: the work of `trace`, for a call of any kind.
+
+    Args:
+        name: the name of the call.
+        run: runs it and returns its result.
+
+    Returns:
+        A `Trace`.
+    """
     start = record.clock()
     with record.recording() as stages:
-        result = op(*args, **kwargs)
+        result = run()
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
     facts: dict[str, str] = {}
@@ -101,7 +114,6 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
         facts |= stage.facts
     for loop in innermost_loops(facts):
         stages[-1].say("innermost loop: {}", loop_text(loop))
-    name = getattr(op, "__name__", repr(op))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 

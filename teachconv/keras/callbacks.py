@@ -1,4 +1,4 @@
-"""Callbacks: objects that `fit` tells what it does.
+"""Callbacks: objects that ``fit`` tells what it does.
 
 Keras: keras/src/callbacks and keras/src/utils/progbar.py.
 """
@@ -22,7 +22,7 @@ Logs = Mapping[str, float]
 
 
 class Callback:
-    """What `fit` calls at its stages; override what you need.
+    """What ``fit`` calls at its stages; override what you need.
 
     Attributes:
         model: the model that is trained; ``model.stop_training = True`` ends the training.
@@ -64,7 +64,7 @@ class Callback:
 
 
 class History(Callback):
-    """Collects the logs of all epochs; `fit` returns it.
+    """Collects the logs of all epochs; ``fit`` returns it.
 
     Attributes:
         history: a list for each name, with one number for each epoch.

@@ -115,7 +115,7 @@ class Ones(Constant):
 
 
 class _Random(Initializer):
-    """Random values. With a seed each call returns the same ones; without, `set_random_seed` decides."""
+    """Random values. With a seed each call returns the same ones; without, ``set_random_seed`` decides."""
 
     def __init__(self, seed: int | None = None):
         self.seed = None if seed is None else check_seed(seed)
@@ -166,7 +166,7 @@ class VarianceScaling(_Random):
         mode: "fan_in", "fan_out" or "fan_avg", the mean of the two.
         distribution: "uniform", "truncated_normal" (cut off at two standard deviations) or
             "untruncated_normal".
-        seed: an integer, or None for the next one of `set_random_seed`.
+        seed: an integer, or None for the next one of ``set_random_seed``.
 
     Raises:
         ValueError: if an argument is not one of these.

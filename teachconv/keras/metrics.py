@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Metric:
-    """The mean of a function over all the samples since the last `reset_state`.
+    """The mean of a function over all the samples since the last ``reset_state``.
 
     Args:
         function: (y_true, y_pred) -> a value for each sample, with NumPy arrays.

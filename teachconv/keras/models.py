@@ -1,6 +1,7 @@
-"""`Model` and `Sequential`: layers one after the other. Keras: keras/src/models.
+"""``Model`` and ``Sequential``: layers one after the other. Keras: keras/src/models.
 
-A model is one path: each layer takes the result of the one before. `training` has compile, fit and the rest.
+A model is one path: each layer takes the result of the one before. training has compile, fit and the
+rest.
 """
 
 from __future__ import annotations
@@ -30,12 +31,18 @@ _NOT_HERE = {
 
 
 class Model(Trainer):
-    """The layers from one `Input` to one output.
+    """The layers from one ``Input`` to one output.
 
     Args:
-        inputs: what `Input` returned.
+        inputs: what ``Input`` returned.
         outputs: what the last layer returned.
         name: its name; None makes one.
+
+    Attributes:
+        optimizer: what `compile` was given.
+        loss: likewise.
+        compiled: whether `compile` has been called.
+        stop_training: set it in a callback to end the training.
 
     Raises:
         ValueError, TypeError: if no path of layers leads from the one to the other.
@@ -225,7 +232,7 @@ class Sequential(Model):
     """A list of layers.
 
     Args:
-        layers: the layers; the first may be an `Input`, or have ``input_shape=``. Without either, the
+        layers: the layers; the first may be an ``Input``, or have ``input_shape=``. Without either, the
             weights are made when the first data come.
         trainable: whether an optimizer may change the weights.
         name: its name; None makes one.
@@ -256,7 +263,7 @@ class Sequential(Model):
         """Add a layer after the last one.
 
         Args:
-            layer: a layer, or for the first one what `Input` returned.
+            layer: a layer, or for the first one what ``Input`` returned.
 
         Raises:
             ValueError, TypeError: if it is no layer, has a name that is taken, or cannot take what the last

@@ -1,4 +1,4 @@
-"""`compile`, `fit`, `evaluate`, `predict`: the part of a model that trains it.
+"""`compile`, ``fit``, `evaluate`, `predict`: the part of a model that trains it.
 
 Keras: keras/src/trainers/trainer.py and keras/src/backend/tensorflow/trainer.py.
 
@@ -37,14 +37,7 @@ __all__ = ["Trainer"]
 
 
 class Trainer(Layer):
-    """Trains a model; `teachconv.keras.Model` inherits from it.
-
-    Attributes:
-        optimizer: what `compile` was given.
-        loss: likewise.
-        compiled: whether `compile` has been called.
-        stop_training: set it in a callback to end the training.
-    """
+    """Trains a model; `teachconv.keras.Model` inherits from it, and describes its attributes."""
 
     optimizer: optimizers.Optimizer
     loss: losses.Loss
@@ -106,18 +99,18 @@ class Trainer(Layer):
             batch_size: how many samples make a step; None for 32.
             epochs: how often all samples are used.
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
-            callbacks: a list of `Callback`.
+            callbacks: a list of ``Callback``.
             validation_split: the part of the samples, the last ones, that is only evaluated, after each
                 epoch.
             validation_data: or (x, y) that are evaluated.
             shuffle: whether each epoch has an order of its own.
             initial_epoch: the number of the first epoch, to continue a training.
             validation_batch_size: the batch size of the validation; None for ``batch_size``.
-            seed: the seed of the order; None for the next one of `set_random_seed`.
+            seed: the seed of the order; None for the next one of ``set_random_seed``.
             **unknown: Keras' other arguments, which are refused by name.
 
         Returns:
-            A `History`, whose ``history`` has a list of numbers for each name.
+            A ``History``, whose ``history`` has a list of numbers for each name.
 
         Raises:
             ValueError, TypeError: if an argument or the data do not fit; nothing has changed then.
@@ -165,7 +158,7 @@ class Trainer(Layer):
             `reset_metrics`.
 
         Raises:
-            ValueError, TypeError, FloatingPointError: as `fit`.
+            ValueError, TypeError, FloatingPointError: as ``fit``.
         """
         (x, y), _, _ = self._training_data(x, y, None, 0.0, None)
         return _as_asked(self._train(x, y, "this step"), return_dict)
@@ -188,7 +181,7 @@ class Trainer(Layer):
             batch_size: how many samples are computed at once; None for 32.
             verbose: 0 for silence; else a line is printed.
             return_dict: whether to return the numbers by name.
-            **unknown: as in `fit`.
+            **unknown: as in ``fit``.
 
         Returns:
             The loss, or a list of the loss and the metrics.
@@ -215,7 +208,7 @@ class Trainer(Layer):
             x: the samples.
             batch_size: how many samples are computed at once; None for 32.
             verbose: accepted as in Keras; nothing is printed.
-            **unknown: as in `fit`.
+            **unknown: as in ``fit``.
 
         Returns:
             An array with the outputs of all samples.
@@ -249,7 +242,7 @@ class Trainer(Layer):
             run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
                 through the layers; slower.
             backend: the backend of the convolutions; None for the one of `teachconv.use_backend`.
-            **unknown: as in `fit`.
+            **unknown: as in ``fit``.
 
         Raises:
             ValueError, TypeError: if an argument is invalid.

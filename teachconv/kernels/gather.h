@@ -57,6 +57,13 @@ static inline ptrdiff_t smallest_row_buffer(const conv_problem *s, ptrdiff_t til
         tall, checked_times((smaller(s->out_cols, tile_pixels) - 1) * s->stride_cols + wide, s->in_channels));
 }
 
+/* Returns the most rows of a tile whose left matrix has this pitch. Lines at a distance of 4096 bytes fall on
+   one set of the first-level cache (64 sets of 64 bytes), which has 8 ways or more: seven rows and a line of
+   the filter fit. */
+static inline ptrdiff_t tile_height(ptrdiff_t pitch_bytes, ptrdiff_t tile_pixels) {
+    return pitch_bytes % 4096 == 0 ? smaller(tile_pixels, 7) : tile_pixels;
+}
+
 static inline int source_of(const conv_problem *s, ptrdiff_t real_bytes, ptrdiff_t tile_pixels) {
     const int one_tap = s->filter_rows == 1 && s->filter_cols == 1;
     const int same_grid = s->stride_rows == 1 && s->stride_cols == 1 && s->pad_top == 0 && s->pad_left == 0

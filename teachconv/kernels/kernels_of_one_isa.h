@@ -12,13 +12,18 @@
 #include "pack.h"
 #include "ranges.h"
 #include "row_gemm.h"
+#include "one_channel.h"
 #include "phases.h"
 #include "winograd2.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "row_cache.h"
+#include "depthwise_tile.h"
+#include "depthwise_strip.h"
 #include "depthwise.h"
-#include "depthwise_gradients.h"
+#include "depthwise_input_gradient.h"
+#include "depthwise_filter_strip.h"
+#include "depthwise_filter_gradient.h"
 
 /* The table's functions take void pointers. */
 #define PACK(f)                                                                                  \
@@ -37,7 +42,7 @@
     }
 /* clang-format off */
 PACK(row_gemm) PACK(winograd2) PACK(winograd2_input) PACK(phases) PACK(col2im)
-RUN(row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN(one_channel_or_row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
@@ -52,7 +57,7 @@ RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
-    .rungs = {[ROW_GEMM] = PACKED_RUNG(row_gemm),
+    .rungs = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
               [WINOGRAD2] = PACKED_RUNG(winograd2),
               [WINOGRAD2_INPUT] = PACKED_RUNG(winograd2_input),
               [PHASES_INPUT] = PACKED_RUNG(phases),

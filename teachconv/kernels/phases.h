@@ -84,7 +84,8 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols,
                     depth = taps * s->in_channels;
     const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
-                    tiles = divide_up(s->out_channels, TILE_PIXELS);
+                    height = tile_height(s->in_channels * (ptrdiff_t)sizeof(real), TILE_PIXELS),
+                    tiles = divide_up(s->out_channels, height);
     const ptrdiff_t numbers = whole_lines(depth * chunk);
     real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
                                         + (chunk + taps) * (ptrdiff_t)sizeof(ptrdiff_t));

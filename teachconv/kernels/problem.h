@@ -102,6 +102,13 @@ static inline int useful_threads(double macs, int threads) {
    what that block is, such as one patch or one pixel of a row. */
 #define SCRATCH_BYTES ((ptrdiff_t)4 * 1024 * 1024)
 
+/* Inputs and results larger than this, together, are taken to exceed the caches: half of the third level of
+   32 MB that some processors have, which other cores use too. The fuzzer sets fewer. */
+#if !defined(TEACHCONV_STREAM_BYTES)
+#define TEACHCONV_STREAM_BYTES (16 * 1024 * 1024)
+#endif
+#define STREAM_BYTES ((double)TEACHCONV_STREAM_BYTES)
+
 /* Rounds a count of numbers up to whole cache lines (16 numbers are one line or two), so that several arrays
    of any type can share one block of scratch and each begins aligned. */
 static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }

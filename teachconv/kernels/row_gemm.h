@@ -165,7 +165,8 @@ INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_b
     const real *a =
         block->a + line * block->line_step + group * (g->shape.in_channels / g->shape.groups) + k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-    const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS), rows = (past - first) * length;
+    const ptrdiff_t height = tile_height(l->pixel_step * (ptrdiff_t)sizeof(real), TILE_PIXELS);
+    const ptrdiff_t tiles = divide_up(block->line_pixels, height), rows = (past - first) * length;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
         /* 28 pixels become 14 + 14, and 16 become 8 + 8 */
         const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
@@ -280,7 +281,8 @@ KERNEL void multiply_streaming(const gather *g, const gather_layout *l, const pi
 KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const pixel_block *block,
                                   const filter_feed *feed, real *y) {
     const real *bias = feed->bias;
-    const ptrdiff_t tiles = divide_up(block->line_pixels, TILE_PIXELS);
+    const ptrdiff_t height = tile_height(l->pixel_step * (ptrdiff_t)sizeof(real), TILE_PIXELS);
+    const ptrdiff_t tiles = divide_up(block->line_pixels, height);
     for (ptrdiff_t line = 0; line < block->lines; line++) {
         ptrdiff_t first, past;
         visible_runs(g, l, block->first_out_row + line, &first, &past);
@@ -429,5 +431,6 @@ KERNEL int row_gemm_pack(const conv_problem *p, const real *w, real *packed, int
 KERNEL int row_gemm_run(const conv_problem *p, const real *x, const real *w, const real *packed,
                         const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return run_gather(&g, x, w, packed, bias, relu, y, threads); /* mark: kernel of row_gemm */
+    /* mark: kernel of row_gemm if whole_input padded_rows patches */
+    return run_gather(&g, x, w, packed, bias, relu, y, threads);
 }

@@ -65,6 +65,24 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
+/* A streaming store sends a whole cache line to memory and leaves it in no cache. An ordinary store would first
+   read the line, and put it in the place of one that is still needed. Only a vector as long as a line can do so;
+   `to` must be aligned. Other threads see the results after streams_end. */
+#if ISA_LEVEL == 2
+#include <immintrin.h>
+#define CAN_STREAM 1
+#if REAL_IS_DOUBLE
+INLINE void stream(real *to, vec value) { _mm512_stream_pd(to, (__m512d)value); }
+#else
+INLINE void stream(real *to, vec value) { _mm512_stream_ps(to, (__m512)value); }
+#endif
+INLINE void streams_end(void) { _mm_sfence(); }
+#else
+#define CAN_STREAM 0
+INLINE void stream(real *to, vec value) { store(to, value); }
+INLINE void streams_end(void) {}
+#endif
+
 /* Copies `count` <= LANES numbers with at most one move for each power of two, or none if count is
    negative. */
 INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {

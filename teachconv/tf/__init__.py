@@ -1,10 +1,10 @@
 """teachconv.tf: TensorFlow's names for what teachconv has, so that TensorFlow's programs run here.
 
-`import teachconv.tf as tf` has the words of TensorFlow 2 (eager tensors, `tf.function`, `tf.GradientTape`,
-`tf.nn`, `tf.keras`), `import teachconv.tf.compat.v1 as tf` those of TensorFlow 1 (a default graph,
-`placeholder`, `Session`). Nothing here computes: the functions have TensorFlow's signatures and forward to
-teachconv.graph and teachconv.keras, where every line can be read and stepped into. `tf.VERSION` is the
-version of TensorFlow whose words these are.
+``import teachconv.tf as tf`` has the words of TensorFlow 2 (eager tensors, ``tf.function``,
+``tf.GradientTape``, ``tf.nn``, ``tf.keras``), ``import teachconv.tf.compat.v1 as tf`` those of TensorFlow 1
+(a default graph, ``placeholder``, ``Session``). Nothing here computes: the functions have TensorFlow's
+signatures and forward to teachconv.graph and teachconv.keras, where every line can be read and stepped into.
+``tf.VERSION`` is the version of TensorFlow whose words these are.
 
 >>> import teachconv.tf as tf
 >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])

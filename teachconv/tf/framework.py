@@ -33,7 +33,12 @@ __all__ = [
 
 
 class UnconnectedGradients(StrEnum):
-    """What a gradient with respect to a tensor is on which nothing depends: None, or zeros."""
+    """What a gradient with respect to a tensor is on which nothing depends.
+
+    Attributes:
+        NONE: None.
+        ZERO: zeros of the tensor's shape.
+    """
 
     NONE = "none"
     ZERO = "zero"

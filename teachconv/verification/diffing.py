@@ -23,6 +23,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
 from ..truth.exact import abs_sum
+from . import diff_chunks
 from .cases import CASES, Case
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
 
@@ -90,7 +91,6 @@ class DiffReport(tables.Report):
         atol: the absolute error that was allowed beside it.
         loading: name and seconds of what was used for the first time in the process, such as a backend's
             module; no row's time includes it.
-        passed: whether all rows passed.
     """
 
     title: str
@@ -199,12 +199,15 @@ def diff(
     elif not isinstance(against, Mapping):
         against = {"against": against}
 
+    rows: list[DiffRow]
+    seconds: float | None
+
     def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
         """Return one row for each result of a call, and the time of the reference."""
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
-        truth = Truth(call, want, explain_cell, tolerance)
+        truth = Truth(call, want, None, explain_cell, tolerance)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -212,54 +215,20 @@ def diff(
         rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
         return rows, seconds
 
-    rows, seconds = compare(call, against) if lazy is None else _by_chunks(lazy, compare, against)
+    if lazy is None:
+        rows, seconds = compare(call, against)
+    else:
+        theirs = diff_chunks.check_against(lazy, against)
+        sums = call.kind.sums_images
+        rows, seconds = [], None
+        if found or not sums:
+            rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
+        if sums and theirs:
+            truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
+            rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
-
-
-def _by_chunks(
-    lazy: Any,
-    compare: Callable[[Call, Mapping[str, Any]], tuple[list[DiffRow], float]],
-    against: Mapping[str, Any],
-) -> tuple[list[DiffRow], float]:
-    """Compare a call chunk by chunk, so that no array is loaded whole; each row covers all chunks."""
-    shape = tuple(lazy.call.result_shape)
-    for name, array in against.items():
-        if lazy.call.kind.sums_images:
-            raise ArgumentError(
-                f"against[{name!r}] must be left out for a filter gradient of arrays in chunks, each of "
-                "which adds to every cell; diff a part that fits into memory"
-            )
-        if getattr(array, "shape", None) != shape:
-            raise ArgumentError(
-                f"against[{name!r}] must be an array of shape {list(shape)}; "
-                f"got {list(getattr(array, 'shape', ()))}"
-            )
-    total: list[DiffRow] = []
-    seconds = 0.0
-    for where, call in lazy.parts():
-        rows, more = compare(call, {name: np.asarray(array[where]) for name, array in against.items()})
-        total = [_joined(*pair) for pair in zip(total, rows, strict=True)] if total else rows
-        seconds += more
-    return total, seconds
-
-
-def _joined(one: DiffRow, other: DiffRow) -> DiffRow:
-    """Return one row for two chunks: the first that failed, or the one that is nearer to its bound."""
-    pair = one, other
-    shown = max(pair, key=lambda row: row.bound_fraction) if one.passed and other.passed else other
-    shown = one if not one.passed else shown
-    times = [row.seconds for row in pair if row.seconds is not None]
-    return replace(
-        shown,
-        passed=one.passed and other.passed,
-        max_abs=max(row.max_abs for row in pair),
-        max_ulps=max(row.max_ulps for row in pair),
-        bound_fraction=max(row.bound_fraction for row in pair),
-        seconds=sum(times) if times else None,
-        note="; ".join(dict.fromkeys(filter(None, (row.note for row in pair)))),
-    )
 
 
 def check_cases(
@@ -284,6 +253,7 @@ class Truth:
     Args:
         call: the call.
         want: the reference's result, as a backend returns it.
+        parts: what is known where ``want`` is a sum of parts and the call's arrays have no values, or None.
         explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
@@ -293,17 +263,22 @@ class Truth:
         self,
         call: Call,
         want: np.ndarray,
+        parts: diff_chunks.Parts | None = None,
         explain_cell: Callable[..., Explanation] | None = None,
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
     ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
-        self.tolerance, self.activation = tolerance, activation
-        self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+        self.tolerance, self.activation, self.parts = tolerance, activation, parts
+        if parts is not None:
+            self.abs_sum = parts.abs_sum
+        else:
+            self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
-        return bound_of(self.call, error, self.abs_sum)
+        bound = bound_of(self.call, error, self.abs_sum)
+        return bound if self.parts is None else bound + self.parts.error
 
     def _name(self, cell: Cell) -> Cell | None:
         """A cell of the result as the caller numbers it."""
@@ -330,7 +305,9 @@ class Truth:
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
         found: Diagnosis | None = None
         notes = ["some sums may overflow"] if verdict.may_overflow.any() else []
-        if not verdict.passed:
+        if not verdict.passed and self.parts is not None:
+            notes.append("no mistake was looked for in chunks: diff a part that is in memory")
+        elif not verdict.passed:
             found, nearest = diagnose(self._failure(got, bound))
             notes.append(nearest)
         return DiffRow(

@@ -65,7 +65,6 @@ class GradientReport(tables.Report):
     Attributes:
         title: the op, backend and algorithm.
         rows: one `GradientRow` for each check.
-        passed: whether all rows passed.
     """
 
     title: str

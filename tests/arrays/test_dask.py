@@ -2,7 +2,6 @@
 
 import importlib
 import random
-import re
 import threading
 import weakref
 from math import prod
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lazy_arrays import Source, algorithm_of, chunked, numbers, same_bits
 
 import teachconv as tc
 from teachconv.backends import why_not
@@ -26,23 +26,6 @@ CYTHON = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or
 def _one_scheduler():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def numbers(shape, dtype="float32", seed=0):
-    array = np.random.default_rng(seed).standard_normal(shape)
-    return (array * 50 if np.dtype(dtype).kind == "i" else array).astype(dtype)
-
-
-def chunked(rng, array, channels=3, largest=9):
-    """Return an array in random chunks, its channels in one."""
-    sizes = []
-    for axis, size in enumerate(array.shape):
-        parts, left = [], size
-        while left:
-            parts.append(left if axis == channels else rng.randint(1, min(left, largest)))
-            left -= parts[-1]
-        sizes.append(tuple(parts) or (0,))
-    return da.from_array(array, chunks=tuple(sizes))
 
 
 def random_call(rng):
@@ -62,15 +45,6 @@ def random_call(rng):
         except ValueError:
             continue
         return x, w, how, rng.choice(["float32", "float32", "float64", "int32", "float16"])
-
-
-def same_bits(got, want):
-    return got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
-
-
-def algorithm_of(array):
-    """Return the algorithm that the name of a lazy result gives."""
-    return array.name.split("-")[1]
 
 
 @CYTHON
@@ -189,23 +163,6 @@ def test_filters_that_are_not_finite_are_direct_in_every_chunk():
 # ---------------------------------------------------------------------------------------------
 
 
-class Source:
-    """An array that knows what was read of it, and refuses to be read whole."""
-
-    def __init__(self, array):
-        self.array, self.shape, self.dtype, self.ndim = array, array.shape, array.dtype, array.ndim
-        self.read = []
-
-    def chunked(self):
-        array = da.from_array(self, chunks=(1, 10, 10, 1))
-        self.read.clear()  # dask looks at an empty part for the dtype
-        return array
-
-    def __getitem__(self, where):
-        self.read.append(tuple((s.start, s.stop) for s in where[1:3]))
-        return self.array[where]
-
-
 def test_nothing_is_computed_before_it_is_asked_for():
     source = Source(numbers((1, 40, 40, 1)))
     x = source.chunked()
@@ -267,7 +224,7 @@ def test_the_graph_is_small_and_has_the_filters_once():
         tc.conv2d_backprop_filter(X, filters.shape, tc.conv2d(X, filters)),
     ):
         tasks = layer_of(y)
-        assert len(tasks) <= 10 * 1200
+        assert len(tasks) <= 2.5 * 1200
         arrays = [
             task.value for task in tasks.values() if isinstance(getattr(task, "value", None), np.ndarray)
         ]
@@ -446,134 +403,9 @@ def test_a_chunk_that_is_not_what_dask_says_is_refused(wrong):
         tc.conv2d(x, np.ones((3, 3, 1, 1), "float32"), padding="SAME").compute()
 
 
-def test_a_dialect_says_that_it_takes_no_dask_arrays():
-    x = da.ones((1, 4, 6, 6), dtype="float32")
-    with pytest.raises(TypeError, match=r"(takes no dask arrays|input is a dask array)"):
-        tc.dialects.torch.conv2d(x, np.ones((1, 4, 3, 3), "float32"))
-
-
 def test_only_arrays_are_known():
     assert adapter_of(da.ones(3)) is not None
     assert adapter_of(dask.delayed(1)) is None
-
-
-# ---------------------------------------------------------------------------------------------
-# Tools that look at calls
-# ---------------------------------------------------------------------------------------------
-
-
-def test_a_trace_shows_chunks_and_halos():
-    x = da.ones((2, 40, 50, 4), chunks=(2, 13, 17, 4), dtype="float32")
-    trace = tc.trace(tc.conv2d, x, np.ones((3, 5, 4, 6), "float32"), 2, "SAME")
-    assert isinstance(trace.result, da.Array)
-    plan = next(stage for stage in trace.stages if stage.name == "plan chunks")
-    assert "9 chunks (1 part of the batch, 3 rows, 3 columns)" in plan.note
-    assert "rows: chunk 0..6 reads 0..14, neighbouring slabs share 1 (the halo)" in plan.note
-    assert "columns: chunk 0..8 reads 0..19, neighbouring slabs share 3 (the halo)" in plan.note
-    build = trace.stages[-1]
-    assert (build.name, "nothing is computed yet" in build.note) == ("build graph", True)
-
-
-CALLS = {
-    "conv2d": lambda x, w, y: (tc.conv2d, (x, w, 2, "SAME"), (0, 3, 4, 1), (1, 9, 9, 1)),
-    "conv2d_transpose": lambda x, w, y: (tc.conv2d_transpose, (y, w, None, 2), (0, 9, 5, 1), (1, 4, 4, 2)),
-    "conv2d_backprop_input": lambda x, w, y: (
-        tc.conv2d_backprop_input,
-        ((2, 10, 11, 2), w, y, 2, "SAME"),
-        (1, 9, 10, 0),
-        (1, 4, 5, 2),
-    ),
-    "conv2d_backprop_filter": lambda x, w, y: (
-        tc.conv2d_backprop_filter,
-        (x, (3, 3, 2, 3), y, 2, "SAME"),
-        (2, 1, 1, 2),
-        (1, 9, 9, 1),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_explain_and_diff_say_what_they_say_of_arrays_in_memory(name):
-    x, w, y = numbers((2, 10, 11, 2)), numbers((3, 3, 2, 3), seed=1), numbers((2, 5, 6, 3), seed=2)
-    rng = random.Random(2)
-    op, args, at, at_input = CALLS[name](x, w, y)
-    _, lazy, _, _ = CALLS[name](chunked(rng, x, largest=4), w, chunked(rng, y, largest=4))
-    assert str(tc.explain(op, *lazy, at=at)) == str(tc.explain(op, *args, at=at))
-    assert str(tc.explain(op, *lazy, at_input=at_input)) == str(tc.explain(op, *args, at_input=at_input))
-    with pytest.raises(IndexError, match="at must be inside"):
-        tc.explain(op, *lazy, at=(99, 0, 0, 0))
-    report = tc.diff(op, *lazy, backends=["numpy"])
-    assert report.passed
-    assert len(report.rows) == len(tc.diff(op, *args, backends=["numpy"]).rows)
-
-
-def test_explain_loads_the_slab_of_its_cell_alone():
-    source = Source(numbers((1, 40, 40, 1)))
-    found = tc.explain(
-        tc.conv2d, source.chunked(), np.ones((3, 3, 1, 1), "float32"), 2, "SAME", at=(0, 12, 7, 0)
-    )
-    assert found.taps[0].input_index == (0, 24, 14, 0)
-    assert set(source.read) == {((24, 27), (14, 17))}
-
-
-def test_explain_names_the_cells_of_a_depthwise_filter():
-    x, w = numbers((1, 9, 9, 3)), numbers((3, 3, 3, 2), seed=1)
-    lazy = tc.explain(tc.depthwise_conv2d, chunked(random.Random(1), x), w, at=(0, 5, 6, 3))
-    assert str(lazy) == str(tc.explain(tc.depthwise_conv2d, x, w, at=(0, 5, 6, 3)))
-
-
-def test_diff_finds_the_cell_and_the_mistake_chunk_by_chunk():
-    x, w = numbers((1, 40, 40, 1)), numbers((3, 3, 1, 1), seed=1)
-    source = Source(x)
-    theirs = tc.conv2d(x, w, padding="SAME")
-    theirs[0, 25, 31, 0] += 1
-    flipped = tc.conv2d(source.chunked(), w[:, ::-1].copy(), padding="SAME")
-    report = tc.diff(
-        tc.conv2d,
-        source.chunked(),
-        w,
-        padding="SAME",
-        backends=[],
-        against={"one cell": theirs, "flip": flipped},
-    )
-    one, flip = report.rows
-    assert (one.first_bad, one.worst, flip.diagnosis.code) == (
-        (0, 25, 31, 0),
-        (0, 25, 31, 0),
-        "flipped_filter",
-    )
-    assert one.explanation.theirs == theirs[0, 25, 31, 0]
-    assert all(past - first <= 12 for place in source.read for first, past in place)
-    with pytest.raises(ValueError, match=r"against\['y'\] must be an array of shape \[1, 40, 40, 1\]"):
-        tc.diff(tc.conv2d, source.chunked(), w, padding="SAME", against={"y": theirs[:, 1:]})
-
-
-def test_the_picture_shows_a_chunk_its_slab_and_its_halo():
-    from teachconv.arrays.dask import chunk_picture
-
-    # 520 pixels to 260: two cells a pixel. SAME at stride 2 with 9 taps of 520 cells pads 3 before and 4 after
-    x = da.ones((1, 520, 520, 1), chunks=(1, 130, 130, 1), dtype="float32")
-    call = tc.conv2d, x, np.ones((9, 9, 1, 1), "float32"), 2, "SAME"
-    svg = chunk_picture(*call, chunk=(1, 3))
-    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="#', svg)
-    boxes = [[float(number) - (24 if place < 2 else 0) for place, number in enumerate(box)] for box in boxes]
-    slab, alone, part = boxes
-    # outputs 65..129 read 65 * 2 - 3 .. 129 * 2 - 3 + 8, outputs 195..259 read 387..523, of which 4 are padding
-    assert [2 * number for number in slab] == pytest.approx([387, 127, 133, 137], abs=0.2)
-    assert [2 * number for number in alone] == pytest.approx([394, 134, 126, 123], abs=0.2)
-    assert [2 * number for number in part[1:]] == pytest.approx([65, 65, 65], abs=0.2)
-    assert "chunk 1, 3 of 4 x 4: rows 65..129, columns 195..259" in svg
-    assert "it reads rows 127..263, columns 387..519" in svg
-    with pytest.raises(ValueError, match="chunk must be inside 4 x 4 chunks"):
-        chunk_picture(*call, chunk=(4, 0))
-
-
-def test_an_array_is_not_loaded_whole_without_a_word():
-    x = da.ones((1, 8, 8, 1), dtype="float32")
-    w = np.ones((3, 3, 1, 1), "float32")
-    for tool in (tc.explore, tc.find_source):
-        with pytest.raises(TypeError, match=r"compute\(\)"):
-            tool(tc.conv2d, x, w)
 
 
 @CYTHON

@@ -216,6 +216,44 @@ def test_denormals_are_not_flushed():
             assert (tc.conv2d(x, w, backend="cython", algorithm=algorithm.name) == tiny).all()
 
 
+PITCH = 4096  # bytes from one row of a tile to the next: rows that fall on one set of the cache
+PITCHED = (  # op, batch, rows, cols, filter sizes, narrow channels, strides; the other channels fill PITCH
+    (tc.conv2d, 3, 3, 5, (1, 1), 37, 1),  # x in place; a filter that stays in the cache
+    (tc.conv2d, 1, 3, 29, (1, 1), 75, 1),  # panel by panel, or a filter read in place
+    (tc.conv2d, 2, 3, 16, (3, 3), 5, 1),  # padded rows
+    (tc.conv2d_backprop_input, 1, 6, 6, (4, 4), 37, 2),  # exchanged operands
+    (tc.conv2d_backprop_input, 3, 14, 14, (4, 4), 15, 2),  # phases by row_gemm
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("op", "batch", "rows", "cols", "size", "narrow", "strides"), PITCHED)
+def test_tiles_whose_rows_share_a_set_of_the_cache(isa, op, batch, rows, cols, size, narrow, strides, dtype):
+    """Integers, so the sums are exact; and random numbers, whose bits depend on neither batch nor plan."""
+    wide, image = PITCH // np.dtype(dtype).itemsize, (batch, rows, cols)
+    forward = op is tc.conv2d
+    x_shape = (*image, wide if forward else narrow)
+    w_shape = (*size, wide, narrow) if forward else (*size, narrow, wide)
+    options = {"strides": strides, "padding": "SAME"}
+    algorithm = "row_gemm" if forward else "phases"
+    out_shape = conv2d_geometry(x_shape, w_shape, **options).output_shape
+
+    def run(data, w, **choice):
+        args = (data, w) if forward else ((len(data), *x_shape[1:]), w, data)
+        return op(*args, **options, **choice)
+
+    for values in ("integers", "normal"):
+        data = make_array(x_shape if forward else out_shape, dtype, values, "data")
+        w = make_array(w_shape, dtype, values, "w")
+        got = run(data, w, backend="cython", algorithm=algorithm)
+        if values == "integers":
+            assert np.array_equal(got, run(data, w, backend="numpy"))
+        alone = [run(data[i : i + 1], w, backend="cython", algorithm=algorithm) for i in range(batch)]
+        assert np.concatenate(alone).tobytes() == got.tobytes()
+        planned = tc.plan(op, w, input_shape=x_shape, backend="cython", algorithm=algorithm, **options)
+        assert planned(data).tobytes() == got.tobytes()
+
+
 WIDE = (  # shapes whose whole rows would take more than the 4 MB of scratch, with every width of vectors
     ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 1), 1, (450, 2)),  # copied rows: 901 of them
     ("depthwise", (1, 1000, 320, 1), (3, 3, 1, 3), 1, (450, 2)),  # the same with a multiplier
@@ -320,3 +358,29 @@ def test_autotune_measures_what_fits_and_nothing_else():
     assert ("cython", "depthwise") not in names
     assert [item.median for item in report] == sorted(item.median for item in report)
     assert "GFLOP/s" in str(report)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("strides", [1, 2])
+def test_streamed_results_are_the_same(strides, dtype):
+    """A batch beyond the caches is streamed; its images alone are not. Integers make every sum exact."""
+    x = make_array((24, 112, 104, 16), dtype, "integers")
+    w = make_array((3, 3, 16, 1), dtype, "integers")
+    y = tc.depthwise_conv2d(x, w, strides, "SAME")
+    dx = tc.depthwise_conv2d_backprop_input(x.shape, w, y, strides, "SAME")
+    assert x.nbytes + y.nbytes > 16 << 20
+    for image in (slice(0, 1), slice(23, 24)):
+        alone = tc.depthwise_conv2d(x[image], w, strides, "SAME", backend="numpy")
+        assert np.array_equal(y[image], alone)
+        gradient = tc.depthwise_conv2d_backprop_input(
+            alone.shape[:1] + x.shape[1:], w, alone, strides, "SAME", backend="numpy"
+        )
+        assert np.array_equal(dx[image], gradient)
+
+
+def test_results_lie_elsewhere_in_a_page_than_the_input():
+    x, w = make_array((1, 14, 14, 512), "float32"), make_array((3, 3, 512, 1), "float32")
+    y = tc.depthwise_conv2d(x, w, 1, "SAME")
+    x_at, y_at = (array.__array_interface__["data"][0] for array in (x, y))
+    assert y_at % 64 == 0
+    assert 384 <= (y_at - x_at) % 4096 <= 448

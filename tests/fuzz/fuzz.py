@@ -40,7 +40,16 @@ def build(compiler, name, flags, link_flags=()):
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
     # a thread for every 64 multiply-adds, so that small problems are divided among threads
-    common = ["-O0", "-g1", "-w", "-fopenmp", "-DTEACHCONV_ENOUGH_MACS=64", f"-I{KERNELS}", *flags]
+    common = [
+        "-O0",
+        "-g1",
+        "-w",
+        "-fopenmp",
+        "-DTEACHCONV_ENOUGH_MACS=64",
+        "-DTEACHCONV_STREAM_BYTES=1024",
+        f"-I{KERNELS}",
+        *flags,
+    ]
     sources = [*sorted(KERNELS.glob("*.c")), HERE / "fuzz_kernels.c"]
     objects = [folder / f"{source.stem}.o" for source in sources]
 

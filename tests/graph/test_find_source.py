@@ -5,6 +5,7 @@ import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
+from teachconv import tf
 
 X, W = np.ones((1, 8, 8, 1), "float32"), np.ones((3, 3, 1, 2), "float32")
 
@@ -72,3 +73,35 @@ def test_a_label_selects_the_backend():
 def test_a_tensor_is_not_called():
     with pytest.raises(ValueError, match="no arguments"):
         tc.find_source(tg.constant(1.0), X)
+
+
+def test_a_function_of_tf_is_followed_with_and_without_the_arguments_of_a_call():
+    forward = tc.find_source(tf.nn.conv2d, X, W, 1, "VALID")
+    assert [(step.what, step.name) for step in forward.steps[:4]] == [
+        ("public function", "conv2d"),
+        ("public wrapper", "conv2d"),
+        ("generated wrapper", "conv2d"),
+        ("op definition", "Conv2D"),
+    ]
+    assert forward.steps[0].file.endswith("tf/nn.py")
+    assert names(forward, "backend") == ["cython.conv2d"]  # the one that ran; without arguments it is all
+    assert set(names(tc.find_source(tf.nn.conv2d), "backend")) > {"cython.conv2d", "reference.conv2d"}
+    transposed = tc.find_source(tf.nn.conv2d_transpose, np.ones((1, 8, 8, 2), "float32"), W, (1, 8, 8, 1), 1)
+    assert names(transposed, "op definition") == ["Conv2DBackpropInput"]
+    assert names(tc.find_source(tf.nn.relu), "public function") == ["relu"]
+
+
+def test_a_function_of_several_ops_is_followed_by_a_call():
+    chain = tc.find_source(tf.nn.moments, X, [0, 1])
+    assert {"Mean", "Square"} <= set(names(chain, "op definition"))
+    with pytest.raises(
+        ValueError, match="moments is not the wrapper of one op: give find_source the arguments"
+    ):
+        tc.find_source(tf.nn.moments)
+
+
+def test_a_function_that_adds_a_node_to_a_graph_is_followed_as_the_node():
+    with tg.Graph().as_default():
+        chain = tc.find_source(tf.nn.conv2d, tg.placeholder("float32", X.shape), W, 1, "VALID")
+    assert chain.steps[0].what == "created at"
+    assert names(chain, "op definition") == ["Conv2D"]

@@ -57,6 +57,7 @@ CALLS = {
     "row_gemm, padded rows": forward("row_gemm", (1, 17, 17, 3), (3, 3, 3, 4), 2, "SAME", *DILATED),
     "row_gemm, the input itself": forward("row_gemm", (1, 8, 8, 3), (1, 1, 3, 4)),
     "row_gemm, VALID": forward("row_gemm", (1, 17, 17, 3), (3, 3, 3, 4), 2),
+    "row_gemm, one channel": forward("row_gemm", (1, 9, 9, 1), (3, 3, 1, 4), 2, "SAME", *DILATED),
     "winograd2": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME"),
     "winograd2, out of range": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME", huge=True),
     "winograd2 dx": input_gradient("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),
@@ -87,7 +88,8 @@ CALLS = {
     "depthwise dw": filter_gradient(
         "depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME", *DILATED
     ),
-    "depthwise dw, moving": filter_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 7, 7, 4)),
+    "depthwise dw, strips": filter_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME"),
+    "depthwise dw, moving": filter_gradient("depthwise", (1, 9, 9, 4), (5, 5, 1, 4), (1, 5, 5, 4)),
     "auto": forward(None, (1, 9, 9, 3), (3, 3, 3, 4), 2, "SAME"),
     "auto winograd2": forward(None, (1, 16, 16, 32), (3, 3, 32, 32), 1, "SAME"),
     "auto depthwise": forward(None, (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME"),

@@ -33,7 +33,7 @@ def test_every_op_on_every_algorithm(name, backend, algorithm):
     trace = tc.trace(op, *args, backend=backend, algorithm=algorithm.name)
     assert np.array_equal(trace.result, result)
     assert (trace.backend, trace.algorithm) == (backend, algorithm.name)
-    names = [stage.name for stage in trace.stages]
+    names = [stage.name for stage in trace.stages if stage.name != "prepared call"]
     assert names[:3] == ["normalise arguments", "resolve geometry", "dispatch"]
     assert any(
         stage.file.endswith(f"{backend}_backend.py") or stage.file.endswith("reference.py")

@@ -138,7 +138,7 @@ class Session:
         return set_default_session(self)
 
     def list_devices(self) -> list[Any]:
-        """Return the devices of this machine, each a `DeviceSpec` with a ``name`` and a ``device_type``."""
+        """Return the devices of this machine, each a ``DeviceSpec`` with a ``name`` and a ``device_type``."""
         return list(self.config.devices(with_gpus=True))
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A session that is the default from its creation until `close`, for a Python prompt or a notebook.
+    """A session that is the default from its creation until ``close``, for a Python prompt or a notebook.
 
     Args:
         graph, config: as for `Session`.

@@ -1,6 +1,6 @@
 """`GradientTape` records the ops that run and differentiates them with the engine of `gradients`.
 
-TensorFlow: python/eager/backprop.py. Eagerly, `execute` hands every op to the tape as a record that reads
+TensorFlow: python/eager/backprop.py. Eagerly, ``execute`` hands every op to the tape as a record that reads
 like a node. In a graph, or in a function that is traced, the records are the nodes themselves.
 """
 
@@ -42,7 +42,7 @@ class GradientTape:
     with `watch`. Only ops that depend on something watched are kept.
 
     Args:
-        persistent: whether `gradient` may be called more than once; the tape then keeps its records.
+        persistent: whether ``gradient`` may be called more than once; the tape then keeps its records.
         watch_accessed_variables: whether trainable variables are watched when they are read.
 
     >>> from teachconv import graph as tg
@@ -127,7 +127,7 @@ class GradientTape:
         )
 
     def record(self, operation: Any) -> None:
-        """Take note of an op that ran eagerly; `execute` calls this.
+        """Take note of an op that ran eagerly; ``execute`` calls this.
 
         Args:
             operation: the op with its inputs and outputs.
@@ -259,7 +259,7 @@ class GradientTape:
 
         Raises:
             RuntimeError: if the tape was used already and is not persistent.
-            ValueError, TypeError: as from `gradient`, and if the shape of the target is not known.
+            ValueError, TypeError: as from ``gradient``, and if the shape of the target is not known.
 
         >>> from teachconv import graph as tg
         >>> x = tg.Variable([1.0, 2.0])

@@ -115,7 +115,7 @@ class Function:
     """A Python function with one graph per signature; `function` creates it.
 
     Attributes:
-        trace_log: a `TraceRecord` for each trace, with the reason for it.
+        trace_log: a ``TraceRecord`` for each trace, with the reason for it.
     """
 
     def __init__(

@@ -110,10 +110,14 @@ class RunOptions:
     """The options of one `Session.run`.
 
     Attributes:
-        trace_level: `RunOptions.FULL_TRACE` or `NO_TRACE`, as TensorFlow's programs give it; the log of a run
-            is complete whenever a `RunMetadata` is given.
+        trace_level: one of the four constants, as TensorFlow's programs give it; the log of a run is complete
+            whenever a `RunMetadata` is given.
         shuffle_seed: takes the nodes that are ready in a random order. Nodes that do not depend on each other
             have no order; with another seed a program that relies on one may give another result.
+        NO_TRACE: 0.
+        SOFTWARE_TRACE: 1.
+        HARDWARE_TRACE: 2.
+        FULL_TRACE: 3.
 
     Raises:
         ValueError, TypeError: if a value is out of range.

@@ -25,7 +25,7 @@ class InvalidArgumentError(ArgumentError):
     """A node cannot run with its inputs, or a graph cannot be run as requested.
 
     Attributes:
-        node_def: the node that failed, a `NodeDef`, or None.
+        node_def: the node that failed, a ``NodeDef``, or None.
         op: the operation of the graph that it stands for, or None.
     """
 

@@ -105,17 +105,17 @@ class Operation:
         """Run the operation in a session: ``session.run(self, feed_dict)``.
 
         Args:
-            feed_dict: values by tensor, as in `Session.run`.
+            feed_dict: values by tensor, as in ``Session.run``.
             session: the session to run in; None uses the default one.
 
         Raises:
-            ValueError: if there is no session, and as `Session.run`.
+            ValueError: if there is no session, and as ``Session.run``.
         """
         session_for(session, "execute operation using `run()`").run(self, feed_dict)
 
     @property
     def node_def(self) -> NodeDef:
-        """The operation as plain data, a `NodeDef`."""
+        """The operation as plain data, a ``NodeDef``."""
         return from_operation(self)
 
     def add_control_input(self, op: Operation) -> None:

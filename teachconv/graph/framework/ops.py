@@ -27,7 +27,12 @@ __all__ = ["Graph", "GraphKeys", "Operation", "Tensor"]
 
 
 class GraphKeys:
-    """The names of the collections that the runtime fills."""
+    """The names of the collections that the runtime fills.
+
+    Attributes:
+        GLOBAL_VARIABLES: every variable.
+        TRAINABLE_VARIABLES: those that an optimizer updates.
+    """
 
     GLOBAL_VARIABLES = "variables"
     TRAINABLE_VARIABLES = "trainable_variables"
@@ -164,7 +169,7 @@ class Graph:
     # --- collections -----------------------------------------------------------------------------
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Append a value to a collection of the graph, such as `GraphKeys.TRAINABLE_VARIABLES`."""
+        """Append a value to a collection of the graph, such as ``GraphKeys.TRAINABLE_VARIABLES``."""
         self.check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 

@@ -169,7 +169,7 @@ class Operators:
         return True
 
     def ref(self) -> Reference:
-        """Return a key that stands for it in dicts and sets: `Reference`."""
+        """Return a key that stands for it in dicts and sets: ``Reference``."""
         return Reference(self)
 
 
@@ -237,7 +237,6 @@ class Tensor(Operators):
         dtype: the NumPy dtype.
         shape: the static shape, a `TensorShape`.
         is_ref: whether the tensor is a reference to a variable.
-        name: the operation's name, a colon and the index, as in ``conv1/Conv2D:0``.
     """
 
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
@@ -253,7 +252,7 @@ class Tensor(Operators):
 
     @property
     def name(self) -> str:
-        """The operation's name, a colon and the output's index."""
+        """The operation's name, a colon and the output's index, as in ``conv1/Conv2D:0``."""
         return f"{self.op.name}:{self.index}"
 
     @property
@@ -269,14 +268,14 @@ class Tensor(Operators):
         """Return the tensor's value in a session: ``session.run(self, feed_dict)``.
 
         Args:
-            feed_dict: values by tensor, as in `Session.run`.
+            feed_dict: values by tensor, as in ``Session.run``.
             session: the session to run in; None uses the default one.
 
         Returns:
             The value, a NumPy array or scalar.
 
         Raises:
-            ValueError: if there is no session, and as `Session.run`.
+            ValueError: if there is no session, and as ``Session.run``.
         """
         return session_for(session, "evaluate tensor using `eval()`").run(self, feed_dict)
 

@@ -1,8 +1,8 @@
 """The public ops of neural networks: thin wrappers that normalise arguments and compute nothing.
 
 TensorFlow: python/ops/nn_ops.py, nn_impl.py and the tf.nn module. Each wrapper calls a generated wrapper
-(gen_nn_ops.py), which computes nothing either; `find_source` shows the steps after that. Inside a graph each
-function returns a tensor, elsewhere an array.
+(gen_nn_ops.py), which computes nothing either; ``find_source`` shows the steps after that. Inside a graph
+each function returns a tensor, elsewhere an array.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def Input(  # noqa: N802 (Keras' name)
         name: the name of the input.
 
     Returns:
-        A `KerasTensor`, which layers can be called on.
+        A ``KerasTensor``, which layers can be called on.
 
     Raises:
         TypeError: if ``shape`` is not a sequence.
@@ -203,7 +203,7 @@ class Dropout(Layer):
 
     Args:
         rate: the probability of zero, from 0 to 1.
-        seed: an integer, or None for the next one of `set_random_seed`.
+        seed: an integer, or None for the next one of ``set_random_seed``.
         **more: as in `Layer`.
 
     Raises:

@@ -1,7 +1,7 @@
 """`Layer`: weights, and a function of one tensor. `KerasTensor`: what a layer returns while a model is built.
 
 Keras: keras/src/layers/layer.py and keras/src/backend/common/keras_tensor.py. A layer is called in three
-ways: on a `KerasTensor` it only computes a shape and remembers itself; on an array or an eager tensor it
+ways: on a ``KerasTensor`` it only computes a shape and remembers itself; on an array or an eager tensor it
 runs at once; and while `teachconv.function` traces, it adds its nodes to the graph, in a name scope with
 its name.
 """
@@ -180,14 +180,14 @@ class Layer:
     # --- calls -----------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, training: bool = False) -> Any:
-        """Apply the layer to a tensor, an array, or a `KerasTensor`.
+        """Apply the layer to a tensor, an array, or a ``KerasTensor``.
 
         Args:
             inputs: the input.
             training: whether dropout is active and batch statistics are used.
 
         Returns:
-            The output: an eager tensor, a tensor of a graph, or a `KerasTensor`.
+            The output: an eager tensor, a tensor of a graph, or a ``KerasTensor``.
 
         Raises:
             ValueError, TypeError: if the input does not fit; the message names the layer.

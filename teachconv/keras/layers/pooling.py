@@ -63,7 +63,7 @@ class AveragePooling2D(_Pooling):
     """Takes the mean of each window: one AvgPool node.
 
     Args:
-        pool_size, strides, data_format, name: as in `MaxPooling2D`.
+        pool_size, strides, data_format, name: as in ``MaxPooling2D``.
         padding: "valid" or "same"; padding does not count in the mean.
         **more: as in `Layer`.
 

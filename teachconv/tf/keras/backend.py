@@ -1,4 +1,4 @@
-"""tf.keras.backend: only `clear_session`."""
+"""tf.keras.backend: only ``clear_session``."""
 
 from __future__ import annotations
 

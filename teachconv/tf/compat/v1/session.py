@@ -20,7 +20,10 @@ class Session(tg.Session):
 
 
 class InteractiveSession(tg.InteractiveSession):
-    """A session that is the default from its creation until `close`: `teachconv.graph.InteractiveSession`."""
+    """A session that is the default from its creation until ``close``.
+
+    It is a `teachconv.graph.InteractiveSession`.
+    """
 
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
         unsupported(target=(target, ""))

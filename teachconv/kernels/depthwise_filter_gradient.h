@@ -1,29 +1,28 @@
-/* The two gradients of depthwise.
-
-   Input gradient: the same gather over dy, phase by phase (see phases.h), with the taps read backwards:
-   depthwise_row computes it.
-
-   Filter gradient: the pixels of a row are the innermost loop, and up to 9 taps have a sum each:
+/* The filter gradient of depthwise: the pixels of a row are the innermost loop, and up to 9 taps have a sum
+   each.
 
          dy:         | px 0 | px 1 | ...                        each pixel loads one vector of dy, and per tap
          x, 3 rows:  | px -1  px 0  px 1 | px 2 | ...           row one new x; the other x move one tap on
          sums:       9 vectors, one per tap                     (5 columns: two rows, 10 sums, at a time)
 
      for each group of channels                                 <- threads share these, never the pixels
-       for each image, for each out row
-         for each stretch of out columns (its x fits the first-level cache)
-           for each block of LANES channels
-             for each pixel:  for each tap:  sum[tap] += x * dy
+       for each image
+         3x3 at stride 1 or 2, read in place:  depthwise_filter_strip.h, up to 4 out rows together
+         otherwise, for each out row
+           for each stretch of out columns (its x fits the first-level cache)
+             for each block of LANES channels
+               for each pixel:  for each tap:  sum[tap] += x * dy
 
    Gain over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
-   Order of summation in every cell: input gradient: from the last tap of the phase to the first, then m;
-   filter gradient: image, out_row, out_col, in each part of the columns (one part, unless the scratch bound
-   requires more). The bits are the same for any number of threads.
+   Order of summation in every cell: image, out_row, out_col, in each part of the columns (one part, unless the
+   scratch bound requires more); in strips image, strip of rows, stretch, out_col, out_row. The bits are the same
+   for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
-   Scratch: as in depthwise.h; the filter gradient's sums (1 MB, those of LANES channels at least); with a
-   multiplier, the input gradient's row of dx before it is summed, or as many of its columns as fit into 4 MB,
-   one per column phase at least. */
+   Scratch: as in depthwise.h; the sums (1 MB, those of LANES channels at least). */
+
+enum { DEPTHWISE_TAPS = 9 };
+
 
 /* What the filter gradient of one group of lanes iterates over. */
 typedef struct {
@@ -34,124 +33,6 @@ typedef struct {
     ptrdiff_t x_pixel, x_block, dy_pixel, dy_block, blocks;
     ptrdiff_t last_back; /* how far the last block steps back */
 } depthwise_taps_walk;
-
-/* Returns the columns of dx from first_dx on, `steps` of each column phase or as many as there are, and the
-   columns of dy that contribute to them. */
-static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_dx, ptrdiff_t steps) {
-    const ptrdiff_t stride = p->stride_cols, past_dx = smaller(p->in_cols, first_dx + steps * stride);
-    column_range c = {first_dx, past_dx, 0, p->out_cols};
-    if (first_dx == 0 && past_dx == p->in_cols) return c;
-    const ptrdiff_t first = first_dx + p->pad_left - (p->filter_cols - 1) * p->dilation_cols,
-                    last = past_dx - 1 + p->pad_left;
-    c.first_in = smaller(p->out_cols, first <= 0 ? 0 : divide_up(first, stride));
-    c.past_in = larger(c.first_in, last < 0 ? 0 : smaller(p->out_cols, last / stride + 1));
-    return c;
-}
-
-/* Sums the multiplier's outputs of each channel, for one row of dx. */
-INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier,
-                           const real *bias, int relu, real *row) {
-    for (ptrdiff_t cell = 0; cell < cells; cell++) {
-        real sum = 0;
-        for (ptrdiff_t m = 0; m < multiplier; m++) sum += spread[cell * multiplier + m];
-        if (bias) sum += bias[cell % channels];
-        row[cell] = relu && sum < 0 ? 0 : sum;
-    }
-}
-
-/* Computes these columns of one row of dx. The row belongs to one row phase, and its column phases write to
-   it in turn. spread: room for the columns before sum_multiplier, or NULL without a multiplier. */
-INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, const column_range *range,
-                                ptrdiff_t image, ptrdiff_t in_row, const real *packed, const real *bias,
-                                int relu, real *spread, real *row) {
-    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels,
-                    cols = range->past_out - range->first_out;
-    row += range->first_out * p->in_channels;
-    for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
-        ptrdiff_t offset;
-        gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
-        const column_range phase = {
-            range->first_out / p->stride_cols,
-            range->first_out / p->stride_cols + divide_up(cols - residue, p->stride_cols), range->first_in,
-            range->past_in};
-        g.shape = in_columns(&g.shape, &phase);
-        if (g.shape.in_channels == 0)
-            g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap contributes: zeros and bias */
-        depthwise_row(&g, dy, image, 0, packed, spread ? NULL : bias, !spread && relu,
-                      in_row / p->stride_rows, p->stride_cols * lanes,
-                      (spread ? spread : row) + residue * lanes);
-    }
-    if (spread) sum_multiplier(spread, cols * p->in_channels, p->in_channels, multiplier, bias, relu, row);
-}
-
-/* Computes rows of dx of one image, from first_row on: at stride 1 there is one phase, and it runs in strips
-   as the forward op does; otherwise row by row. */
-INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, const column_range *range,
-                                 ptrdiff_t image, ptrdiff_t first_row, const real *packed, const real *bias,
-                                 int relu, real *spread, real *dx) {
-    const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
-    const int all_columns = range->past_out - range->first_out == p->in_cols;
-    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread && all_columns) {
-        ptrdiff_t offset;
-        const gather g = phase_gather(p, 0, 0, &offset);
-        if (g.shape.in_channels > 0) {
-            depthwise_rows(&g, dy, image, 0, packed, bias, relu, first_row, past_row, dx);
-            return;
-        }
-    }
-    for (ptrdiff_t row = first_row; row < past_row; row++)
-        depthwise_input_row(p, dy, range, image, row, packed, bias, relu, spread,
-                            dx + row * p->in_cols * p->in_channels);
-}
-
-KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real *w, const real *unused,
-                               const real *bias, int relu, real *dx, int threads) {
-    (void)unused;
-    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
-    if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
-    const ptrdiff_t lanes = p->out_channels, stride = p->stride_cols,
-                    slots =
-                        slots_for((p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2, p->out_rows);
-    const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
-    const int spread_out = lanes != p->in_channels;
-    const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
-    /* numbers per column of dy, and per column of dx; steps: how many columns of each phase at a time */
-    const ptrdiff_t row_lanes = lanes >= LANES ? 0 : slots * group_lanes,
-                    spread_lanes = spread_out ? lanes : 0;
-    const ptrdiff_t reach = smaller(p->out_cols, (p->filter_cols - 1) * p->dilation_cols / stride + 1);
-    const ptrdiff_t steps =
-        columns_that_fit(divide_up(p->in_cols, stride), row_lanes * p->out_cols + spread_lanes * p->in_cols,
-                         row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
-    const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
-                    dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
-    real *packed = depthwise_packed(p, w, lanes >= LANES); /* mark: kernel of depthwise/dx */
-    int failed = !packed;
-    threads = useful_threads(problem_macs(p) * 4, threads);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache cache;
-        int ready = open_row_cache(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
-                                   group_lanes, slots, 1);
-        real *spread = spread_out ? (real *)new_scratch(checked_times(cols * lanes, sizeof(real))) : NULL;
-        if (!packed || (spread_out && !spread)) ready = 0;
-        if (!ready) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * parts * strips; i++) {
-            const ptrdiff_t image = i / strips / parts, row = i % strips * DEPTHWISE_STRIP;
-            if (!ready) continue;
-            const column_range range = input_columns(p, i / strips % parts * cols, steps);
-            show_columns(&cache, range.first_in, range.past_in);
-            depthwise_input_rows(p, &cache, &range, image, row, packed, bias, relu, spread,
-                                 dx + image * p->in_rows * p->in_cols * p->in_channels);
-        }
-        free_scratch(spread);
-        free_scratch(cache.rows);
-    }
-    free_scratch(packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
-}
-
-/* ---- the filter gradient ---- */
 
 /* Adds `pixels` products to the sums of up to 9 taps; sums: [tap][LANES]; tap_starts[t] + x_start is tap t of
    the first pixel. */
@@ -298,6 +179,13 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     const ptrdiff_t x_pixel = p->stride_cols * x->pixel_step,
                     line_bytes = x_pixel * p->filter_rows * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
+    if (x->in_place && filter_strips_can(p)) {
+        for (ptrdiff_t image = 0; image < p->batch; image++)
+            depthwise_filter_strips(p, cached_row(x, p->in_rows, image, group, 0),
+                                    cached_row(dy, p->out_rows, image, group, 0), lanes,
+                                    blocks * LANES - lanes, sums);
+        return;
+    }
     for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
         const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows,
                         in_row = out_row * p->stride_rows - p->pad_top; /* mark: stride of depthwise/dw */

@@ -1,0 +1,69 @@
+"""What the pages of the reference list: each public name once, and a line at every other module that has it.
+
+docs/api.rst lists the modules, a name's home before others that have it; docs/_templates/listing.rst
+writes the pages.
+"""
+
+import importlib
+import inspect
+from functools import cache
+from pathlib import Path
+
+import teachconv
+
+PAGES = Path(__file__).parent / "api.rst"
+
+
+@cache
+def listed_modules() -> dict[str, object]:
+    """Return the modules that docs/api.rst gives to the template listing.rst, by their public names."""
+    found = {}
+    for block in PAGES.read_text(encoding="utf-8").split(":template: listing.rst\n")[1:]:
+        for line in block.lstrip("\n").split("\n"):
+            if not line.startswith("   "):
+                break
+            name = f"teachconv.{line.strip()}"
+            found[name] = teachconv.plot if line.strip() == "plot" else importlib.import_module(name)
+    return found
+
+
+@cache
+def homes() -> dict[int, str]:
+    """Return where each class and function is described, by its id."""
+    found: dict[int, str] = {id(getattr(teachconv, name)): f"teachconv.{name}" for name in teachconv.__all__}
+    for module, content in listed_modules().items():
+        things = [(name, getattr(content, name)) for name in getattr(content, "__all__", ())]
+        for name, thing in sorted(things, key=lambda pair: pair[0] != getattr(pair[1], "__name__", "")):
+            if getattr(thing, "__module__", "").startswith("teachconv") and not inspect.ismodule(thing):
+                found.setdefault(id(thing), f"{module}.{name}")
+    return found
+
+
+def entries(module: str) -> list[dict[str, str]]:
+    """Return what a page says of each public name of a module.
+
+    Args:
+        module: the public name of the module.
+
+    Returns:
+        For each name the directive that writes it, and ``also``: a sentence, or "".
+    """
+    content = listed_modules()[module]
+    return [_entry(module, name, getattr(content, name)) for name in getattr(content, "__all__", ())]
+
+
+def _entry(module: str, name: str, thing: object) -> dict[str, str]:
+    found = {"name": name, "kind": "data", "also": ""}
+    if inspect.ismodule(thing):
+        page = next((page for page, other in listed_modules().items() if other is thing), "")
+        return found | {"kind": "module", "also": page}
+    home = homes().get(id(thing))
+    if home is None:
+        return found | {"also": f"Its value is ``{thing!r}``."}
+    if home != f"{module}.{name}":
+        return found | {"also": f"The same as `{home}`."}
+    if not inspect.isclass(thing):
+        return found | {"kind": "function"}
+    bases = [homes()[id(base)] for base in thing.__mro__[1:] if id(base) in homes()]
+    kind = "exception" if issubclass(thing, BaseException) else "class"
+    return found | {"kind": kind, "also": f"It also has what `{bases[0]}` has." if bases else ""}

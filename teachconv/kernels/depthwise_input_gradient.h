@@ -1,0 +1,137 @@
+/* The input gradient of depthwise: the same gather over dy, phase by phase (see phases.h), with the taps read
+   backwards.
+
+     for each image, for each strip of 4 rows of dx                   <- threads share these
+       stride 1, one output per channel:  depthwise_rows, as the forward op
+       otherwise, for each row:
+         for each column phase:  depthwise_row, which writes every stride-th pixel
+         with a multiplier m:  add the m numbers of each channel
+
+   Gain over phases.h: as for depthwise, the lanes are channels.
+
+   Order of summation in every cell: from the last tap of the phase to the first, then m. The bits are the same
+   for any number of threads.
+   Non-finite data: allowed everywhere; taps in the padding are skipped.
+   Scratch: as in depthwise.h; with a multiplier, the row of dx before it is summed, or as many of its columns
+   as fit into 4 MB, one per column phase at least. */
+
+
+/* Returns the columns of dx from first_dx on, `steps` of each column phase or as many as there are, and the
+   columns of dy that contribute to them. */
+static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_dx, ptrdiff_t steps) {
+    const ptrdiff_t stride = p->stride_cols, past_dx = smaller(p->in_cols, first_dx + steps * stride);
+    column_range c = {first_dx, past_dx, 0, p->out_cols};
+    if (first_dx == 0 && past_dx == p->in_cols) return c;
+    const ptrdiff_t first = first_dx + p->pad_left - (p->filter_cols - 1) * p->dilation_cols,
+                    last = past_dx - 1 + p->pad_left;
+    c.first_in = smaller(p->out_cols, first <= 0 ? 0 : divide_up(first, stride));
+    c.past_in = larger(c.first_in, last < 0 ? 0 : smaller(p->out_cols, last / stride + 1));
+    return c;
+}
+
+/* Sums the multiplier's outputs of each channel, for one row of dx. */
+INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier,
+                           const real *bias, int relu, real *row) {
+    for (ptrdiff_t cell = 0; cell < cells; cell++) {
+        real sum = 0;
+        for (ptrdiff_t m = 0; m < multiplier; m++) sum += spread[cell * multiplier + m];
+        if (bias) sum += bias[cell % channels];
+        row[cell] = relu && sum < 0 ? 0 : sum;
+    }
+}
+
+/* Computes these columns of one row of dx. The row belongs to one row phase, and its column phases write to
+   it in turn. spread: room for the columns before sum_multiplier, or NULL without a multiplier. */
+INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                ptrdiff_t image, ptrdiff_t in_row, const real *packed,
+                                const depthwise_ending *ending, real *spread, real *row) {
+    const ptrdiff_t lanes = p->out_channels, multiplier = lanes / p->in_channels,
+                    cols = range->past_out - range->first_out;
+    const depthwise_ending sums_only = {NULL, 0, 0};
+    row += range->first_out * p->in_channels;
+    for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
+        ptrdiff_t offset;
+        gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
+        const column_range phase = {
+            range->first_out / p->stride_cols,
+            range->first_out / p->stride_cols + divide_up(cols - residue, p->stride_cols), range->first_in,
+            range->past_in};
+        g.shape = in_columns(&g.shape, &phase);
+        if (g.shape.in_channels == 0)
+            g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap contributes: zeros and bias */
+        depthwise_row(&g, dy, image, 0, packed, spread ? &sums_only : ending, in_row / p->stride_rows,
+                      p->stride_cols * lanes, (spread ? spread : row) + residue * lanes);
+    }
+    if (spread)
+        sum_multiplier(spread, cols * p->in_channels, p->in_channels, multiplier, ending->bias, ending->relu,
+                       row);
+}
+
+/* Computes rows of dx of one image, from first_row on: at stride 1 there is one phase, and it runs in strips
+   as the forward op does; otherwise row by row. */
+INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, const column_range *range,
+                                 ptrdiff_t image, ptrdiff_t first_row, const real *packed,
+                                 const depthwise_ending *ending, real *spread, real *dx) {
+    const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
+    const int all_columns = range->past_out - range->first_out == p->in_cols;
+    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread && all_columns) {
+        ptrdiff_t offset;
+        const gather g = phase_gather(p, 0, 0, &offset);
+        if (g.shape.in_channels > 0) {
+            depthwise_rows(&g, dy, image, 0, packed, ending, first_row, past_row, dx);
+            return;
+        }
+    }
+    for (ptrdiff_t row = first_row; row < past_row; row++)
+        depthwise_input_row(p, dy, range, image, row, packed, ending, spread,
+                            dx + row * p->in_cols * p->in_channels);
+}
+
+KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real *w, const real *unused,
+                               const real *bias, int relu, real *dx, int threads) {
+    (void)unused;
+    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
+    if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
+    const ptrdiff_t lanes = p->out_channels, stride = p->stride_cols,
+                    slots =
+                        slots_for((p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2, p->out_rows);
+    const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
+    const int spread_out = lanes != p->in_channels;
+    const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
+    /* numbers per column of dy, and per column of dx; steps: how many columns of each phase at a time */
+    const ptrdiff_t row_lanes = lanes >= LANES ? 0 : slots * group_lanes,
+                    spread_lanes = spread_out ? lanes : 0;
+    const ptrdiff_t reach = smaller(p->out_cols, (p->filter_cols - 1) * p->dilation_cols / stride + 1);
+    const ptrdiff_t steps =
+        columns_that_fit(divide_up(p->in_cols, stride), row_lanes * p->out_cols + spread_lanes * p->in_cols,
+                         row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
+    const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
+                    dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
+    real *packed = depthwise_packed(p, w, lanes >= LANES); /* mark: kernel of depthwise/dx */
+    const depthwise_ending ending = {bias, relu, !spread_out && depthwise_streams(p, dx, lanes)};
+    int failed = !packed;
+    threads = useful_threads(problem_macs(p) * 4, threads);
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        row_cache cache;
+        int ready = open_row_cache(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
+                                   group_lanes, slots, 1);
+        real *spread = spread_out ? (real *)new_scratch(checked_times(cols * lanes, sizeof(real))) : NULL;
+        if (!packed || (spread_out && !spread)) ready = 0;
+        if (!ready) failed = 1;
+#pragma omp for schedule(static)
+        for (ptrdiff_t i = 0; i < p->batch * parts * strips; i++) {
+            const ptrdiff_t image = i / strips / parts, row = i % strips * DEPTHWISE_STRIP;
+            if (!ready) continue;
+            const column_range range = input_columns(p, i / strips % parts * cols, steps);
+            show_columns(&cache, range.first_in, range.past_in);
+            depthwise_input_rows(p, &cache, &range, image, row, packed, &ending, spread,
+                                 dx + image * p->in_rows * p->in_cols * p->in_channels);
+        }
+        free_scratch(spread);
+        free_scratch(cache.rows);
+        if (ending.streams) streams_end();
+    }
+    free_scratch(packed);
+    return failed ? CONV_NO_MEMORY : CONV_OK;
+}

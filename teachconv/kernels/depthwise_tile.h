@@ -1,0 +1,171 @@
+/* The first rung of depthwise: a tile of up to 8 pixels of a row, for any filter and stride. The lanes of a
+   vector are channels, and each pixel has a register.
+
+     x, one row:  | px 0: c0..c15 c16..c31 | px 1: c0..c15 c16..c31 | px 2 ...
+                     |                        |
+                     `--- * w[tap] + ...      `--- * w[tap] + ...
+     y, one row:  | px 0: c0..c15          | px 1: c0..c15
+
+     for each tile of up to 8 pixels
+       for each block of LANES channels                       (x is read in place, from front to back)
+         for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
+
+   Gain over the general kernels: with groups of one channel they would use one lane only. Here memory is the
+   limit: two multiply-adds per byte moved. So the tile prefetches the lines that later tiles will read and
+   write, and streams its results if x and y exceed the caches. */
+#define DEPTHWISE_READ_AHEAD 4096 /* bytes: about an eighth of a first-level cache, as a strip's next stretch */
+#define DEPTHWISE_WRITE_AHEAD 1024
+
+enum { DEPTHWISE_PIXELS = 8 };
+
+/* What happens to each sum, and how it is written. */
+typedef struct {
+    const real *bias; /* or NULL */
+    int relu;
+    int streams; /* past the caches: see depthwise_streams */
+} depthwise_ending;
+
+/* How a run of outputs finds its inputs and weights. Steps are in numbers. */
+typedef struct {
+    ptrdiff_t tap_rows, tap_cols;
+    ptrdiff_t x_tap, x_pixel, x_block; /* to the next tap column, output, block of channels */
+    ptrdiff_t w_tap, w_row, w_block;   /* to the next tap column, tap row, block */
+    ptrdiff_t y_pixel;
+    ptrdiff_t lanes;            /* that exist */
+    ptrdiff_t x_ahead, y_ahead; /* how many bytes ahead to prefetch; 0 if pixels lie far apart */
+    int step_back;              /* the last block begins earlier instead of being cut short */
+    int relu, streams;
+} depthwise_walk;
+
+/* Returns where the block that holds `lane` begins: the last one steps back if that avoids a partial
+   vector. */
+INLINE ptrdiff_t block_start(ptrdiff_t lane, ptrdiff_t lanes, int step_back) {
+    return step_back ? smaller(lane, lanes - LANES) : lane;
+}
+
+/* Finds the outputs first..past-1 of a row whose tap columns all lie inside the image; those before and after
+   have some in the padding. */
+static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdiff_t *past) {
+    const ptrdiff_t last_tap = (s->filter_cols - 1) * s->dilation_cols;
+    ptrdiff_t first_left, past_left, first_right, past_right;
+    indices_inside(s->out_cols, s->stride_cols, -s->pad_left, s->in_cols, &first_left, &past_left);
+    indices_inside(s->out_cols, s->stride_cols, last_tap - s->pad_left, s->in_cols, &first_right,
+                   &past_right);
+    *first = smaller(larger(first_left, first_right), s->out_cols);
+    *past = s->filter_cols ? larger(*first, smaller(past_left, past_right)) : *first;
+}
+
+/* Sums one tile over all taps, for one block of channels. rows[tap_row] + x_start is the first pixel's first
+   tap. taps_wide: 3 or 5 if the filter has that many columns (the loop over them then unrolls), else 0.
+   adjacent: taps and pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read
+   the same input. */
+INLINE void depthwise_block(const int pixels, const int taps_wide, const int adjacent,
+                            const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
+                            const real *w, vec *sum) {
+    const ptrdiff_t step = k->x_pixel;
+    UNROLL(8)
+    for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
+    for (ptrdiff_t tap_row = 0; tap_row < k->tap_rows; tap_row++) {
+        const real *at = rows[tap_row] + x_start, *tap = w + tap_row * k->w_row;
+        if (adjacent) {
+            vec x[DEPTHWISE_PIXELS + 4];
+            UNROLL(12)
+            for (int p = 0; p < pixels + taps_wide - 1; p++) x[p] = load(at + p * step);
+            UNROLL(5)
+            for (int t = 0; t < taps_wide; t++) {
+                const vec weight = load(tap + t * k->w_tap);
+                UNROLL(8)
+                for (int p = 0; p < pixels; p++)
+                    sum[p] += x[p + t] * weight; /* mark: multiply-add of depthwise if adjacent */
+            }
+        } else if (taps_wide) {
+            UNROLL(5)
+            for (int t = 0; t < taps_wide; t++) {
+                const vec weight = load(tap + t * k->w_tap);
+                UNROLL(8)
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + t * k->x_tap + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if wide */
+                }
+            }
+        } else {
+            for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
+                const vec weight = load(tap);
+                UNROLL(8)
+                for (int p = 0; p < pixels; p++) {
+                    const vec x = load(at + p * step);
+                    sum[p] += x * weight; /* mark: multiply-add of depthwise if rows */
+                }
+            }
+        }
+    }
+}
+
+/* Applies bias and relu to one tile's `count` channels. */
+INLINE void depthwise_finish(const int pixels, const real *bias, ptrdiff_t count, int relu, vec *sum) {
+    const vec b = !bias ? (vec){0} : count == LANES ? load(bias) : load_part(bias, count);
+    UNROLL(8)
+    for (int p = 0; p < pixels; p++) {
+        if (bias) sum[p] += b;
+        if (relu) sum[p] = rectify(sum[p]);
+    }
+}
+
+/* Computes all channels of one tile. */
+INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k,
+                           const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
+                           real *y) {
+    vec sum[DEPTHWISE_PIXELS];
+    const real *last_row = k->tap_rows > 0 ? rows[k->tap_rows - 1] + x_start : w;
+    for (ptrdiff_t left = k->lanes; left > 0; left -= LANES) {
+        if (left < LANES && k->step_back) {
+            const ptrdiff_t back = LANES - left;
+            x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
+        }
+        depthwise_block(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
+        const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
+        if (bias || k->relu) depthwise_finish(pixels, bias, count, k->relu, sum);
+        UNROLL(8)
+        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps, so a prefetch does not pay */
+            PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
+            if (!k->streams) PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
+        }
+        if (k->streams) {
+            UNROLL(8)
+            for (int p = 0; p < pixels; p++) stream(y + p * k->y_pixel, sum[p]);
+        } else if (count == LANES) {
+            UNROLL(8)
+            for (int p = 0; p < pixels; p++) store(y + p * k->y_pixel, sum[p]);
+        } else {
+            for (int p = 0; p < pixels; p++) store_part(y + p * k->y_pixel, sum[p], count);
+        }
+        x_start += k->x_block, w += k->w_block, y += LANES, last_row += k->x_block,
+            bias = bias ? bias + LANES : NULL;
+    }
+}
+
+/* Each computes `tiles` tiles of `pixels` pixels, side by side. */
+/* clang-format off */
+#define TILES_CASE(pixels, taps_wide, adjacent)                                                   \
+    case pixels:                                                                                  \
+        for (; tiles > 0; tiles--, x_start += pixels * k->x_pixel, y += pixels * k->y_pixel)      \
+            depthwise_tile(pixels, taps_wide, adjacent, k, rows, x_start, w, bias, y);      \
+        break;
+#define TILES_OF(name, taps_wide, adjacent)                                                       \
+    KERNEL void name(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
+                           const real *const *rows, ptrdiff_t x_start, const real *w,             \
+                           const real *bias, real *y) {                                           \
+        took(adjacent ? TOOK_ADJACENT : taps_wide ? TOOK_WIDE : TOOK_ROWS);                       \
+        switch (pixels) {                                                                         \
+            TILES_CASE(1, taps_wide, adjacent) TILES_CASE(2, taps_wide, adjacent)                 \
+            TILES_CASE(3, taps_wide, adjacent) TILES_CASE(4, taps_wide, adjacent)                 \
+            TILES_CASE(5, taps_wide, adjacent) TILES_CASE(6, taps_wide, adjacent)                 \
+            TILES_CASE(7, taps_wide, adjacent) TILES_CASE(8, taps_wide, adjacent)                 \
+        }                                                                                         \
+    }
+TILES_OF(depthwise_tiles, 0, 0)
+TILES_OF(depthwise_tiles_3, 3, 0)
+TILES_OF(depthwise_tiles_5_adjacent, 5, 1)
+#undef TILES_OF
+#undef TILES_CASE
+/* clang-format on */
