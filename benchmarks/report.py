@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
 from typing import Any
 
+import in_short
 from layers import DEPTHWISE, Layer
 from racing import Measurement
 
@@ -336,6 +337,14 @@ def write_files(folder: Path, facts: dict[str, Any], measurements: Sequence[Meas
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
+    """Yield the ratios of one thread to the best framework, which the page opens with."""
+    for m in measurements:
+        p, ratio = m.problem, m.ratio(FRAMEWORKS)
+        if m.threads == 1 and ratio is not None:
+            yield in_short.Ratio(p.op.replace("_", " "), p.dtype, p.batch, p.layer.name, round(ratio, 2))
+
+
 def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
     """Return the page of the documentation for this run."""
     parts = [
@@ -348,6 +357,7 @@ def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], pi
         + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "
         "with a plan. The best peer is the fastest of PyTorch (both layouts), ONNX Runtime, TensorFlow and "
         "JAX, layer by layer.",
+        in_short.in_short(_ratios(measurements), facts["machine"]["processor"]),
         "## Aims",
         as_markdown(facts["aims"]) if len(facts["aims"]) > 1 else "None applies to this run.",
     ]

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import recorded_runs
 import reference
 
 HERE = Path(__file__).parent
@@ -23,6 +24,7 @@ sys.modules["teachconv.plot"] = teachconv.plot  # autodoc imports the public nam
 dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
+recorded_runs.write(HERE / "_generated")  # included by explanation/
 for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
     shutil.copy2(notebook, HERE / "learn")
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
@@ -46,7 +48,14 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive", "framework_tabs"]
+extensions += [
+    "myst_nb",
+    "sphinx_copybutton",
+    "teachconv.explorer.sphinx_directive",
+    "mathml",
+    "framework_tabs",
+]
+html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
     "entries": {module: reference.entries(module) for module in reference.listed_modules()}
@@ -60,6 +69,7 @@ nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint()
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # with tables
 html_theme = "furo"
 html_title = "teachconv"
 html_static_path = ["_static"]

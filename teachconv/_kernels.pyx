@@ -118,7 +118,7 @@ def set_isa(str name):
 # the names of the bits in kernels/paths.h
 PATHS = (
     "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
-    "strips", "adjacent", "wide", "rows", "moving",
+    "strips", "adjacent", "wide", "rows", "moving", "one_channel",
 )
 
 
@@ -506,16 +506,17 @@ cdef class PreparedCall:
     cdef int (*all_finite)(const void *x, Py_ssize_t count) noexcept nogil
     cdef Py_ssize_t itemsize
     cdef int isa, threads
-    cdef bint check_filter
+    cdef bint apart, check_filter
     cdef object allocate, shape, dtype  # of the result
     cdef object kept  # the packed filter and the bias, which a plan has
     cdef const void *packed
     cdef const void *bias
 
     def __init__(
-        self, str name, Problem problem, shape, dtype, allocate, int threads, bint check_filter, packed, bias,
+        self, str name, Problem problem, shape, dtype, allocate, bint apart, int threads, bint check_filter,
+        packed, bias,
     ):
-        """Prepare the kernel ``name``, a rung or "pixel_gemm" or "depthwise" for the filter gradient."""
+        # name: a rung, or for the filter gradient "pixel_gemm" or "depthwise"
         cdef const kernel_table *kernels = kernels_of(dtype.itemsize == 8)
         cdef int number
         if name in RUNG_NUMBERS:
@@ -526,12 +527,13 @@ cdef class PreparedCall:
         self.p, self.all_finite = problem.p, kernels.all_finite
         self.shape, self.dtype, self.allocate, self.itemsize = shape, dtype, allocate, dtype.itemsize
         self.isa, self.threads, self.check_filter = teachconv_isa(), threads, check_filter
+        self.apart = apart
         self.kept = packed, bias
         self.packed = NULL if packed is None else address_of(packed, PyBUF_SIMPLE).data
         self.bias = NULL if bias is None else address_of(bias, PyBUF_SIMPLE).data
 
     def __call__(self, first, second):
-        """Return the result for two arrays of the shapes and the dtype that were prepared, or None."""
+        # the result for two arrays of the shapes and the dtype that were prepared, or None
         cdef address a, b, c
         cdef int status
         cdef bint before
@@ -541,7 +543,7 @@ cdef class PreparedCall:
             return None
         if (<uintptr_t> a.data | <uintptr_t> b.data) % self.itemsize or self.isa != teachconv_isa():
             return None
-        result = self.allocate(self.shape, self.dtype)
+        result = self.allocate(self.shape, first if self.apart else self.dtype)
         c = address_of(result, PyBUF_WRITABLE)
         with nogil:
             # infinity or NaN shows in the filter before the call or in the result after it: see _run_rung

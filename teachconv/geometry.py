@@ -358,7 +358,7 @@ def cropped_axis(
         _effective_filter(k, d, ek),
         f"full size         F  = (i - 1)·s + ek = ({i} - 1)·{s} + {ek} = {full}",
         *chosen,
-        f"result            full[{before} : {before + o}], zero outside 0..{full - 1}",
+        _kept_part(before, o, full),
         f"index law         output_index = input_index·{s} - {_signed(before)} + tap·{d}",
     ]
     return AxisGeometry(o, k, i, s, d, before, after, tuple(steps))
@@ -379,6 +379,12 @@ def _split_formula(total: int, mode: str) -> str:
     first, second = ("P - ⌊P / 2⌋", "⌊P / 2⌋") if lower else ("⌊P / 2⌋", "P - ⌊P / 2⌋")
     before, after = split_padding(total, lower)
     return f"{mode:<17} pad_before = {first} = {before}, pad_after = {second} = {after}"
+
+
+def _kept_part(before: int, o: int, full: int) -> str:
+    """Return the line of a derivation that says which part of the full result is kept."""
+    rest = "; the rest is zero" if before < 0 or before + o > full else ""
+    return f"result            full[{before} : {before + o}] of its {max(0, full)} cells{rest}"
 
 
 def _signed(number: int) -> str:

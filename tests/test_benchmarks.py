@@ -83,7 +83,7 @@ def test_wrong_arguments_are_named(arguments, message):
 
 
 def test_doctests_of_the_benchmarks(module):
-    for name in ("layers", "report"):
+    for name in ("layers", "report", "in_short"):
         found = doctest.testmod(module(name))
         assert found.attempted > 0
         assert found.failed == 0
@@ -162,6 +162,45 @@ def test_aims_are_judged_by_the_best_peer(module):
     assert row["fastest"] == "jax"
     assert row["tensorflow"] == "WRONG"
     assert len(report.notes(measured)) == 1
+
+
+def test_a_page_opens_with_what_its_tables_say(module):
+    layers, racing, report, in_short = (
+        module("layers"),
+        module("racing"),
+        module("report"),
+        module("in_short"),
+    )
+    speeds = {"forward": (1.0, 2.0), "filter_gradient": (1.0, 0.5)}  # seconds of ours, and of torch
+
+    def measured(op, batch):
+        ours, torch = (racing.Timing("ok", "", "row_gemm", [seconds]) for seconds in speeds[op])
+        problem = layers.Problem(layers.LAYERS[0], op, batch, "float32")
+        return racing.Measurement(problem, 1, {"teachconv": ours, "torch": torch})
+
+    measurements = [measured(op, batch) for op in speeds for batch in (1, 8)]
+    facts = {"command": "c", "date": "d", "aims": [], "machine": {"processor": "a processor"}}
+    facts |= {"versions": {}, "ceilings": {}, "call overhead, µs": 1}
+    page = report.markdown_page(facts, measurements, None)
+    lines = page.partition(in_short.HEADING)[2].partition("## Aims")[0]
+    assert "this processor, a processor, in float32" in lines
+    assert "- ahead: forward, batch 1 (2.00); forward, batch 8 (2.00)\n" in lines
+    assert "- behind: filter gradient, batch 1 (0.50); filter gradient, batch 8 (0.50)\n" in lines
+    again = in_short.in_short(in_short.of_page(page), in_short.processor_of(page))
+    assert again.partition(in_short.HEADING)[2].strip() == lines.strip()
+
+
+def test_the_speed_of_the_documentation_is_read_from_its_page(module):
+    in_short = module("in_short")
+    page = (FOLDER.parent / "docs" / "benchmarks_cpu.md").read_text(encoding="utf-8")
+    ratios = in_short.of_page(page)
+    assert len({ratio.op for ratio in ratios}) == 7
+    assert {(ratio.dtype, ratio.batch) for ratio in ratios} >= {
+        ("float32", 1),
+        ("float32", 8),
+        ("float64", 1),
+    }
+    assert in_short.processor_of(page)
 
 
 def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -144,7 +144,7 @@ _WHY = {
 }
 
 _LINE = 64  # bytes of a cache line
-_PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _allocate
+_PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
 _APART = 448  # bytes from the input's place in a page to the result's, at most
 _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer than it gains
 _BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
@@ -250,7 +250,7 @@ def pack(
     numbers = None
     if size:
         check_memory((size,), filters.dtype, "the packed filter")
-        numbers = _allocate((size,), filters)
+        numbers = _aligned((size,), filters)
         threads = job.problem.threads(settings.get_num_threads())
         if _kernels.pack(job.name, job.problem, filters, numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
@@ -284,7 +284,7 @@ def prepare(
     name = job.chosen if kind.sums_images else job.name
     threads = settings.get_num_threads()
     return _kernels.PreparedCall(
-        name, job.problem, result_shape, dtype, job.allocate, threads, check_filter, numbers, bias
+        name, job.problem, result_shape, dtype, job.allocate, job.apart, threads, check_filter, numbers, bias
     )
 
 
@@ -299,6 +299,10 @@ class _Job:
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
+    allocate: Callable[
+        ..., np.ndarray
+    ]  # of the result: from its shape, and the input if `apart`, else the dtype
+    apart: bool
     multiplies_padding: bool
 
 
@@ -319,8 +323,10 @@ def _prepare(
     edges = geometry.has_padding or kind.scatters
     multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
     shape = geometry.shape_of(kind.result)
+    apart = prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING
+    allocate = _aligned if apart else np.empty
     name = f"{chosen}_{kind}"
-    return _Job(kind, chosen, why, name, problem, geometry, shape, multiplies_padding)
+    return _Job(kind, chosen, why, name, problem, geometry, shape, allocate, apart, multiplies_padding)
 
 
 def _run(
@@ -347,7 +353,9 @@ def _run(
         a = np.ascontiguousarray(to_accumulator(first))
         b = np.ascontiguousarray(to_accumulator(second))
         fits = out is not None and out.dtype == a.dtype and out.flags.carray
-        sums = out if fits and out is not None else _allocate(job.result_shape, a)
+        sums = (
+            out if fits and out is not None else job.allocate(job.result_shape, a if job.apart else a.dtype)
+        )
         stage.arrays(first=a, second=b, result=sums)
     threads = settings.get_num_threads()
     if job.chosen in ("direct", "im2col"):
@@ -365,7 +373,7 @@ def _run(
     return finish(sums, first.dtype, bias, activation, out)
 
 
-def _allocate(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
+def _aligned(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
     """Allocate an array of ``beside``'s dtype that begins at a cache line, and elsewhere in a page than it.
 
     A vector store of AVX-512 fills a whole line. In an array that begins elsewhere, as NumPy's do, each store
@@ -376,10 +384,7 @@ def _allocate(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
     and writes to the same position of another would wait at every step. With 512 channels, depthwise becomes
     1.4 times as fast.
     """
-    nbytes = prod(shape) * beside.itemsize
-    if nbytes < _WORTH_ALIGNING:
-        return np.empty(shape, beside.dtype)
-    block = np.empty(nbytes + _PAGE, np.uint8)
+    block = np.empty(prod(shape) * beside.itemsize + _PAGE, np.uint8)
     start, other = (array.__array_interface__["data"][0] for array in (block, beside))
     return np.ndarray(shape, beside.dtype, block, ((other + _APART) // _LINE * _LINE - start) % _PAGE)
 

@@ -293,9 +293,9 @@ def value_colours(colours: dict[str, str]) -> Any:
 def figure_of(size: tuple[float, float]) -> Figure:
     """A figure that belongs to nobody but the caller: pyplot's list would keep it."""
     patches()
-    from matplotlib.figure import Figure as MatplotlibFigure
+    from .shown_figure import ShownFigure
 
-    return MatplotlibFigure(figsize=size, layout="constrained")
+    return ShownFigure(figsize=size, layout="constrained")
 
 
 def axes_of(ax: Axes, size: tuple[float, float]) -> Axes:

@@ -12,6 +12,7 @@
 #include "pack.h"
 #include "ranges.h"
 #include "row_gemm.h"
+#include "one_channel.h"
 #include "phases.h"
 #include "winograd2.h"
 #include "col2im.h"
@@ -41,7 +42,7 @@
     }
 /* clang-format off */
 PACK(row_gemm) PACK(winograd2) PACK(winograd2_input) PACK(phases) PACK(col2im)
-RUN(row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN(one_channel_or_row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
@@ -56,7 +57,7 @@ RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
-    .rungs = {[ROW_GEMM] = PACKED_RUNG(row_gemm),
+    .rungs = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
               [WINOGRAD2] = PACKED_RUNG(winograd2),
               [WINOGRAD2_INPUT] = PACKED_RUNG(winograd2_input),
               [PHASES_INPUT] = PACKED_RUNG(phases),

@@ -19,7 +19,8 @@ enum {
     TOOK_ADJACENT = 1 << 10,
     TOOK_WIDE = 1 << 11,
     TOOK_ROWS = 1 << 12,
-    TOOK_MOVING = 1 << 13
+    TOOK_MOVING = 1 << 13,
+    TOOK_ONE_CHANNEL = 1 << 14
 };
 
 extern int teachconv_paths;

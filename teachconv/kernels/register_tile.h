@@ -166,7 +166,8 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
                                  : p < 12 ? a9 + (p - 9) * pixel_step
                                           : a12 + (p - 12) * pixel_step;
                 const real value = *at;
-                sum[p][0] += value * b0; /* mark: multiply-add of row_gemm phases winograd2 col2im */
+                /* mark: multiply-add of row_gemm if whole_input padded_rows patches */
+                sum[p][0] += value * b0; /* mark: multiply-add of phases winograd2 col2im */
                 if (vectors > 1) sum[p][1] += value * b1;
             }
             a0++, a3++, a6++, a9++, a12++;

@@ -431,5 +431,6 @@ KERNEL int row_gemm_pack(const conv_problem *p, const real *w, real *packed, int
 KERNEL int row_gemm_run(const conv_problem *p, const real *x, const real *w, const real *packed,
                         const real *bias, int relu, real *y, int threads) {
     const gather g = forward_gather(p);
-    return run_gather(&g, x, w, packed, bias, relu, y, threads); /* mark: kernel of row_gemm */
+    /* mark: kernel of row_gemm if whole_input padded_rows patches */
+    return run_gather(&g, x, w, packed, bias, relu, y, threads);
 }

@@ -64,7 +64,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       effective filter  ek = (k - 1)·d + 1 = (3 - 1)·1 + 1 = 3
       full size         F  = (i - 1)·s + ek = (16 - 1)·2 + 3 = 33
       output            o  = F - 2·p + output_padding = 33 - 2·1 + 1 = 32
-      result            full[1 : 33], zero outside 0..32
+      result            full[1 : 33] of its 33 cells
       index law         output_index = input_index·2 - 1 + tap·1
     """
     return bind_shapes(_function(function), args, arguments)[0]

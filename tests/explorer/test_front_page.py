@@ -56,7 +56,8 @@ DOORS = {
     "Learn": "learn/index",
     "Port a network": "howto/port_a_network",
     "Check a kernel": "howto/find_a_bug_in_your_kernel",
-    "See how TensorFlow executes": "graph",
+    "See how TensorFlow executes": "explanation/how_tensorflow_executes",
+    "Understand why": "explanation/index",
 }
 
 

@@ -57,6 +57,7 @@ CALLS = {
     "row_gemm, padded rows": forward("row_gemm", (1, 17, 17, 3), (3, 3, 3, 4), 2, "SAME", *DILATED),
     "row_gemm, the input itself": forward("row_gemm", (1, 8, 8, 3), (1, 1, 3, 4)),
     "row_gemm, VALID": forward("row_gemm", (1, 17, 17, 3), (3, 3, 3, 4), 2),
+    "row_gemm, one channel": forward("row_gemm", (1, 9, 9, 1), (3, 3, 1, 4), 2, "SAME", *DILATED),
     "winograd2": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME"),
     "winograd2, out of range": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME", huge=True),
     "winograd2 dx": input_gradient("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),

@@ -306,7 +306,9 @@ def test_an_empty_sum_has_a_picture(name):
     assert "<svg" in explanation._repr_html_()
     if not explanation.inverse:
         pytest.importorskip("matplotlib")
-        assert len(tc.plot.window(explanation).axes) == 3
+        figure = tc.plot.window(explanation)
+        assert len(figure.axes) == 3
+        assert "<svg" in figure._repr_svg_()  # what a notebook shows
 
 
 def test_several_threads_read_one_explanation():

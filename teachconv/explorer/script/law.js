@@ -128,7 +128,7 @@ export function croppedAxis(i, k, s, d, before, after, o, chosen) {
     effectiveFilterStep(k, d, ek),
     `full size         F  = (i - 1)·s + ek = (${i} - 1)·${s} + ${ek} = ${full}`,
     ...chosen,
-    `result            full[${before} : ${before + o}], zero outside 0..${full - 1}`,
+    keptPart(before, o, full),
     `index law         output_index = input_index·${s} - ${signed(before)} + tap·${d}`,
   ];
   return axisGeometry(o, k, i, s, d, before, after, steps);
@@ -144,6 +144,12 @@ function splitFormula(total, mode) {
   const [first, second] = lower ? ["P - ⌊P / 2⌋", "⌊P / 2⌋"] : ["⌊P / 2⌋", "P - ⌊P / 2⌋"];
   const [before, after] = splitPadding(total, lower);
   return `${mode.padEnd(17)} pad_before = ${first} = ${before}, pad_after = ${second} = ${after}`;
+}
+
+/** The line of a derivation that says which part of the full result is kept. */
+function keptPart(before, o, full) {
+  const rest = before < 0 || before + o > full ? "; the rest is zero" : "";
+  return `result            full[${before} : ${before + o}] of its ${Math.max(0, full)} cells${rest}`;
 }
 
 /** A number as text, a negative one in parentheses. */

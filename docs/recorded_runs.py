@@ -1,0 +1,129 @@
+"""Writes what the explanation shows of recorded runs: bars of the rungs, and the speed in short.
+
+docs/conf.py calls `write`. The sources are docs/explanation/cpu_rungs.json (benchmarks/rungs.py),
+docs/gpu_tables.inc (docs/gpu_tables.py) and docs/benchmarks_cpu.md (benchmarks/cpu.py). So a new run changes
+the pages without an edit.
+"""
+
+import html
+import json
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "benchmarks"))
+
+import in_short  # noqa: E402
+
+from teachconv.backends import get  # noqa: E402
+
+OPS = {
+    "forward": "conv2d",
+    "input_gradient": "conv2d_backprop_input",
+    "filter_gradient": "conv2d_backprop_filter",
+}
+# the rung that a rung of the GPU adds its idea to
+GPU_BEFORE = {
+    "tiled": "direct",
+    "registers": "tiled",
+    "implicit_gemm": "registers",
+    "pipelined_gemm_float32": "implicit_gemm",
+    "pipelined_gemm": "tensor_gemm",
+    "pipelined_gemm_tf32": "tensor_gemm_tf32",
+}
+FFMA, HMMA = "multiply-adds of 32 threads (FFMA)", "products of matrices on tensor cores (HMMA)"
+
+
+def bars(caption: str, unit: str, rows: list[tuple[str, float, str]]) -> str:
+    """Return a table with a bar in each row: its name, its number, and a remark."""
+    most = max(number for _, number, _ in rows)
+    lines = [
+        f'<tr><th scope="row"><code>{html.escape(name)}</code></th>'
+        f'<td><span style="width:{100 * number / most:.1f}%"></span></td>'
+        f"<td>{number:.{0 if number >= 100 else 1}f}</td><td>{html.escape(remark)}</td></tr>"
+        for name, number, remark in rows
+    ]
+    head = f'<tr><th>rung</th><th aria-label="bar"></th><th>{html.escape(unit)}</th><th>gain</th></tr>'
+    return (
+        f'<div class="table-wrapper"><table class="bars docutils"><caption>{html.escape(caption)}</caption>'
+        f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def gains(rungs: list[tuple[str, float]], before: dict[str, str]) -> list[tuple[str, float, str]]:
+    """Add to each rung how many times its number is that of the rung before, which ``before`` names."""
+    numbers = dict(rungs)
+    return [
+        (name, number, f"× {number / numbers[before[name]]:.1f}" if name in before else "–")
+        for name, number in rungs
+    ]
+
+
+def cpu_bars(recorded: dict) -> dict[str, str]:
+    """Return the bars of each ladder of benchmarks/rungs.py, by op."""
+    found = {}
+    for ladder in recorded["ladders"]:
+        x, w = (" × ".join(map(str, ladder["shapes"][name])) for name in ("x", "w"))
+        names = [rung["algorithm"] for rung in ladder["rungs"]]
+        before = dict(zip(names[1:], names, strict=False))
+        rungs = gains([(rung["algorithm"], rung["gflops"]) for rung in ladder["rungs"]], before)
+        found[ladder["op"]] = bars(f"{OPS[ladder['op']]}, input {x}, filters {w}", "GFLOP/s", rungs)
+    return found
+
+
+def cpu_facts(recorded: dict) -> str:
+    """Return a paragraph of Markdown: where and when the bars were recorded."""
+    machine, versions = (
+        recorded["machine"],
+        ", ".join(" ".join(pair) for pair in recorded["versions"].items()),
+    )
+    return (
+        f"Recorded by `{recorded['command']}` on {recorded['date']}: {machine['processor']} "
+        f"({machine['instruction sets']}), one core, float32, {versions}. NumPy's matrix product reached "
+        f"{recorded['ceiling']:.0f} GFLOP/s in the same run. The numbers are those of the fastest call, and "
+        "count the operations of direct summation.\n"
+    )
+
+
+def gpu_bars(tables: str) -> str:
+    """Return bars of the multiply-adds that an instruction of the inner loop does on average."""
+    parts = []
+    for arch, table in re.findall(r"^(sm_\d+):\n\n((?:\|.*\n)*)", tables, re.MULTILINE):
+        groups: dict[str, list[tuple[str, float]]] = {"FFMA": [], "HMMA": []}
+        for line in table.split("\n")[2:-1]:
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            done, kind, all_of_them = re.fullmatch(r"(\d+) (\w+) of (\d+)", cells[1]).groups()
+            groups[kind].append((cells[0].replace("`", ""), int(cells[2]) * int(done) / int(all_of_them)))
+        for kind, name in (("FFMA", FFMA), ("HMMA", HMMA)):
+            parts.append(
+                bars(f"{arch}: {name}", "multiply-adds per instruction", gains(groups[kind], GPU_BEFORE))
+            )
+    return "\n".join(parts)
+
+
+def summaries(backend: str, names: list[str]) -> str:
+    """Return a Markdown list of algorithms with what each gains, in the backend's own words."""
+    words = {algorithm.name: algorithm.summary for algorithm in get(backend).ALGORITHMS}
+    return "\n".join(f"- `{name}`: {words[name]}" for name in names) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Write the parts that docs/explanation includes, each only if it has changed."""
+    folder.mkdir(exist_ok=True)
+    page = (HERE / "benchmarks_cpu.md").read_text(encoding="utf-8")
+    recorded = json.loads((HERE / "explanation" / "cpu_rungs.json").read_text(encoding="utf-8"))
+    speed = in_short.in_short(in_short.of_page(page), in_short.processor_of(page))
+    parts = {
+        "speed_in_short.md": speed.removeprefix(in_short.HEADING).lstrip(),
+        "cpu_rungs.md": cpu_facts(recorded),
+        "gpu_rungs.html": gpu_bars((HERE / "gpu_tables.inc").read_text(encoding="utf-8")),
+    }
+    parts |= {f"cpu_rungs_{op}.html": text for op, text in cpu_bars(recorded).items()}
+    for ladder in recorded["ladders"]:
+        names = [rung["algorithm"] for rung in ladder["rungs"]]
+        parts[f"cpu_rungs_{ladder['op']}.md"] = summaries("cython", names)
+    for name, text in parts.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

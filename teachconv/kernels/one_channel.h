@@ -1,0 +1,158 @@
+/* one_channel: row_gemm's forward op for one input channel and 3x3 taps. The filter is so small that it stays in
+   registers while the pixels of a row pass by; in row_gemm the sums stay, and the filter passes by.
+
+     3 padded rows of x:  . a b c d e f .              each x is one number, repeated in all lanes
+                          . g h i j k l .
+                          . m n o p q r .
+     y[pixel, 32 channels] = a * w[0,0] + b * w[0,1] + c * w[0,2] + g * w[1,0] + ...
+
+     for each image, for each out row                  <- threads share these
+       copy the rows that its taps reach, with their padding (they fit the first-level cache)
+       for each 2 vectors of out_channels: load the filter
+         for each 4 pixels:  for each tap:  sum[pixel] += x * w
+
+   Gain over row_gemm: the filter is loaded once per row instead of once per 14 pixels, no table says where the
+   pixels of a tile lie, and a row of any length is one loop: 1.3 times as fast. (5x5 taps, whose 25 vectors take
+   one register each, were slower than row_gemm.)
+
+   Order of summation in every cell, and so the bits: as in row_gemm.
+   Non-finite data: x may hold anything; the filter must be finite, as in row_gemm.
+   Scratch: the padded rows; if they take more than 1 MB, row_gemm computes the convolution. */
+
+/* 4 pixels x 2 sums and 9 x 2 weights take 26 of AVX-512's 32 registers; with one vector, 13 of 16 elsewhere. */
+enum { ONE_CHANNEL_PIXELS = 4, ONE_CHANNEL_VECTORS = TILE_PIXELS > 6 ? 2 : 1 };
+
+/* How a row of outputs is computed. Steps are in numbers. */
+typedef struct {
+    ptrdiff_t pixels, x_pixel, x_tap, x_row; /* to the next pixel, tap column, tap row */
+    ptrdiff_t w_tap, y_pixel, columns;       /* columns: out_channels that exist in these vectors */
+    const real *bias;
+    int relu;
+} one_channel_walk;
+
+/* Returns the length of a padded row. */
+static inline ptrdiff_t one_channel_length(const conv_problem *p) {
+    return checked_plus((p->out_cols - 1) * p->stride_cols, (p->filter_cols - 1) * p->dilation_cols + 1);
+}
+
+INLINE int one_channel_can(const conv_problem *p) {
+    return p->in_channels == 1 && p->out_channels >= LANES && p->filter_rows == 3 && p->filter_cols == 3
+           && p->out_rows > 0 && p->out_cols > 0
+           && one_channel_length(p) <= SCRATCH_BYTES / 4 / 3 / (ptrdiff_t)sizeof(real);
+}
+
+/* Computes `pixels` neighbouring pixels. */
+INLINE void one_channel_tile(const int pixels, const int vectors, const one_channel_walk *k,
+                             const vec *weight, const real *x, real *y) {
+    vec sum[ONE_CHANNEL_PIXELS * 2];
+    UNROLL(8)
+    for (int i = 0; i < pixels * vectors; i++) sum[i] = (vec){0};
+    UNROLL(9)
+    for (int tap = 0; tap < 9; tap++) {
+        UNROLL(4)
+        for (int p = 0; p < pixels; p++) {
+            const real value = x[tap / 3 * k->x_row + tap % 3 * k->x_tap + p * k->x_pixel];
+            UNROLL(2)
+            for (int v = 0; v < vectors; v++)
+                /* mark: multiply-add of row_gemm if one_channel */
+                sum[p * vectors + v] += value * weight[tap * vectors + v];
+        }
+    }
+    UNROLL(4)
+    for (int p = 0; p < pixels; p++) {
+        UNROLL(2)
+        for (int v = 0; v < vectors; v++) /* + 0: see tile_end in register_tile.h */
+            finish_sum(y + p * k->y_pixel + v * LANES, sum[p * vectors + v] + (vec){0},
+                       k->bias ? k->bias + v * LANES : NULL, k->columns - v * LANES, k->relu);
+    }
+}
+
+/* Computes one row of outputs for `vectors` vectors of out_channels. */
+INLINE void one_channel_row(const int vectors, const one_channel_walk *k, const real *x, const real *w,
+                            real *y) {
+    vec weight[9 * ONE_CHANNEL_VECTORS];
+    UNROLL(9)
+    for (int tap = 0; tap < 9; tap++) {
+        UNROLL(2)
+        for (int v = 0; v < vectors; v++) weight[tap * vectors + v] = load(w + tap * k->w_tap + v * LANES);
+    }
+    ptrdiff_t pixel = 0;
+    for (; pixel + ONE_CHANNEL_PIXELS <= k->pixels; pixel += ONE_CHANNEL_PIXELS)
+        one_channel_tile(ONE_CHANNEL_PIXELS, vectors, k, weight, x + pixel * k->x_pixel,
+                         y + pixel * k->y_pixel);
+    for (; pixel < k->pixels; pixel++)
+        one_channel_tile(1, vectors, k, weight, x + pixel * k->x_pixel, y + pixel * k->y_pixel);
+}
+
+KERNEL void one_channel_row_of(ptrdiff_t vectors, const one_channel_walk *k, const real *x, const real *w,
+                               real *y) {
+    if (vectors == 1) one_channel_row(1, k, x, w, y);
+    else one_channel_row(ONE_CHANNEL_VECTORS, k, x, w, y);
+}
+
+/* Copies the rows of x that out row `row` reads, and zeros for the padding, to rows [tap_row][length]. */
+INLINE void one_channel_copy(const conv_problem *p, const real *x, ptrdiff_t row, ptrdiff_t length,
+                             real *rows) {
+    /* the columns first..past-1 of a copy lie inside the image */
+    ptrdiff_t first, past;
+    indices_inside(length, 1, -p->pad_left, p->in_cols, &first, &past);
+    memset(rows, 0, sizeof(real) * (size_t)(length * 3));
+    for (ptrdiff_t tap = 0; tap < 3; tap++, rows += length) {
+        /* mark: stride dilation of row_gemm if one_channel */
+        const ptrdiff_t in_row = row * p->stride_rows - p->pad_top + tap * p->dilation_rows;
+        /* mark: padding of row_gemm if one_channel */
+        if (in_row < 0 || in_row >= p->in_rows) continue;
+        memcpy(rows + first, x + in_row * p->in_cols + first - p->pad_left,
+               sizeof(real) * (size_t)(past - first));
+    }
+}
+
+/* Computes one row for all out_channels. packed: in panels of 2 vectors; the last one may have one. */
+KERNEL void one_channel_outputs(const conv_problem *p, const real *rows, ptrdiff_t length, const real *packed,
+                                const real *bias, int relu, real *y) {
+    const ptrdiff_t outs = p->out_channels;
+    one_channel_walk k = {p->out_cols, p->stride_cols, p->dilation_cols, length, 0, outs, 0, NULL, relu};
+    for (ptrdiff_t first = 0, vectors; first < outs; first += vectors * LANES) {
+        const ptrdiff_t panel = first / (2 * LANES) * 2 * LANES;
+        k.w_tap = outs - panel > LANES ? 2 * LANES : LANES;
+        vectors = k.w_tap > LANES ? ONE_CHANNEL_VECTORS : 1;
+        k.columns = outs - first, k.bias = bias ? bias + first : NULL;
+        one_channel_row_of(vectors, &k, rows, packed + panel * 9 + first - panel, y + first);
+    }
+}
+
+/* packed: the filter as row_gemm_pack leaves it. */
+KERNEL int one_channel_run(const conv_problem *p, const real *x, const real *packed, const real *bias,
+                           int relu, real *y, int threads) {
+    const ptrdiff_t length = one_channel_length(p), row_numbers = p->out_cols * p->out_channels;
+    int failed = 0;
+    took(TOOK_ONE_CHANNEL);
+    threads = useful_threads(problem_macs(p), threads);
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        real *rows = (real *)new_scratch(checked_times(3 * length, sizeof(real)));
+        if (!rows) failed = 1;
+#pragma omp for schedule(static)
+        for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
+            if (!rows) continue;
+            one_channel_copy(p, x + i / p->out_rows * p->in_rows * p->in_cols, i % p->out_rows, length, rows);
+            one_channel_outputs(p, rows, length, packed, bias, relu, y + i * row_numbers);
+        }
+        free_scratch(rows);
+    }
+    return failed ? CONV_NO_MEMORY : CONV_OK;
+}
+
+/* What the table of kernels calls for row_gemm. */
+KERNEL int one_channel_or_row_gemm_run(const conv_problem *p, const real *x, const real *w,
+                                       const real *packed, const real *bias, int relu, real *y,
+                                       int threads) {
+    if (!one_channel_can(p)) return row_gemm_run(p, x, w, packed, bias, relu, y, threads);
+    real *own_packed = packed ? NULL : (real *)new_scratch(row_gemm_packed_bytes(p));
+    if (!packed && !own_packed) return CONV_NO_MEMORY;
+    if (!packed) row_gemm_pack(p, w, own_packed, threads);
+    /* mark: kernel of row_gemm if one_channel */
+    const int status = one_channel_run(p, x, packed ? packed : own_packed, bias, relu, y, threads);
+    free_scratch(own_packed);
+    return status;
+}

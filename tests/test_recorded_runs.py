@@ -1,0 +1,60 @@
+"""The pictures of recorded runs in the documentation show what the files hold."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TABLE = """
+sm_80:
+
+| rung | inner loop | multiply-adds of one | instructions for one |
+|---|---|---|---|
+| `direct` | 16 FFMA of 64 | 32 | 4.0 |
+| `tiled` | 32 FFMA of 64 | 32 | 2.0 |
+| `tensor_gemm` | 16 HMMA of 128 | 2048 | 8.0 |
+"""
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("recorded_runs")
+
+
+def cells(html):
+    """The texts of each row of the tables: rung, bar, number, gain."""
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", html)
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in re.split(r"</t[hd]>", row)[:-1]] for row in rows]
+
+
+def test_bars_of_the_gpu_are_counts_of_the_table(runs):
+    html = runs.gpu_bars(TABLE)
+    assert cells(html) == [
+        ["direct", "", "8.0", "–"],  # 32 * 16 / 64
+        ["tiled", "", "16.0", "× 2.0"],
+        ["tensor_gemm", "", "256", "–"],
+    ]
+    assert re.findall(r"width:([\d.]+)%", html) == ["50.0", "100.0", "100.0"]
+
+
+def test_every_rung_of_the_tables_has_a_bar(runs):
+    text = (ROOT / "docs" / "gpu_tables.inc").read_text(encoding="utf-8")
+    rungs = re.findall(r"^\| (`\w+`.*?) \|", text, re.MULTILINE)
+    assert len(rungs) > 10
+    shown = [name for name, *_ in cells(runs.gpu_bars(text))]
+    assert sorted(shown) == sorted(name.replace("`", "") for name in rungs)
+
+
+def test_bars_of_the_cpu_are_the_recorded_rungs(runs):
+    ladders = importlib.import_module("rungs").LADDERS
+    recorded = json.loads((ROOT / "docs" / "explanation" / "cpu_rungs.json").read_text(encoding="utf-8"))
+    bars = runs.cpu_bars(recorded)
+    assert [(ladder["op"], ladder["layer"]) for ladder in recorded["ladders"]] == [row[:2] for row in ladders]
+    for op, _, algorithms in ladders:
+        assert [name for name, *_ in cells(bars[op])] == list(algorithms)
+    assert recorded["machine"]["processor"] in runs.cpu_facts(recorded)
