@@ -28,7 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check \
+  kernels-play
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -124,6 +125,16 @@ public-api: $(EXTENSION)
 BASE ?= main
 bench-check: $(EXTENSION)
 	$(BIN)/python benchmarks/bench_check.py $(BASE)
+
+# Each rung as a C program of its own, which checks and times one layer without Python: edit a kernel, run this.
+# For other sizes: build/play/row_gemm size in_channels out_channels filter stride batch
+PLAY := $(patsubst benchmarks/play/%.c,build/play/%,$(wildcard benchmarks/play/*.c))
+kernels-play: $(PLAY)
+	for program in $(PLAY); do OMP_NUM_THREADS=1 $$program || exit 1; done
+
+build/play/%: benchmarks/play/%.c benchmarks/play/play.h $(SOURCES)
+	mkdir -p build/play
+	$(CC) -O3 -march=native -fopenmp -Iteachconv/kernels $< teachconv/kernels/process.c -o $@ -lm
 
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:

@@ -28,7 +28,6 @@ import machine
 import plot
 import report
 from layers import LAYERS, OPS, QUICK_LAYERS, Layer, Problem, expand, fits, parse_shape
-from peers import PEERS
 from racing import Budget, Measurement, Race, validate_small
 
 import teachconv as tc
@@ -38,7 +37,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    peers = [name for name in PEERS if name not in ("teachconv", "plan")]
+    peers = [*report.FRAMEWORKS, "numpy"]
     parser.add_argument("--threads", type=whole_numbers, default=[1], help="such as 1,2 (default: 1)")
     parser.add_argument("--batch", type=whole_numbers, help="default: 1,8")
     parser.add_argument("--ops", type=some_of(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
@@ -77,7 +76,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     arguments.peers = arguments.peers or (["numpy"] if quick else peers)
     arguments.rounds = arguments.rounds or (2 if quick else 7)
     arguments.seconds = arguments.seconds or (0.02 if quick else 2.0)
-    arguments.cores = arguments.cores or _allowed_cores()
+    arguments.cores = arguments.cores or allowed_cores()
     if max(arguments.threads) > len(arguments.cores):
         parser.error(f"--threads {max(arguments.threads)} needs as many cores; got {arguments.cores}")
     return arguments
@@ -111,7 +110,7 @@ def shape_argument(text: str) -> Any:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _allowed_cores() -> list[int]:
+def allowed_cores() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))

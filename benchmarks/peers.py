@@ -18,25 +18,28 @@ from __future__ import annotations
 import gc
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-Facts = dict[str, Any]
-Arrays = dict[str, np.ndarray]
-Run = Callable[[], Any]
-Restore = Callable[[Any], np.ndarray]  # a result as NHWC, or HWIO for a filter gradient
-
-NHWC_TO_NCHW, NCHW_TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
-HWIO_TO_OIHW, OIHW_TO_HWIO = (3, 2, 0, 1), (2, 3, 1, 0)
-
-
-class RefusedError(Exception):
-    """The framework does not have this op."""
+from engines import (
+    HWIO_TO_OIHW,
+    NCHW_TO_NHWC,
+    NHWC_TO_NCHW,
+    OIHW_TO_HWIO,
+    Arrays,
+    Facts,
+    LiteRt,
+    Ncnn,
+    OnnxRuntime,
+    OpenVino,
+    RefusedError,
+    Restore,
+    Run,
+    first_line,
+)
 
 
 class Torch:
@@ -89,51 +92,6 @@ class Torch:
 
 class TorchChannelsLast(Torch):
     channels_last = True
-
-
-class OnnxRuntime:
-    """ONNX Runtime on a model with one node, whose constant weights are packed in advance."""
-
-    def __init__(self, threads: int) -> None:
-        import onnx
-        import onnxruntime
-
-        self.onnx, self.ort = onnx, onnxruntime
-        self.options = onnxruntime.SessionOptions()
-        self.options.intra_op_num_threads = threads
-        self.options.inter_op_num_threads = 1
-        self.options.log_severity_level = 4
-        self.versions = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
-
-    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
-        if facts["kind"] != "conv2d" and facts["op"] != "transposed":
-            raise RefusedError("inference only: no gradients")
-        helper, numpy_helper = self.onnx.helper, self.onnx.numpy_helper
-        given, op_type = ("x", "Conv") if facts["kind"] == "conv2d" else ("dy", "ConvTranspose")
-        data = np.ascontiguousarray(arrays[given].transpose(NHWC_TO_NCHW))
-        weights = np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW))
-        attributes = {
-            "strides": facts["strides"],
-            "pads": facts["padding"] * 2,
-            "group": facts["groups"],
-            "kernel_shape": weights.shape[2:],
-        }
-        element = helper.np_dtype_to_tensor_dtype(data.dtype)
-        graph = helper.make_graph(
-            [helper.make_node(op_type, ["x", "w"], ["y"], **attributes)],
-            "one node",
-            [helper.make_tensor_value_info("x", element, data.shape)],
-            [helper.make_tensor_value_info("y", element, None)],
-            [numpy_helper.from_array(weights, "w")],
-        )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        try:
-            session = self.ort.InferenceSession(
-                model.SerializeToString(), self.options, ["CPUExecutionProvider"]
-            )
-        except Exception as error:
-            raise RefusedError(f"no {op_type} for {facts['dtype']}: {_first_line(error)}") from error
-        return lambda: session.run(None, {"x": data})[0], lambda y: y.transpose(NCHW_TO_NHWC)
 
 
 class TensorFlow:
@@ -281,6 +239,13 @@ class Plan(Teachconv):
     planned = True
 
 
+class FastPlan(Plan):
+    """A plan that may use algorithms with larger errors, whatever the precision of the run."""
+
+    def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
+        return super().prepare(facts | {"precision": "fast"}, arrays)
+
+
 class NumPy(Teachconv):
     backend, algorithm = "numpy", "im2col"
 
@@ -288,18 +253,17 @@ class NumPy(Teachconv):
 PEERS: dict[str, type[Any]] = {
     "teachconv": Teachconv,
     "plan": Plan,
+    "fast_plan": FastPlan,
     "torch": Torch,
     "torch_channels_last": TorchChannelsLast,
     "onnxruntime": OnnxRuntime,
+    "litert": LiteRt,
+    "openvino": OpenVino,
+    "ncnn": Ncnn,
     "tensorflow": TensorFlow,
     "jax": Jax,
     "numpy": NumPy,
 }
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
-    return re.sub(r"\{\{.*?\}\} ?", "", text.splitlines()[0])[:200]  # TensorFlow's numbered nodes
 
 
 def _clock(run: Run) -> float:
@@ -330,9 +294,9 @@ def serve(peer: Any, answer: Callable[[dict[str, Any]], None]) -> None:
             try:
                 run, reply = _prepare(peer, request)
             except RefusedError as error:
-                reply = {"refused": _first_line(error)}
+                reply = {"refused": first_line(error)}
             except Exception as error:  # any exception of a framework is its answer
-                reply = {"refused": f"{type(error).__name__}: {_first_line(error)}"}
+                reply = {"refused": f"{type(error).__name__}: {first_line(error)}"}
             answer(reply)
         elif run is not None:
             for _ in range(request["warm"]):
@@ -353,7 +317,7 @@ def main() -> None:
         peer = PEERS[name](int(threads))
     except Exception as error:
         missing = isinstance(error, ImportError)
-        answer({"missing" if missing else "broken": f"{type(error).__name__}: {_first_line(error)}"})
+        answer({"missing" if missing else "broken": f"{type(error).__name__}: {first_line(error)}"})
         return
     gc.disable()
     answer({"versions": peer.versions})

@@ -29,7 +29,8 @@ from teachconv.dtypes import float_format
 from teachconv.truth import bounds
 
 SCRIPT = Path(__file__).with_name("peers.py")
-OURS = ("teachconv", "plan", "numpy")  # those that need teachconv, and so this interpreter
+TRANSFORMING = ("ncnn",)  # those that may transform the data with larger tiles than winograd2's
+OURS = ("teachconv", "plan", "fast_plan", "numpy")  # those that need teachconv, and so this interpreter
 START_SECONDS = 120  # to import a framework
 
 
@@ -175,7 +176,8 @@ class Truth:
         self.want = self._run(problem, wide)
         self.abs_sum = self._run(problem, {name: np.abs(array) for name, array in wide.items()})
         op, args, options = problem.call(wide)
-        self.terms = nn_ops.call_of(op, args, options)[0].terms
+        self.call = nn_ops.call_of(op, args, options)[0]
+        self.terms = self.call.terms
         self.abs_sum *= 1 + bounds.gamma(self.terms, float_format("float64").unit_roundoff)
 
     @staticmethod
@@ -187,8 +189,17 @@ class Truth:
     def judge(self, got: np.ndarray, algorithm: str = "") -> tuple[float, str]:
         """Return the largest error as a fraction of its bound, and the failure or ""."""
         ours = {entry.name: entry for entry in get("cython").ALGORITHMS}.get(algorithm)
-        by_largest = ours is not None and ours.precision == "default"
+        by_largest = ours is not None and ours.precision != "strict"
         return self.judge_by(bounds.direct(self.abs_sum, self.terms, got.dtype), got, by_largest)
+
+    def judge_transformed(self, got: np.ndarray) -> str:
+        """Judge a result beyond the bound of direct summation by that of Winograd's F(4x4, 3x3)."""
+        fits = next(a for a in get("cython").ALGORITHMS if a.name == "winograd4").fits
+        if not fits(self.call.kind, "float32", self.call.geometry):
+            return "not 3x3 at stride 1, so its sums should be direct"
+        call = self.call
+        bound = bounds.winograd4(call.kind, call.first, call.second, call.geometry, got.dtype)
+        return self.judge_by(bound.reshape(self.want.shape), got, False)[1]
 
     def judge_by(self, allowed: np.ndarray, got: np.ndarray, by_largest: bool) -> tuple[float, str]:
         """Judge by any bound; ``by_largest`` if the bound is relative to the largest sum."""
@@ -281,7 +292,9 @@ class Race:
             return Timing("refused", answer["refused"]), None
         algorithm = answer["algorithm"]
         got = np.load(result)
-        fraction, wrong = truth.judge(got, algorithm if worker.name in ("teachconv", "plan") else "")
+        fraction, wrong = truth.judge(got, algorithm if worker.name in OURS else "")
+        if wrong and worker.name in TRANSFORMING:
+            wrong = truth.judge_transformed(got)
         result.unlink()
         timing = Timing("wrong" if wrong else "ok", wrong, algorithm, [], fraction)
         if wrong:

@@ -194,7 +194,7 @@ def _table(group: Sequence[Measurement]) -> Table:
             [
                 layer.name,
                 _join([m.timings["teachconv"].algorithm for m in row if m], same="once"),
-                *(_join([_speed(m, name) for m in row]) for name in names),
+                *(_join([speed(m, name) for m in row]) for name in names),
                 _join([_number(m.ratio(rivals) if m else None, 2) for m in row]),
                 _join([_number(m.ratio(rivals, "median") if m else None, 2) for m in row]),
                 _join([_fastest(m, rivals) for m in row], same="once"),
@@ -232,7 +232,7 @@ def _summary(
     return cells
 
 
-def _speed(m: Measurement | None, name: str) -> str:
+def speed(m: Measurement | None, name: str) -> str:
     timing = None if m is None else m.timings.get(name)
     if m is None or timing is None or timing.status == "refused":
         return "–"

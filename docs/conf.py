@@ -33,10 +33,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import fro
 
 
 def fingerprint():
-    """Return a name for what the pages run: the library, the examples, and the installed packages."""
+    """Return a name for what the pages run and read: library, examples, recorded files, packages."""
     found = hashlib.sha256()
     files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
-    files.append(HERE.parent / "CITATION.cff")
+    files += [HERE.parent / "CITATION.cff", *(HERE.parent / "tests" / "recorded").glob("*.json")]
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())
     packages = sorted(f"{one.name} {one.version}" for one in importlib.metadata.distributions())
@@ -48,13 +48,8 @@ project = "teachconv"
 author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-extensions += [
-    "myst_nb",
-    "sphinx_copybutton",
-    "teachconv.explorer.sphinx_directive",
-    "mathml",
-    "framework_tabs",
-]
+extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
+extensions += ["framework_tabs", "mathml"]
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {

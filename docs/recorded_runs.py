@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "benchmarks"))
+sys.path.append(str(HERE.parent / "benchmarks"))  # after docs: both have a reference.py
 
 import in_short  # noqa: E402
 
@@ -39,7 +39,7 @@ def bars(caption: str, unit: str, rows: list[tuple[str, float, str]]) -> str:
     """Return a table with a bar in each row: its name, its number, and a remark."""
     most = max(number for _, number, _ in rows)
     lines = [
-        f'<tr><th scope="row"><code>{html.escape(name)}</code></th>'
+        f'<tr><th scope="row"><code>{html.escape(name).replace("_", "_<wbr>")}</code></th>'
         f'<td><span style="width:{100 * number / most:.1f}%"></span></td>'
         f"<td>{number:.{0 if number >= 100 else 1}f}</td><td>{html.escape(remark)}</td></tr>"
         for name, number, remark in rows

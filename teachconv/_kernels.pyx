@@ -45,7 +45,9 @@ cdef extern from "kernels/engine.h" nogil:
         filter_gradient pixel_gemm, depthwise
         int (*all_finite)(const void *x, Py_ssize_t count) noexcept nogil
 
-    int ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, PHASES_INPUT, COL2IM_INPUT, DEPTHWISE, DEPTHWISE_INPUT
+    int ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, WINOGRAD4, WINOGRAD4_INPUT, PHASES_INPUT, COL2IM_INPUT
+    int DEPTHWISE, DEPTHWISE_INPUT
+    int STRICT, DEFAULT, FAST
     const kernel_table *kernels_of(int real_is_double)
     int teachconv_set_isa(int level)
     int teachconv_isa()
@@ -53,9 +55,15 @@ cdef extern from "kernels/engine.h" nogil:
     int problem_fits(const conv_problem *p)
     double problem_macs(const conv_problem *p)
     int threads_that_pay "useful_threads"(double macs, int threads)
-    int choose_forward(const conv_problem *p, Py_ssize_t lanes, int strict)
-    int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int strict)
+    int choose_forward(const conv_problem *p, Py_ssize_t lanes, int precision)
+    int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
     int choose_filter_gradient(const conv_problem *p)
+
+
+# the names of the numbers in kernels/choose.h
+cdef tuple ALGORITHMS = (
+    "", "row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise", "winograd4",
+)
 
 
 cdef class Problem:
@@ -80,17 +88,17 @@ cdef class Problem:
         """Return how many threads pay for this problem; 1 in a child of a process that had used threads."""
         return threads_that_pay(problem_macs(&self.p), most)
 
-    def choose(self, str kind, Py_ssize_t itemsize, bint strict):
+    def choose(self, str kind, Py_ssize_t itemsize, str precision):
         """Return the algorithm for one kind of call, by the rules of kernels/choose.h."""
         cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
-        cdef int code
+        cdef int code, allowed = {"strict": STRICT, "fast": FAST}.get(precision, DEFAULT)
         if kind == "conv2d":
-            code = choose_forward(&self.p, lanes, strict)
+            code = choose_forward(&self.p, lanes, allowed)
         elif kind == "conv2d_backprop_input":
-            code = choose_input_gradient(&self.p, lanes, strict)
+            code = choose_input_gradient(&self.p, lanes, allowed)
         else:
             code = choose_filter_gradient(&self.p)
-        return ("", "row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise")[code]
+        return ALGORITHMS[code]
 
 
 ISA_NAMES = ("baseline", "avx2", "avx512")
@@ -404,6 +412,8 @@ cdef dict RUNG_NUMBERS = {
     "row_gemm_conv2d": ROW_GEMM,
     "winograd2_conv2d": WINOGRAD2,
     "winograd2_conv2d_backprop_input": WINOGRAD2_INPUT,
+    "winograd4_conv2d": WINOGRAD4,
+    "winograd4_conv2d_backprop_input": WINOGRAD4_INPUT,
     "phases_conv2d_backprop_input": PHASES_INPUT,
     "col2im_conv2d_backprop_input": COL2IM_INPUT,
     "depthwise_conv2d": DEPTHWISE,

@@ -1,16 +1,19 @@
-"""Measures the candidates of one call, on request only: nothing is tuned behind the caller's back."""
+"""Measures the candidates of one call, on request only: nothing is tuned behind the caller's back.
+
+A file of measurements is read and written only where the caller names one: `teachconv.tuning_file`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from statistics import median
 from types import ModuleType
 from typing import Any
 
-from . import dispatch, nn_ops, record, tables
-from .backends import Algorithm
+from . import dispatch, nn_ops, record, tables, tuning_file
+from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
 from .errors import ArgumentError
@@ -51,7 +54,13 @@ class Measurement:
 
 
 class TuningReport(tables.Report, list[Measurement]):
-    """What `autotune` returns: measurements, the fastest first, then estimates; prints as a bar chart."""
+    """What `autotune` returns: measurements, the fastest first, then estimates; prints as a bar chart.
+
+    Attributes:
+        source: the file that the measurements were read from, or "" if they were made now.
+    """
+
+    source = ""
 
     @property
     def best(self) -> Measurement:
@@ -77,8 +86,14 @@ class TuningReport(tables.Report, list[Measurement]):
             )
             for item in self
         ]
-        notes = ["about: estimated from a part of the call; all of it exceeds the time limit (seconds=...)"]
-        return tables.Table(columns, rows, notes=notes if any(item.estimated for item in self) else ())
+        notes = []
+        if any(item.estimated for item in self):
+            notes.append(
+                "about: estimated from a part of the call; all of it exceeds the time limit (seconds=...)"
+            )
+        if self.source:
+            notes.append(f"read from {self.source}, not measured now")
+        return tables.Table(columns, rows, notes=notes)
 
 
 def autotune(
@@ -87,6 +102,7 @@ def autotune(
     backends: Iterable[Any] | None = None,
     rounds: int = 7,
     seconds: float = 2.0,
+    cache: Any = None,
     **kwargs: Any,
 ) -> TuningReport:
     """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.
@@ -105,14 +121,18 @@ def autotune(
         rounds: the largest number of runs of each candidate.
         seconds: the time limit: no run begins that would probably end after it. The parts that are timed
             for the estimates take some of it, and at least a few hundredths of a second.
+        cache: the path of a file for the measurements, JSON to read. If it has those of this call on this
+            machine (processor, threads, versions), they are returned and nothing runs; otherwise the call is
+            measured, and the file is made or added to. Not for arrays on a GPU or backends of your own.
         **kwargs: the op's keyword arguments.
 
     Returns:
         A ``TuningReport`` with the fastest algorithm first, estimates last; ``.best`` is the first.
 
     Raises:
-        ValueError: if ``rounds`` or ``seconds`` is not positive.
+        ValueError: if ``rounds`` or ``seconds`` is not positive, or ``cache`` is another kind of file.
         TypeError: for ``backend`` and ``out``, which a measurement does not use.
+        OSError: if the file of ``cache`` cannot be read or written.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
@@ -129,6 +149,9 @@ def autotune(
     fitting = dispatch.candidates(found, call, algorithm, precision)
     if algorithm in (None, "auto"):
         fitting = [one for one in fitting if _allowed(one[2], precision)]
+    kept = None if cache is None else _Kept(cache, call, found, fitting)
+    if kept is not None and (report := kept.read()) is not None:
+        return report
     candidates = [_Candidate(call, name, module, one, precision) for name, module, one in fitting]
     base_args, base_kwargs = call_on_host(args, kwargs) if is_on_device(call.first) else (args, kwargs)
     base_call, _ = nn_ops.call_of(op, base_args, base_kwargs)
@@ -155,7 +178,44 @@ def autotune(
         )
         for one in candidates
     ]
+    report = _report(measured)
+    if kept is not None:
+        kept.write(report)
+    return report
+
+
+def _report(measured: Iterable[Measurement]) -> TuningReport:
     return TuningReport(sorted(measured, key=lambda item: (item.estimated, item.median)))
+
+
+class _Kept:
+    """The place of one call's measurements in a file."""
+
+    def __init__(self, cache: Any, call: Call, found: Sequence[Any], fitting: Sequence[Any]) -> None:
+        self.path = tuning_file.path_of(cache)
+        own = [name for name, _ in found if name not in TABLE]
+        if own or is_on_device(call.first):
+            what = f"backend {own[0]!r}" if own else "arrays on a GPU"
+            raise ArgumentError(f"cache is for the backends that come with teachconv on the host; got {what}")
+        self.candidates = {(name, one.name) for name, _, one in fitting}
+        self.machine, self.call = tuning_file.machine_name(), tuning_file.call_name(call)
+
+    def read(self) -> TuningReport | None:
+        """Return the measurements in the file, None if a candidate is missing."""
+        entries = tuning_file.read(self.path).get(self.machine, {}).get(self.call, [])
+        wanted = {(one["backend"], one["algorithm"]): one for one in entries}
+        if not self.candidates or not self.candidates <= wanted.keys():
+            return None
+        report = _report(Measurement(**wanted[candidate]) for candidate in self.candidates)
+        report.source = str(self.path)
+        return report
+
+    def write(self, report: TuningReport) -> None:
+        """Add measurements to the file; those of other candidates of the call stay."""
+        entries = tuning_file.read(self.path).get(self.machine, {}).get(self.call, [])
+        others = [one for one in entries if (one["backend"], one["algorithm"]) not in self.candidates]
+        measured = [asdict(one) for one in report]
+        tuning_file.write(self.path, self.machine, self.call, [*measured, *others])
 
 
 def _allowed(algorithm: Algorithm, precision: str | None) -> bool:

@@ -9,6 +9,8 @@ import importlib.util
 import random
 import sys
 
+EXACT = ("direct", "winograd2")  # bounds of the algorithms whose sums of integers are exact
+
 
 def load(path):
     """Load the extension at ``path`` in place of teachconv's own."""
@@ -88,7 +90,9 @@ def main():
             for algorithm in tc.backends.get("cython").ALGORITHMS:
                 if algorithm.fits(call.kind, "float32", g):
                     got = tc.dispatch.run(call, "cython", algorithm.name)
-                    assert (got == want).all(), (algorithm.name, x_shape, w_shape, s, padding, d)
+                    # integers are exact, except where a transform multiplies by square roots
+                    right = got == want if algorithm.error in EXACT else abs(got - want) <= 0.01
+                    assert right.all(), (algorithm.name, x_shape, w_shape, s, padding, d)
                     count += 1
     print(f"{count} results on {', '.join(levels)}: no fault, no difference")
 

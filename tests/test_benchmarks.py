@@ -4,6 +4,7 @@ import csv
 import doctest
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import teachconv as tc
 from teachconv.backends import why_not
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -23,6 +25,17 @@ def module(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.delitem(sys.modules, "peers", raising=False)  # tests/peers, where it was imported before
     return importlib.import_module
+
+
+@pytest.fixture
+def restored_affinity():
+    """The processors and threads of this process, which a benchmark that runs in it changes."""
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("processes cannot be pinned here")
+    cores, threads = os.sched_getaffinity(0), tc.get_num_threads()
+    yield
+    os.sched_setaffinity(0, cores)
+    tc.set_num_threads(threads)
 
 
 def run(*arguments):
@@ -209,6 +222,62 @@ def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):
     facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     module("plot").draw(facts, tmp_path / "roofline.svg")
     assert (tmp_path / "roofline.svg").read_text(encoding="utf-8").count("<path") > 20
+
+
+# ---------------------------------------------------------------------------------------------
+# benchmarks/plans.py
+# ---------------------------------------------------------------------------------------------
+
+
+def test_plans_are_timed_next_to_others(module, tmp_path, capsys, restored_affinity):
+    plans = module("plans")
+    arguments = ["--quick", "--layers", "quick 3x3", "--output", tmp_path, "--markdown", tmp_path / "page.md"]
+    assert plans.main([*map(str, arguments)]) == 0
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["competitor"] for line in lines} == {"plan", "fast_plan", "numpy"}
+    assert {line["status"] for line in lines} == {"ok"}
+    assert all(float(line["bound_fraction"]) <= 1 for line in lines)
+    assert "our plan: at most" in capsys.readouterr().out
+    assert "| quick 3x3 8-16@14 | row_gemm |" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_a_plan_is_judged_by_the_best_engine_of_its_kind(module):
+    layers, racing, plans = module("layers"), module("racing"), module("plans")
+
+    def measurement(batch, **seconds):
+        problem = layers.Problem(layers.LAYERS[4], "forward", batch, "float32")
+        timings = {name: racing.Timing("ok", "", name, [time], 0.1) for name, time in seconds.items()}
+        return racing.Measurement(problem, 1, timings)
+
+    measured = [
+        measurement(1, plan=1.0, fast_plan=0.5, onnxruntime=2.0, litert=3.0, ncnn=0.4),
+        measurement(8, plan=1.0, fast_plan=0.5, onnxruntime=4.5, openvino=5.0),
+    ]
+    measured[0].timings["ncnn"].bound_fraction = 3.0
+    first, second = plans.verdicts(measured)
+    assert "geometric mean 3.00 (aim: 1.35, met); of 2 layers and batches ahead in 2" in first
+    assert "geometric mean 2.68 (aim: 1.05, met); of 2 layers and batches ahead in 1" in second
+    assert "behind in 1" in second
+    head, row, mean, worst = plans.table(measured)
+    assert dict(zip(head, row, strict=True))["fast plan / best"] == "0.80 | 9.00"
+    assert dict(zip(head, worst, strict=True))["our plan / best"] == "2.00 | 4.50"
+    assert mean[0] == "geometric mean"
+    said = plans.exactness(measured)
+    assert [line.partition(":")[0] for line in said if "less exact" in line] == ["ncnn"]
+
+
+def test_an_engine_that_transforms_is_judged_by_that_bound(module):
+    layers, racing = module("layers"), module("racing")
+    for text, allowed in (("9x8x6:3x3x8", True), ("9x8x6:3x3x8:s2", False)):
+        problem = layers.Problem(layers.parse_shape(text), "forward", 1, "float32")
+        truth = racing.Truth(problem, problem.arrays())
+        rough = truth.want.astype(np.float32)
+        rough[0, 1, 1, 1] += 2e-4
+        assert "times its bound" in truth.judge(rough)[1]
+        assert (truth.judge_transformed(rough) == "") is allowed
+        rough[0, 1, 1, 1] += 1
+        assert truth.judge_transformed(rough) != ""
 
 
 # ---------------------------------------------------------------------------------------------

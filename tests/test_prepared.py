@@ -83,6 +83,11 @@ LONG = {
     "bias": (tc.conv2d, (X, W), {"bias": np.ones(6, "float32")}),
     "out": (tc.conv2d, (X, W), {"out": np.empty((2, 7, 6, 6), "float32")}),
     "NCHW": (tc.conv2d, (X.transpose(0, 3, 1, 2).copy(), W, 1, "SAME", "NCHW"), {}),
+    "NCHW, filter gradient": (
+        tc.conv2d_backprop_filter,
+        (X.transpose(0, 3, 1, 2).copy(), W.shape, tc.conv2d(X, W).transpose(0, 3, 1, 2).copy()),
+        {"data_format": "NCHW"},
+    ),
     "a subclass": (tc.conv2d, (X.view(np.memmap), W), {}),
     "lists": (tc.conv2d, (X.tolist(), W.tolist()), {}),
     "byte-swapped": (tc.conv2d, (X.astype(">f4"), W), {}),
@@ -105,6 +110,20 @@ def test_other_calls_take_the_long_way(short, name):
     trace = tc.trace(op, *args, **kwargs)
     assert all(same(result, trace.result) for result in results)
     assert "untraced" not in str(trace)
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_gradients_of_cubes_in_both_layouts(layout):
+    """Of 4 x 4 x 4 cells every axis fits every other; the numpy backend has no prepared calls."""
+    rng = np.random.default_rng(9)
+    x, dy = (rng.integers(-4, 5, (2, 4, 4, 4)).astype("float32") for _ in range(2))
+    for op, shape in (
+        (tc.conv2d_backprop_filter, (3, 3, 4, 4)),
+        (tc.depthwise_conv2d_backprop_filter, (3, 3, 4, 1)),
+    ):
+        how = {"padding": "SAME", "data_format": layout}
+        want = op(x, shape, dy, **how, backend="numpy")
+        assert all(same(op(x, shape, dy, **how, backend="cython"), want) for _ in range(2))
 
 
 def misaligned(array):

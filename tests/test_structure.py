@@ -30,7 +30,8 @@ ROOMS = """
     dispatch
     prepared
     nn_ops
-    planning tuning
+    planning tuning_file
+    tuning
     dialects
     truth
     inspection

@@ -54,7 +54,7 @@ def _load() -> tuple[Any, ImportError | None]:
 _kernels, _import_error = _load()
 
 
-def _winograd2_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+def _winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
     sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
     if sizes == ((3, 3), (1, 1), (1, 1), 1):
         return ""
@@ -103,7 +103,16 @@ ALGORITHMS = (
         dtypes=FLOATS,
         precision="default",
         error="winograd2",
-        refuses=_winograd2_needs,
+        refuses=_winograd_needs,
+    ),
+    Algorithm(
+        "winograd4",
+        "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
+        kinds=(FORWARD, INPUT_GRADIENT),
+        dtypes=FLOATS,
+        precision="fast",
+        error="winograd4_balanced",
+        refuses=_winograd_needs,
     ),
     Algorithm(
         "col2im",
@@ -137,6 +146,7 @@ ALGORITHMS = (
 _WHY = {
     "row_gemm": "the general default",
     "winograd2": "3x3 at stride 1 with channels enough to pay for its transforms",
+    "winograd4": "3x3 at stride 1, and precision='fast' allows the larger tile",
     "phases": "the general default for scatters",
     "col2im": "few input channels would leave vectors half empty",
     "pixel_gemm": "the general default for filter gradients",
@@ -299,9 +309,7 @@ class _Job:
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
-    allocate: Callable[
-        ..., np.ndarray
-    ]  # of the result: from its shape, and the input if `apart`, else the dtype
+    allocate: Callable[..., np.ndarray]  # of the result: its shape, and the input if apart, else the dtype
     apart: bool
     multiplies_padding: bool
 
@@ -317,7 +325,7 @@ def _prepare(
     elif dtype.kind == "i":
         chosen, why = "direct", "no other algorithm has integers"
     else:
-        chosen = problem.choose(kind.name, max(4, dtype.itemsize), precision == "strict")
+        chosen = problem.choose(kind.name, max(4, dtype.itemsize), precision)
         why = _WHY[chosen]
     # a scatter has an edge on every side, beyond which zeros are multiplied too
     edges = geometry.has_padding or kind.scatters

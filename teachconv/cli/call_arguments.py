@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -115,16 +115,31 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
     return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
 
 
+_HEADER = 10_000  # bytes, as numpy.lib.format has it for files that nobody vouches for
+
+
 def read_npy(path: str) -> np.ndarray:
     """Return the array of an .npy file; one that is damaged, an archive or a pickle is refused by name."""
     try:
         with open(path, "rb") as file:
+            _check_header(file)
             return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
     except (OSError, MemoryError):
         raise
     except Exception as error:  # a damaged header makes NumPy raise many types, SyntaxError among them
         reason = str(error).partition("\n")[0][:200]
         raise ArgumentError(f"{path} must be an .npy file of numbers; it cannot be read: {reason}") from error
+
+
+def _check_header(file: BinaryIO) -> None:
+    """Raise for a header that NumPy would refuse, but only after it has read as much as the header claims."""
+    start = file.read(12)
+    file.seek(0)
+    length = (
+        int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0
+    )  # version 1 has 65,535 at most
+    if length > _HEADER:
+        raise ValueError(f"its header claims {length:,} bytes, and {_HEADER:,} are the most")
 
 
 def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:

@@ -307,6 +307,7 @@ _TIMES = {  # how often the line that multiplies and adds runs
         "row_gemm",
     ): "once for each vector of multiply-adds; padding beside an image is multiplied too",
     ("cython", "winograd2"): "once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
+    ("cython", "winograd4"): "once for each vector of 36 products for 4x4 outputs, which are 144 otherwise",
     (
         "cython",
         "phases",

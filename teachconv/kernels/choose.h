@@ -1,7 +1,7 @@
 /* Chooses the algorithm by the shape of one image, the size of the type and the width of a vector, never by
    the number of threads or the batch size, so that the bits of the result depend on neither. Each rule counts
-   work; the constants were measured (benchmarks/cpu.py). `strict` excludes winograd2, whose error bound
-   follows from the largest sum of the result and not from each cell's own sum. */
+   work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd2 and winograd4, whose error
+   bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
 #include "gather.h"
@@ -12,43 +12,56 @@ enum {
     USE_PHASES = 3,
     USE_COL2IM = 4,
     USE_PIXEL_GEMM = 5,
-    USE_DEPTHWISE = 6
+    USE_DEPTHWISE = 6,
+    USE_WINOGRAD4 = 7
 };
 
-/* Returns whether winograd2 should be faster than row_gemm. Both take half a cycle per vector of
-   multiply-adds. winograd2 saves 20 of 36 products, but adds work per tile (about 100 additions per input
-   vector, 24 per output vector) and per filter (9 taps read and 16 written, about 150 cycles, most of them
-   waiting for memory), which does not pay if there are few tiles. */
-static inline int winograd2_pays(const conv_problem *p, ptrdiff_t lanes) {
+/* precision="strict", the default, and "fast" */
+enum { STRICT = 0, DEFAULT = 1, FAST = 2 };
+
+/* Returns half cycles times lanes of Winograd with tiles of tile x tile outputs. Direct summation and its
+   products take half a cycle per vector of multiply-adds; the transforms add work per tile (`per_input` for each
+   input vector and `per_output` for each output vector) and per filter (9 taps read and 16 or 36 written, most
+   of the time waiting for memory), which does not pay if there are few tiles. */
+static inline double winograd_work(const conv_problem *p, int tile, double per_input, double per_output,
+                                   double per_filter) {
     const double in = (double)p->in_channels, out = (double)p->out_channels,
-                 tiles = (double)((p->out_rows + 1) / 2) * ((p->out_cols + 1) / 2);
-    const double direct =
-        9.0 * p->out_rows * p->out_cols * in * out / 2; /* multiply-add vectors, times lanes */
-    const double products = 16 * tiles * in * out / 2, transforms = tiles * (55 * in + 40 * out),
-                 filter = 150 * in * out;
-    return p->in_channels >= lanes && p->out_channels >= 2 * lanes
-           && products + transforms + filter < 0.95 * direct;
+                 tiles = (double)((p->out_rows + tile - 1) / tile) * ((p->out_cols + tile - 1) / tile);
+    return (tile + 2) * (tile + 2) * tiles * in * out / 2 + tiles * (per_input * in + per_output * out)
+           + per_filter * in * out;
 }
 
-static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int strict) {
+/* Returns the fastest of row_gemm, winograd2 and winograd4 that the precision allows, for 3x3 at stride 1. */
+static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int precision) {
+    if (p->in_channels < lanes || p->out_channels < 2 * lanes) return USE_ROW_GEMM;
+    const double direct = 9.0 * p->out_rows * p->out_cols * p->in_channels * p->out_channels / 2,
+                 two = winograd_work(p, 2, 55, 40, 150),
+                 /* above 256 channels a panel of transformed filters exceeds the second-level cache */
+                 four = winograd_work(p, 4, 150, 100, p->in_channels <= 256 ? 200 : 600);
+    if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return USE_WINOGRAD4;
+    return precision != STRICT && two < 0.95 * direct ? USE_WINOGRAD2 : USE_ROW_GEMM;
+}
+
+static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int precision) {
     const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1
                                && p->stride_cols == 1 && p->dilation_rows == 1 && p->dilation_cols == 1
                                && p->groups == 1;
     if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/y */
-    /* mark: choice of winograd2/y row_gemm/y */
-    return winograd_shape && !strict && winograd2_pays(p, lanes) ? USE_WINOGRAD2 : USE_ROW_GEMM;
+    /* mark: choice of winograd2/y winograd4/y row_gemm/y */
+    return winograd_shape ? fastest_for_3x3(p, lanes, precision) : USE_ROW_GEMM;
 }
 
 /* Chooses the algorithm for dx of the problem p. phases computes whole vectors of in_channels, part of which
    is wasted if the channels are few; col2im fills its vectors with all the taps and then adds them up. */
-static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int strict) {
-    conv_problem back = *p; /* as seen by winograd2: a convolution from dy to dx */
+static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
+    conv_problem back = *p; /* as seen by Winograd: a convolution from dy to dx */
     back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,
     back.out_cols = p->in_cols;
     back.in_rows = p->out_rows, back.in_cols = p->out_cols;
     if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/dx */
-    /* mark: choice of winograd2/dx */
-    if (choose_forward(&back, lanes, strict) == USE_WINOGRAD2) return USE_WINOGRAD2;
+    const int gather = choose_forward(&back, lanes, precision);
+    /* mark: choice of winograd2/dx winograd4/dx */
+    if (gather == USE_WINOGRAD2 || gather == USE_WINOGRAD4) return gather;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
                    && 2 * taps * channels <= taps * ((channels + lanes - 1) / lanes * lanes)

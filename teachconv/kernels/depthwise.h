@@ -2,7 +2,7 @@
 
      for each image, for each strip of 4 out rows                     <- threads share these
        3x3 at stride 1:    depthwise_strip.h, all rows of the strip together
-       any other filter:   depthwise_tile.h, row by row; border pixels one by one, with the taps inside the image
+       any other filter:   depthwise_tile.h, row by row; border pixels one by one, with the taps inside
 
    If x and y exceed the caches, the results are streamed.
 
@@ -41,8 +41,8 @@ INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_bac
     return packed;
 }
 
-/* Returns whether to stream the results: if x and y do not fit the caches together, and every vector is a whole
-   cache line. */
+/* Returns whether to stream the results: if x and y do not fit the caches together, and every vector is a
+   whole cache line. */
 INLINE int depthwise_streams(const conv_problem *p, const real *result, ptrdiff_t channels) {
     const double numbers = (double)p->in_rows * p->in_cols * p->in_channels
                            + (double)p->out_rows * p->out_cols * p->out_channels;

@@ -15,9 +15,9 @@
 
    Gain over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
-   Order of summation in every cell: image, out_row, out_col, in each part of the columns (one part, unless the
-   scratch bound requires more); in strips image, strip of rows, stretch, out_col, out_row. The bits are the same
-   for any number of threads.
+   Order of summation in every cell: image, out_row, out_col, in each part of the columns (one part, unless
+   the scratch bound requires more); in strips image, strip of rows, stretch, out_col, out_row. The bits are
+   the same for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
    Scratch: as in depthwise.h; the sums (1 MB, those of LANES channels at least). */
 

@@ -9,11 +9,11 @@
 
    Gain over phases.h: as for depthwise, the lanes are channels.
 
-   Order of summation in every cell: from the last tap of the phase to the first, then m. The bits are the same
-   for any number of threads.
+   Order of summation in every cell: from the last tap of the phase to the first, then m. The bits are the
+   same for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
-   Scratch: as in depthwise.h; with a multiplier, the row of dx before it is summed, or as many of its columns
-   as fit into 4 MB, one per column phase at least. */
+   Scratch: as in depthwise.h; with a multiplier, the row of dx before it is summed, or as many of its
+   columns as fit into 4 MB, one per column phase at least. */
 
 
 /* Returns the columns of dx from first_dx on, `steps` of each column phase or as many as there are, and the

@@ -7,8 +7,8 @@
        for each block of LANES channels
          for each column of x, for each of its 6 rows:  sum[row][column] += x * w, up to nine times
 
-   Gain over the tile: each x is loaded 1.5 times instead of nine. Weights and sums stay in registers: 9 + 3 * 4
-   of AVX-512's 32. */
+   Gain over the tile: each x is loaded 1.5 times instead of nine. Weights and sums stay in registers: 9 + 3 *
+   4 of AVX-512's 32. */
 #define DEPTHWISE_STRETCH_BYTES (24 * 1024) /* half of a first-level cache of 48 KB */
 
 enum { DEPTHWISE_STRIP = 4 };
@@ -100,7 +100,7 @@ KERNEL void depthwise_strip_rows(const gather *g, const real *x, ptrdiff_t first
                               .y_row = g->y_row_step,
                               .w_tap = g->tap_col_step * LANES,
                               .w_row = g->tap_row_step * 3 * LANES,
-                              .x_ahead = near ? stretch * bytes : 0, /* the same channels of the next stretch */
+                              .x_ahead = near ? stretch * bytes : 0, /* the next stretch */
                               .y_ahead = near ? DEPTHWISE_WRITE_AHEAD : 0,
                               .relu = ending->relu,
                               .streams = ending->streams};

@@ -13,7 +13,7 @@
    Gain over the general kernels: with groups of one channel they would use one lane only. Here memory is the
    limit: two multiply-adds per byte moved. So the tile prefetches the lines that later tiles will read and
    write, and streams its results if x and y exceed the caches. */
-#define DEPTHWISE_READ_AHEAD 4096 /* bytes: about an eighth of a first-level cache, as a strip's next stretch */
+#define DEPTHWISE_READ_AHEAD 4096 /* bytes: about an eighth of a first-level cache */
 #define DEPTHWISE_WRITE_AHEAD 1024
 
 enum { DEPTHWISE_PIXELS = 8 };

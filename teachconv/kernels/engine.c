@@ -1,16 +1,10 @@
-/* Chooses the table of kernels, and holds two facts about the process: its instruction set, and whether it
-   may use threads. */
+/* Chooses the instruction set and the table of kernels. */
 #include "engine.h"
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
 
 extern const kernel_table teachconv_f32_base, teachconv_f64_base;
 #if defined(TEACHCONV_X86)
 extern const kernel_table teachconv_f32_avx2, teachconv_f64_avx2, teachconv_f32_avx512, teachconv_f64_avx512;
 #endif
-
-int teachconv_paths = 0;
 
 /* -1: not determined yet. Two threads that determine it at once write the same value. */
 static int chosen_isa = -1;
@@ -46,16 +40,5 @@ const kernel_table *kernels_of(int real_is_double) {
     return tables[real_is_double][teachconv_isa()];
 #else
     return real_is_double ? &teachconv_f64_base : &teachconv_f32_base;
-#endif
-}
-
-int teachconv_threads_survive(void) {
-#if defined(__unix__) || defined(__APPLE__)
-    static long owner = 0; /* two threads that set it at once write the same number */
-    const long here = (long)getpid();
-    if (owner == 0) owner = here;
-    return owner == here;
-#else
-    return 1;
 #endif
 }

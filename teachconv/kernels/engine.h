@@ -18,7 +18,18 @@ typedef struct {
 /* One algorithm for the filter gradient. */
 typedef int (*filter_gradient)(const conv_problem *p, const void *x, const void *dy, void *dw, int threads);
 
-enum { ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, PHASES_INPUT, COL2IM_INPUT, DEPTHWISE, DEPTHWISE_INPUT, RUNGS };
+enum {
+    ROW_GEMM,
+    WINOGRAD2,
+    WINOGRAD2_INPUT,
+    WINOGRAD4,
+    WINOGRAD4_INPUT,
+    PHASES_INPUT,
+    COL2IM_INPUT,
+    DEPTHWISE,
+    DEPTHWISE_INPUT,
+    RUNGS
+};
 
 typedef struct {
     ptrdiff_t lanes; /* of a vector */

@@ -1,7 +1,7 @@
 /* All kernels for one type and one instruction set, and the table that lists them. Six .c files include this
    header; each is a translation unit of its own, so that they compile in parallel and names need no suffix.
 
-   In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name) */
+   In:   REAL_IS_DOUBLE, ISA_LEVEL, KERNEL_TABLE (the table's name; without it, the kernels alone) */
 #include "engine.h"
 
 #if ISA_LEVEL == 0 || defined(TEACHCONV_X86)
@@ -11,10 +11,14 @@
 #include "register_tile.h"
 #include "pack.h"
 #include "ranges.h"
+#include "left_matrix.h"
 #include "row_gemm.h"
 #include "one_channel.h"
+#include "exchanged.h"
 #include "phases.h"
 #include "winograd2.h"
+#include "winograd4.h"
+#include "winograd.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "row_cache.h"
@@ -25,6 +29,7 @@
 #include "depthwise_filter_strip.h"
 #include "depthwise_filter_gradient.h"
 
+#if defined(KERNEL_TABLE)
 /* The table's functions take void pointers. */
 #define PACK(f)                                                                                  \
     static int any_##f##_pack(const conv_problem *p, const void *w, void *packed, int threads) { \
@@ -41,8 +46,10 @@
         return f##_run(p, (const real *)x, (const real *)dy, (real *)dw, threads);                          \
     }
 /* clang-format off */
-PACK(row_gemm) PACK(winograd2) PACK(winograd2_input) PACK(phases) PACK(col2im)
-RUN(one_channel_or_row_gemm) RUN(winograd2) RUN(winograd2_input) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+PACK(row_gemm) PACK(phases) PACK(col2im)
+PACK(winograd2) PACK(winograd2_input) PACK(winograd4) PACK(winograd4_input)
+RUN(one_channel_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN(winograd2) RUN(winograd2_input) RUN(winograd4) RUN(winograd4_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
@@ -60,6 +67,8 @@ const kernel_table KERNEL_TABLE = {
     .rungs = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
               [WINOGRAD2] = PACKED_RUNG(winograd2),
               [WINOGRAD2_INPUT] = PACKED_RUNG(winograd2_input),
+              [WINOGRAD4] = PACKED_RUNG(winograd4),
+              [WINOGRAD4_INPUT] = PACKED_RUNG(winograd4_input),
               [PHASES_INPUT] = PACKED_RUNG(phases),
               [COL2IM_INPUT] = PACKED_RUNG(col2im),
               [DEPTHWISE] = PLAIN_RUNG(depthwise),
@@ -68,4 +77,5 @@ const kernel_table KERNEL_TABLE = {
     .depthwise = any_depthwise_filter_run,
     .all_finite = any_all_finite,
 };
+#endif
 #endif

@@ -1,5 +1,5 @@
-/* one_channel: row_gemm's forward op for one input channel and 3x3 taps. The filter is so small that it stays in
-   registers while the pixels of a row pass by; in row_gemm the sums stay, and the filter passes by.
+/* one_channel: row_gemm's forward op for one input channel and 3x3 taps. The filter is so small that it stays
+   in registers while the pixels of a row pass by; in row_gemm the sums stay, and the filter passes by.
 
      3 padded rows of x:  . a b c d e f .              each x is one number, repeated in all lanes
                           . g h i j k l .
@@ -11,15 +11,16 @@
        for each 2 vectors of out_channels: load the filter
          for each 4 pixels:  for each tap:  sum[pixel] += x * w
 
-   Gain over row_gemm: the filter is loaded once per row instead of once per 14 pixels, no table says where the
-   pixels of a tile lie, and a row of any length is one loop: 1.3 times as fast. (5x5 taps, whose 25 vectors take
-   one register each, were slower than row_gemm.)
+   Gain over row_gemm: the filter is loaded once per row instead of once per 14 pixels, no table says where
+   the pixels of a tile lie, and a row of any length is one loop: 1.3 times as fast. (5x5 taps, which leave
+   room for one vector of out_channels at a time, were slower than row_gemm.)
 
    Order of summation in every cell, and so the bits: as in row_gemm.
    Non-finite data: x may hold anything; the filter must be finite, as in row_gemm.
    Scratch: the padded rows; if they take more than 1 MB, row_gemm computes the convolution. */
 
-/* 4 pixels x 2 sums and 9 x 2 weights take 26 of AVX-512's 32 registers; with one vector, 13 of 16 elsewhere. */
+/* 4 pixels x 2 sums and 9 x 2 weights take 26 of AVX-512's 32 registers; elsewhere, one vector takes 13 of
+   16. */
 enum { ONE_CHANNEL_PIXELS = 4, ONE_CHANNEL_VECTORS = TILE_PIXELS > 6 ? 2 : 1 };
 
 /* How a row of outputs is computed. Steps are in numbers. */

@@ -139,14 +139,22 @@ INLINE ptrdiff_t find_panel(const gather_layout *l, ptrdiff_t group, ptrdiff_t p
     return l->depth * (group * packed_columns(l, LANES) + panel * l->panel_columns);
 }
 
-KERNEL void pack_filter(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
-    const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
-    threads = useful_threads((double)panels * l->depth * l->panel_columns, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (ptrdiff_t i = 0; i < panels; i++) {
+KERNEL void pack_panels(const gather *g, const gather_layout *l, const real *w, real *packed, ptrdiff_t first,
+                        ptrdiff_t past) {
+    for (ptrdiff_t i = first; i < past; i++) {
         ptrdiff_t columns, width;
         const ptrdiff_t group = i / l->panels_per_group, panel = i % l->panels_per_group;
         const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
         pack_panel(g, w, group, panel * l->panel_columns, columns, width, 0, l->depth, packed + start);
+    }
+}
+
+KERNEL void pack_filter(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
+    const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
+    threads = useful_threads((double)panels * l->depth * l->panel_columns, threads);
+    if (threads == 1) pack_panels(g, l, w, packed, 0, panels);
+    else {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (ptrdiff_t i = 0; i < panels; i++) pack_panels(g, l, w, packed, i, i + 1);
     }
 }

@@ -9,7 +9,7 @@ enum {
     TOOK_WHOLE_INPUT = 1 << 0,
     TOOK_PADDED_ROWS = 1 << 1,
     TOOK_PATCHES = 1 << 2,
-    TOOK_REDO = 1 << 3, /* winograd2 passed some images on to row_gemm */
+    TOOK_REDO = 1 << 3, /* winograd passed some images on to row_gemm */
     TOOK_PHASES = 1 << 4,
     TOOK_SCATTER = 1 << 5,
     TOOK_GATHER = 1 << 6,

@@ -16,9 +16,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(_WIN32)
-#include <malloc.h>
-#endif
 #include "paths.h"
 
 typedef struct {
@@ -85,9 +82,10 @@ static inline double problem_macs(const conv_problem *p) {
    process, which then uses one thread. */
 int teachconv_threads_survive(void);
 
-/* Multiply-adds per thread that are worth starting it: about 10 microseconds. The fuzzer sets fewer. */
+/* Multiply-adds per thread that are worth starting it: about 50 microseconds of one thread. With fewer, two
+   threads took longer than one. The fuzzer sets fewer. */
 #if !defined(TEACHCONV_ENOUGH_MACS)
-#define TEACHCONV_ENOUGH_MACS 1e6
+#define TEACHCONV_ENOUGH_MACS 5e6
 #endif
 
 /* Starting threads takes some microseconds, so a small problem uses one thread. */
@@ -113,23 +111,9 @@ static inline int useful_threads(double macs, int threads) {
    of any type can share one block of scratch and each begins aligned. */
 static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }
 
-/* Allocates scratch in whole cache lines. It is freed at the end of the call. (glibc keeps blocks of this
-   size.) */
-static inline void *new_scratch(ptrdiff_t bytes) {
-    if (bytes < 0 || bytes > PTRDIFF_MAX - 128) return NULL;
-#if defined(_WIN32)
-    return _aligned_malloc((size_t)bytes + 64, 64);
-#else
-    return aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64); /* C11 requires a multiple of the alignment */
-#endif
-}
-
-static inline void free_scratch(void *block) {
-#if defined(_WIN32)
-    _aligned_free(block);
-#else
-    free(block);
-#endif
-}
+/* Allocates scratch in whole cache lines; returns NULL if there is no memory or `bytes` is negative. It is freed
+   at the end of the call. (glibc keeps blocks of up to 32 MB for the next call.) */
+void *new_scratch(ptrdiff_t bytes);
+void free_scratch(void *block);
 
 #endif

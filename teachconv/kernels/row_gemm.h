@@ -10,10 +10,17 @@
         output 0            `------ run 0 -----'                     a[0]  =  x + 0 * step
         output 1                  `------ run 1 -----'               a[1]  =  x + 1 * step   (rows overlap)
 
-     for each block of output rows (its padded input rows fit the second-level cache)
-       for each panel of 2 vectors of out_channels (its packed filter is read once)
-         for each piece of k
-           for each tile of up to 14 pixels:  register_tile.h
+   Five loops, from the outside in. As in BLIS, each keeps one operand in one cache:
+
+     loop                        function          what stays where while the loops inside it run
+     5  blocks of output pixels  run_blocks        the block's left matrix, 600 KB, in the second-level cache
+     4  panels of the filter     run_block         2 vectors of out_channels of the block's results
+     3  pieces of k              multiply_panel    the piece of the panel, 128 KB, in the second-level cache
+     2  lines of the block       multiply_piece
+     1  tiles of the line        multiply_line     the left rows of up to 14 pixels, in the first-level cache
+     0  k of the piece           register_tile.h   the tile's sums, in registers
+
+   Two rungs have these loops in another order: small_filter.h (5, 2, 1, 4), streaming.h (5, 3, 4, 2, 1).
 
    Gain over im2col: no matrix is written and read back, and the tile keeps its sums in registers over the
    whole of k.
@@ -24,61 +31,6 @@
    PADDED_ROWS above and below the image, so if there is padding, a filter with an infinity or NaN needs the
    direct loops; the caller takes care of that.
    Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; one patch at least. */
-
-/* Copies the input rows that one block of outputs reads, with zeros to the left and right of the image. */
-KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real *x, ptrdiff_t image,
-                             ptrdiff_t first_row, ptrdiff_t rows, ptrdiff_t first_col, real *buffer) {
-    const conv_problem *s = &g->shape;
-    const ptrdiff_t in_rows = (rows - 1) * s->stride_rows + (s->filter_rows - 1) * s->dilation_rows + 1;
-    /* mark: stride of row_gemm if padded_rows */
-    const ptrdiff_t row_start = first_row * s->stride_rows - s->pad_top,
-                    col_start = first_col * s->stride_cols - s->pad_left;
-    ptrdiff_t first, past;
-    indices_inside(l->padded_cols, 1, col_start, s->in_cols, &first, &past);
-    for (ptrdiff_t row = 0; row < in_rows; row++) {
-        const ptrdiff_t in_row = row_start + row;
-        real *to = buffer + row * l->padded_cols * s->in_channels;
-        /* mark: padding of row_gemm phases if padded_rows */
-        if (in_row < 0 || in_row >= s->in_rows) continue; /* no run reads this row */
-        memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
-        memcpy(to + first * s->in_channels,
-               x + ((image * s->in_rows + in_row) * s->in_cols + col_start + first) * s->in_channels,
-               sizeof(real) * (size_t)((past - first) * s->in_channels));
-        memset(to + past * s->in_channels, 0,
-               sizeof(real) * (size_t)((l->padded_cols - past) * s->in_channels));
-    }
-}
-
-/* Copies whole patches, as im2col does. Used only for images too narrow to fill a tile from one row, for
-   strides or dilations that make rows wasteful, and for 1x1 with a stride. */
-KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels, real *to) {
-    const conv_problem *s = &g->shape;
-    for (ptrdiff_t pixel = first_pixel; pixel < first_pixel + pixels; pixel++) {
-        const ptrdiff_t out_col = pixel % s->out_cols, out_row = pixel / s->out_cols % s->out_rows;
-        const ptrdiff_t image = pixel / s->out_cols / s->out_rows;
-        for (ptrdiff_t tap_row = 0; tap_row < s->filter_rows; tap_row++)
-            for (ptrdiff_t tap_col = 0; tap_col < s->filter_cols; tap_col++, to += s->in_channels) {
-                /* mark: stride dilation of row_gemm if patches */
-                const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top + tap_row * s->dilation_rows;
-                const ptrdiff_t in_col = out_col * s->stride_cols - s->pad_left + tap_col * s->dilation_cols;
-                /* mark: padding of row_gemm phases if patches */
-                if (in_row < 0 || in_row >= s->in_rows || in_col < 0 || in_col >= s->in_cols)
-                    memset(to, 0, sizeof(real) * (size_t)s->in_channels);
-                else
-                    memcpy(to, x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels,
-                           sizeof(real) * (size_t)s->in_channels);
-            }
-    }
-}
-
-/* One block of output pixels with its left matrix: `lines` of `line_pixels` pixels at a uniform step. */
-typedef struct {
-    const real *a;
-    ptrdiff_t lines, line_pixels, line_step;
-    ptrdiff_t first_out_row;
-    const ptrdiff_t *run_starts; /* [runs] */
-    ptrdiff_t *y_starts;         /* [lines * line_pixels] */
-} pixel_block;
 
 /* Where the filter comes from: packed in advance, packed piece by piece into a small buffer, or read from the
    user's array. */
@@ -99,237 +51,135 @@ typedef struct {
 } filter_piece;
 
 #define PIECE_BYTES (128 * 1024) /* of the packed filter */
-#define COPIED_BYTES (32 * 1024) /* of w: the copy stays in the first-level cache */
 #define LINE_BYTES 64
 
-KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index, real *buffer,
-                       pixel_block *block) {
-    const conv_problem *s = &g->shape;
-    took(1 << l->source);
-    if (l->source == PADDED_ROWS) {
-        const ptrdiff_t col_block = index % l->col_blocks, row_block = index / l->col_blocks % l->row_blocks;
-        const ptrdiff_t image = index / l->col_blocks / l->row_blocks;
-        const ptrdiff_t first_row = row_block * l->block_rows, first_col = col_block * l->block_cols;
-        block->lines = smaller(l->block_rows, s->out_rows - first_row);
-        block->line_pixels = smaller(l->block_cols, s->out_cols - first_col);
-        block->line_step = s->stride_rows * l->padded_cols * s->in_channels;
-        block->first_out_row = first_row;
-        block->a = buffer;
-        fill_padded_rows(g, l, x, image, first_row, block->lines, first_col, buffer);
-        ptrdiff_t *start = block->y_starts;
-        for (ptrdiff_t row = first_row; row < first_row + block->lines; row++)
-            for (ptrdiff_t col = first_col; col < first_col + block->line_pixels; col++)
-                *start++ = image * g->y_image_step + row * g->y_row_step + col * g->y_col_step;
-    } else {
-        const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, first = index * l->block_cols;
-        block->lines = 1;
-        block->line_pixels = smaller(l->block_cols, pixels - first);
-        block->line_step = 0;
-        block->first_out_row = 0;
-        block->a = l->source == WHOLE_INPUT ? x + first * s->in_channels : buffer;
-        if (l->source == PATCHES) fill_patches(g, x, first, block->line_pixels, buffer);
-        ptrdiff_t col = first % s->out_cols, row = first / s->out_cols % s->out_rows,
-                  image = first / s->out_cols / s->out_rows;
-        for (ptrdiff_t i = 0; i < block->line_pixels; i++) {
-            block->y_starts[i] = image * g->y_image_step + row * g->y_row_step + col * g->y_col_step;
-            if (++col == s->out_cols) {
-                col = 0;
-                if (++row == s->out_rows) row = 0, image++;
-            }
-        }
-    }
+/* What the loops inside a block share. */
+typedef struct {
+    const gather *g;
+    const gather_layout *l;
+    const pixel_block *block;
+    const filter_feed *feed;
+    real *y;
+} block_product;
+
+/* One panel: at most 2 vectors of the out_channels of a group. */
+typedef struct {
+    ptrdiff_t group, first_column; /* within the group */
+    ptrdiff_t y_column;            /* in y */
+    ptrdiff_t columns, width;      /* those that exist; rounded up to vectors */
+    ptrdiff_t start;               /* in the packed filter */
+} filter_panel;
+
+INLINE filter_panel panel_at(const gather_layout *l, ptrdiff_t index) {
+    filter_panel p = {index / l->panels_per_group, 0, 0, 0, 0, 0};
+    const ptrdiff_t panel = index % l->panels_per_group;
+    p.first_column = panel * l->panel_columns;
+    p.y_column = p.group * l->group_columns + p.first_column;
+    p.start = find_panel(l, p.group, panel, &p.columns, &p.width);
+    return p;
 }
 
-/* Finds the runs of the tap rows that lie inside the image for one line of outputs; the others lie above or
-   below it. */
-INLINE void visible_runs(const gather *g, const gather_layout *l, ptrdiff_t out_row, ptrdiff_t *first,
-                         ptrdiff_t *past) {
-    const conv_problem *s = &g->shape;
-    if (l->source != PADDED_ROWS) {
-        *first = 0, *past = l->runs;
-        return;
-    }
-    indices_inside(s->filter_rows, s->dilation_rows, out_row * s->stride_rows - s->pad_top, s->in_rows, first,
-                   past);
-    *first *= l->runs_per_tap_row, *past *= l->runs_per_tap_row;
+/* A piece of k: some whole runs, or a part of one: runs run..past_run-1, of each k0..k0+length-1. */
+typedef struct {
+    ptrdiff_t run, past_run, k0, length;
+    ptrdiff_t most_runs, most_length;
+    ptrdiff_t first_k, rows; /* its rows of the packed filter */
+} k_piece;
+
+INLINE void set_piece(const gather_layout *l, k_piece *k) {
+    k->past_run = smaller(l->runs, k->run + k->most_runs);
+    k->length = smaller(k->most_length, l->run_length - k->k0);
+    k->first_k = k->run * l->run_length + k->k0;
+    k->rows = (k->past_run - k->run) * k->length;
 }
 
-/* Multiplies runs first_run..past_run-1 (or k0..k0+length-1 of one run) of one panel, for all tiles of a
-   line. */
-INLINE void multiply_line(const gather *g, const gather_layout *l, const pixel_block *block, ptrdiff_t line,
-                          ptrdiff_t first_run, ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length,
-                          ptrdiff_t group, filter_piece *piece, int shape, real *y, tile_ending ending) {
+/* Returns the first piece; pieces take at most `bytes` of a panel. */
+INLINE k_piece first_piece(const gather_layout *l, ptrdiff_t bytes) {
+    const ptrdiff_t rows_that_fit = bytes / (l->panel_columns * (ptrdiff_t)sizeof(real));
+    const ptrdiff_t parts = larger(1, divide_up(l->run_length, rows_that_fit));
+    k_piece k = {0};
+    k.most_runs = parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length));
+    k.most_length = larger(1, divide_up(l->run_length, parts));
+    set_piece(l, &k);
+    return k;
+}
+
+/* Moves on to the next piece; returns 0 after the last. */
+INLINE int next_piece(const gather_layout *l, k_piece *k) {
+    k->k0 += k->most_length;
+    if (k->k0 >= l->run_length) k->k0 = 0, k->run = k->past_run;
+    if (k->run >= l->runs) return 0;
+    set_piece(l, k);
+    return 1;
+}
+
+/* Loop 1: multiplies one line of pixels, tile by tile, by one piece. */
+INLINE void multiply_line(const block_product *m, ptrdiff_t line, const filter_panel *panel, const k_piece *k,
+                          filter_piece *piece, tile_ending ending) {
+    const gather_layout *l = m->l;
+    const pixel_block *block = m->block;
     ptrdiff_t first, past;
-    visible_runs(g, l, block->first_out_row + line, &first, &past);
-    first = larger(first, first_run), past = larger(first, smaller(past, past_run));
-    const real *a =
-        block->a + line * block->line_step + group * (g->shape.in_channels / g->shape.groups) + k0;
+    visible_runs(m->g, l, block->first_out_row + line, &first, &past);
+    first = larger(first, k->run), past = larger(first, smaller(past, k->past_run));
+    const real *a = block->a + line * block->line_step
+                    + panel->group * (m->g->shape.in_channels / m->g->shape.groups) + k->k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-    const ptrdiff_t height = tile_height(l->pixel_step * (ptrdiff_t)sizeof(real), TILE_PIXELS);
-    const ptrdiff_t tiles = divide_up(block->line_pixels, height), rows = (past - first) * length;
+    const ptrdiff_t tiles = divide_up(block->line_pixels, line_tile_height(l)),
+                    rows = (past - first) * k->length,
+                    skipped = first < past ? (first - k->run) * k->length : 0;
     for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
         /* 28 pixels become 14 + 14, and 16 become 8 + 8 */
         const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
-        const int copying = piece->copy && past - first == past_run - first_run;
-        const real *b = piece->b + (first < past ? first - first_run : 0) * length * piece->b_step;
-        const tile_function multiply = tile_table[pixels][copying ? COPYING : shape];
+        const int copying = piece->copy && rows == k->rows;
+        const int shape = copying ? COPYING : panel->width > LANES ? TWO_VECTORS : ONE_VECTOR;
         ending.ahead = piece->ahead, ending.ahead_step = piece->lines > 0 ? LINE_BYTES : 0;
         ending.copy = piece->copy;
-        multiply(a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first, past - first, length, b,
-                 piece->b_step, y, y_starts + pixel, &ending);
+        tile_table[pixels][shape](a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first,
+                                  past - first, k->length, piece->b + skipped * piece->b_step,
+                                  piece->b_step, m->y + panel->y_column, y_starts + pixel, &ending);
         if (copying) piece->b = piece->copy, piece->b_step = 2 * LANES, piece->copy = NULL;
         if (piece->lines > 0) piece->ahead += rows * LINE_BYTES, piece->lines -= rows;
         pixel += pixels;
     }
 }
 
-/* How k is cut into pieces that fit the caches: a piece is some whole runs, or a part of one. */
-typedef struct {
-    ptrdiff_t runs, rows;
-} piece_shape; /* runs of one piece; k of each run in it */
-
-static inline piece_shape shape_pieces(const gather_layout *l, ptrdiff_t rows_that_fit) {
-    const ptrdiff_t parts = larger(1, divide_up(l->run_length, larger(1, rows_that_fit)));
-    const piece_shape shape = {parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length)),
-                               larger(1, divide_up(l->run_length, parts))};
-    return shape;
+/* Loop 2: multiplies all lines of the block by one piece. */
+INLINE void multiply_piece(const block_product *m, const filter_panel *panel, const k_piece *k,
+                           filter_piece piece) {
+    const real *bias = m->feed->bias;
+    const int last = k->past_run == m->l->runs && k->k0 + k->length >= m->l->run_length;
+    const tile_ending ending = {.bias = last && bias ? bias + panel->y_column : NULL,
+                                .columns = panel->columns,
+                                .resume = k->first_k > 0,
+                                .relu = last && m->feed->relu};
+    for (ptrdiff_t line = 0; line < m->block->lines; line++)
+        multiply_line(m, line, panel, k, &piece, ending);
 }
 
-/* Multiplies one panel by one piece of k (runs run..past_run-1, k0..k0+length-1 of each), for all lines of
-   the block. */
-INLINE void multiply_piece(const gather *g, const gather_layout *l, const pixel_block *block,
-                           const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t run,
-                           ptrdiff_t past_run, ptrdiff_t k0, ptrdiff_t length, filter_piece piece, real *y) {
-    ptrdiff_t columns, width;
-    (void)find_panel(l, group, panel, &columns, &width);
-    const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-    const int last = past_run == l->runs && k0 + length >= l->run_length;
-    const real *bias = feed->bias;
-    const tile_ending ending = {.bias = last && bias ? bias + first_column : NULL,
-                                .columns = columns,
-                                .resume = run * l->run_length + k0 > 0,
-                                .relu = last && feed->relu};
-    for (ptrdiff_t line = 0; line < block->lines; line++)
-        multiply_line(g, l, block, line, run, past_run, k0, length, group, &piece,
-                      width > LANES ? TWO_VECTORS : ONE_VECTOR, y + first_column, ending);
-}
-
-/* Multiplies one panel. The packed filter is read from front to back, or w is packed piece by piece. While
-   one piece is multiplied, the next is prefetched, because the hardware starts too late to prefetch from
-   memory. */
-KERNEL void multiply_panel(const gather *g, const gather_layout *l, const pixel_block *block,
-                           const filter_feed *feed, ptrdiff_t group, ptrdiff_t panel, real *y) {
-    ptrdiff_t columns, width;
-    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
-    const piece_shape shape = shape_pieces(l, PIECE_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
-    for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
-        for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
-            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
-                            length = smaller(shape.rows, l->run_length - k0),
-                            first_k = run * l->run_length + k0, rows = (past_run - run) * length;
-            const real *b = feed->piece;
-            if (feed->packed) {
-                b = feed->packed + start + first_k * width;
-            } else {
-                pack_panel(g, feed->w, group, panel * l->panel_columns, columns, width, first_k,
-                           first_k + rows, feed->piece);
-            }
-            const filter_piece piece = {
-                b, width, NULL, (const char *)(b + rows * width),
-                feed->packed ? rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES : 0};
-            multiply_piece(g, l, block, feed, group, panel, run, past_run, k0, length, piece, y);
+/* Loop 3: multiplies one panel, piece by piece. The packed filter is read from front to back, or w is packed
+   piece by piece. While one piece is multiplied, the next is prefetched, because the hardware starts too late
+   to prefetch from memory. */
+KERNEL void multiply_panel(const block_product *m, ptrdiff_t index) {
+    const filter_feed *feed = m->feed;
+    const filter_panel panel = panel_at(m->l, index);
+    k_piece k = first_piece(m->l, PIECE_BYTES);
+    do {
+        filter_piece piece = {feed->piece, panel.width, NULL, NULL, 0};
+        if (feed->packed) {
+            piece.b = feed->packed + panel.start + k.first_k * panel.width;
+            piece.lines = k.rows * panel.width * (ptrdiff_t)sizeof(real) / LINE_BYTES;
+        } else {
+            pack_panel(m->g, feed->w, panel.group, panel.first_column, panel.columns, panel.width, k.first_k,
+                       k.first_k + k.rows, feed->piece);
         }
+        piece.ahead = (const char *)(piece.b + k.rows * panel.width);
+        multiply_piece(m, &panel, &k, piece);
+    } while (next_piece(m->l, &k));
 }
 
-/* With few pixels and a large filter, reading w takes most of the time. So it is read once, from front to
-   back, some rows of all panels at a time, and not packed: the first tile of pixels reads a panel's rows in
-   place and leaves a copy of them in the first-level cache for the other tiles.
-
-     w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
-         ..   |         |         |        the others multiply the copy; then panel 1, ...
-         255  |         |         |
-         256  |         |         |        prefetched meanwhile, from front to back, a cache line per k */
-KERNEL void multiply_streaming(const gather *g, const gather_layout *l, const pixel_block *block,
-                               const filter_feed *feed, ptrdiff_t first_panel, ptrdiff_t past_panel,
-                               real *y) {
-    const ptrdiff_t row_numbers = g->shape.out_channels;
-    const piece_shape shape = shape_pieces(l, COPIED_BYTES / (l->panel_columns * (ptrdiff_t)sizeof(real)));
-    for (ptrdiff_t run = 0; run == 0 || run < l->runs; run += shape.runs)
-        for (ptrdiff_t k0 = 0; k0 == 0 || k0 < l->run_length; k0 += shape.rows) {
-            const ptrdiff_t past_run = smaller(l->runs, run + shape.runs),
-                            length = smaller(shape.rows, l->run_length - k0),
-                            first_k = run * l->run_length + k0, rows = (past_run - run) * length;
-            const real *w = feed->w + first_k * row_numbers, *next = w + rows * row_numbers;
-            for (ptrdiff_t panel = first_panel; panel < past_panel; panel++) {
-                const ptrdiff_t first_column = panel * l->panel_columns;
-                ptrdiff_t columns, width;
-                (void)find_panel(l, 0, panel, &columns, &width);
-                filter_piece piece = {w + first_column, row_numbers, feed->piece,
-                                      (const char *)(next + (panel - first_panel) * rows * l->panel_columns),
-                                      rows * width * (ptrdiff_t)sizeof(real) / LINE_BYTES};
-                if (columns < l->panel_columns) {
-                    pack_panel(g, feed->w, 0, first_column, columns, width, first_k, first_k + rows,
-                               feed->piece);
-                    piece.b = feed->piece, piece.b_step = width, piece.copy = NULL;
-                }
-                multiply_piece(g, l, block, feed, 0, panel, run, past_run, k0, length, piece, y);
-            }
-        }
-}
-
-/* Multiplies by a packed filter so small that all of it stays in the cache. Each pixel is read once. */
-KERNEL void multiply_small_filter(const gather *g, const gather_layout *l, const pixel_block *block,
-                                  const filter_feed *feed, real *y) {
-    const real *bias = feed->bias;
-    const ptrdiff_t height = tile_height(l->pixel_step * (ptrdiff_t)sizeof(real), TILE_PIXELS);
-    const ptrdiff_t tiles = divide_up(block->line_pixels, height);
-    for (ptrdiff_t line = 0; line < block->lines; line++) {
-        ptrdiff_t first, past;
-        visible_runs(g, l, block->first_out_row + line, &first, &past);
-        const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-        for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
-            const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
-            for (ptrdiff_t group = 0; group < g->shape.groups; group++) {
-                const real *a = block->a + line * block->line_step + pixel * l->pixel_step
-                                + group * (g->shape.in_channels / g->shape.groups);
-                for (ptrdiff_t panel = 0; panel < l->panels_per_group; panel++) {
-                    ptrdiff_t columns, width;
-                    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
-                    const ptrdiff_t first_column = group * l->group_columns + panel * l->panel_columns;
-                    /* during the first panel, prefetch the next tile's inputs; during the others, the lines
-                       that it will write */
-                    const real *next = panel == 0 ? a + pixels * l->pixel_step
-                                                  : y + y_starts[pixel] + pixels * g->y_col_step;
-                    const char *ahead = (const char *)next + larger(0, panel - 1) * l->depth * 64;
-                    const tile_ending ending = {
-                        bias ? bias + first_column : NULL, columns, 0, feed->relu, ahead, LINE_BYTES, NULL};
-                    const real *b = feed->packed + start + first * l->run_length * width;
-                    const tile_function multiply = tile_table[pixels][width > LANES];
-                    multiply(a, l->pixel_step, block->run_starts + first, past - first, l->run_length, b,
-                             width, y + first_column, y_starts + pixel, &ending);
-                }
-            }
-            pixel += pixels;
-        }
-    }
-}
-
-#define SMALL_FILTER_BYTES (256 * 1024)
-
-/* Fills the table of the start of each run, relative to a pixel of the left matrix. */
-INLINE void list_runs(const gather *g, const gather_layout *l, ptrdiff_t *run_starts) {
-    const conv_problem *s = &g->shape;
-    for (ptrdiff_t run = 0; run < l->runs; run++) {
-        const ptrdiff_t tap_row = run / larger(1, l->runs_per_tap_row),
-                        tap_col = run % larger(1, l->runs_per_tap_row);
-        run_starts[run] = run * s->in_channels;
-        if (l->source == PADDED_ROWS) {
-            /* mark: dilation of row_gemm phases if padded_rows */
-            const ptrdiff_t row = tap_row * s->dilation_rows, col = tap_col * s->dilation_cols;
-            run_starts[run] = (row * l->padded_cols + col) * s->in_channels;
-        }
-    }
-}
+/* the loops in two other orders */
+#include "small_filter.h"
+#include "streaming.h"
 
 /* What all threads of one run_gather share. */
 typedef struct {
@@ -340,22 +190,23 @@ typedef struct {
     int small_filter, streaming;
 } gather_run;
 
-/* Multiplies one block's pixels by one share of the panels. */
-INLINE void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
+/* Loop 4: multiplies one block's pixels by one share of the panels. */
+KERNEL void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
                       const filter_feed *feed, real *y) {
     const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
-    const ptrdiff_t first_panel = panels * share / r->shares, past_panel = panels * (share + 1) / r->shares;
+    const ptrdiff_t first = panels * share / r->shares, past = panels * (share + 1) / r->shares;
     fill_block(r->g, r->l, x, job / r->shares, buffer, block);
-    if (r->small_filter) multiply_small_filter(r->g, r->l, block, feed, y);
-    else if (r->streaming) multiply_streaming(r->g, r->l, block, feed, first_panel, past_panel, y);
+    const block_product m = {r->g, r->l, block, feed, y};
+    if (r->small_filter) multiply_small_filter(&m);
+    else if (r->streaming) multiply_streaming(&m, first, past);
     else
-        for (ptrdiff_t panel = first_panel; panel < past_panel; panel++)
-            multiply_panel(r->g, r->l, block, feed, panel / r->l->panels_per_group,
-                           panel % r->l->panels_per_group, y);
+        for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(&m, panel);
 }
 
-/* Runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it. */
-INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y) {
+/* Loop 5: runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it; or one thread
+   alone, for all blocks: opening a region takes a microsecond even for one. That thread may be one of another
+   region (col2im's), so it must not meet a loop that OpenMP would share among that region's threads. */
+KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y, int alone) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
     const ptrdiff_t piece_numbers =
@@ -371,9 +222,13 @@ INLINE int run_blocks(const gather_run *r, const real *x, filter_feed feed, real
         block.y_starts = tables + l->runs;
         list_runs(r->g, l, tables);
     }
+    const ptrdiff_t jobs = buffer ? l->blocks * r->shares : 0;
+    if (alone)
+        for (ptrdiff_t job = 0; job < jobs; job++) run_block(r, x, job, buffer, &block, &feed, y);
+    else
 #pragma omp for schedule(dynamic, 1)
-    for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
-        if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
+        for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
+            if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
     free_scratch(buffer);
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }
@@ -401,8 +256,11 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     r.streaming = !packed && !g->swapped && s->groups == 1;
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
-#pragma omp parallel num_threads(threads) reduction(| : status) if (threads > 1)
-    status |= run_blocks(&r, x, feed, y);
+    if (threads == 1) status = run_blocks(&r, x, feed, y, 1);
+    else {
+#pragma omp parallel num_threads(threads) reduction(| : status)
+        status |= run_blocks(&r, x, feed, y, 0);
+    }
     free_scratch(own_packed);
     return status;
 }

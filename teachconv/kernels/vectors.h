@@ -65,9 +65,9 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
-/* A streaming store sends a whole cache line to memory and leaves it in no cache. An ordinary store would first
-   read the line, and put it in the place of one that is still needed. Only a vector as long as a line can do so;
-   `to` must be aligned. Other threads see the results after streams_end. */
+/* A streaming store sends a whole cache line to memory and leaves it in no cache. An ordinary store would
+   first read the line, and put it in the place of one that is still needed. Only a vector as long as a line
+   can do so; `to` must be aligned. Other threads see the results after streams_end. */
 #if ISA_LEVEL == 2
 #include <immintrin.h>
 #define CAN_STREAM 1

@@ -184,7 +184,7 @@ def onnx_model(
     """
     onnx = _import("onnx")
     with _reading(path):
-        given = path if isinstance(path, onnx.ModelProto) else onnx.load(str(path))
+        given = path if isinstance(path, onnx.ModelProto) else load(onnx, path)
         model = onnx.ModelProto()
         model.CopyFrom(given)  # inputs get static shapes
         weights = _constants(onnx, model.graph)
@@ -227,9 +227,22 @@ def input_names(path: Any) -> list[str]:
     """
     onnx = _import("onnx")
     with _reading(path):
-        graph = onnx.load(str(path), load_external_data=False).graph
+        graph = load(onnx, path, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     return [info.name for info in graph.input if info.name not in weights]
+
+
+_LARGEST = 2**31 - 1  # bytes, protobuf's limit; larger models have their weights in files of their own
+
+
+def load(onnx: Any, path: Any, **options: Any) -> Any:
+    """Return the model in a file; one that is longer than any model is not read."""
+    size = Path(path).stat().st_size
+    if size > _LARGEST:
+        raise ArgumentError(
+            f"path must be an ONNX model; {path} has {size:,} bytes, and protobuf has {_LARGEST:,} at most"
+        )
+    return onnx.load(str(path), **options)
 
 
 def _import(name: str) -> Any:

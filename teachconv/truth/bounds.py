@@ -36,6 +36,7 @@ __all__ = [
     "tf32",
     "winograd2",
     "winograd4",
+    "winograd4_balanced",
 ]
 
 
@@ -135,7 +136,7 @@ def winograd2(
     Returns:
         The bound of each cell.
     """
-    return _winograd(kind, first, second, geometry, dtype, 2, 12)
+    return _winograd(kind, first, second, geometry, dtype, "winograd2", 12)
 
 
 def winograd4(
@@ -148,7 +149,28 @@ def winograd4(
     twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
     and result are those of `winograd2`.
     """
-    return _winograd(kind, first, second, geometry, dtype, 4, 32)
+    return _winograd(kind, first, second, geometry, dtype, "winograd4", 32)
+
+
+def winograd4_balanced(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of F(4x4, 3x3) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
+
+    As for `winograd4`, the roundings are counted (kernels/winograd4.h). A number of B' d has passed at most
+    four: a difference, a product with a square root that is itself rounded, and a sum. One of G g has passed
+    five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a product
+    with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed; that gives
+    gamma_{C+28}, less than gamma_{C+32}. The matrices have entries up to 2.9 instead of 8.
+
+    This bound is norm-wise. In one dimension, y[0] of F(2, 3) is the sum of m[0], m[1] and m[2], which read
+    d[0], d[1] and d[2], the window of y[0]; y[1] likewise reads d[1], d[2] and d[3] only. So the bound of
+    `winograd2` depends on the inputs of the cell's own window. In F(4, 3), y[0] is the sum of five products,
+    which read d[3] and d[4] too. What these contribute cancels, but its roundings do not: a large input up to
+    three cells outside the window adds an error of its own size. Arguments and result are those of
+    `winograd2`.
+    """
+    return _winograd(kind, first, second, geometry, dtype, "winograd4_balanced", 32)
 
 
 def _winograd(
@@ -157,10 +179,15 @@ def _winograd(
     second: np.ndarray,
     geometry: Conv2DGeometry,
     dtype: Any,
-    tile: int,
+    matrices: str,
     roundings: int,
 ) -> np.ndarray:
-    """Evaluate the transforms on absolute values, and bound the error by gamma_{C + roundings} times that."""
+    """Evaluate the transforms on absolute values, and bound the error by gamma_{C + roundings} times that.
+
+    Where numbers become subnormal, a rounding costs up to eta / 2 instead of u times the number. In an entry
+    of V = B' d B or of U = G g G' that is less than 8 eta in all, which the other factor of the product
+    multiplies; in each product, and in each step of A' m A, it is eta / 2.
+    """
     form = float_format(accumulator(dtype))
     rows, cols = geometry.rows, geometry.cols
     data, w = (np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second))
@@ -171,6 +198,8 @@ def _winograd(
     scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
     data, w = data * scales[0], w * scales[1]
+    b, g, a = _WINOGRAD[matrices]
+    tile = len(a)
     tiles = [-(-size // tile) for size in sizes]
     padded = np.zeros((len(data), tile * tiles[0] + 2, tile * tiles[1] + 2, data.shape[3]))
     inside, source = [], []
@@ -179,17 +208,17 @@ def _winograd(
         inside.append(slice(start, max(start, stop)))
         source.append(slice(start - pads[axis], max(start, stop) - pads[axis]))
     padded[:, inside[0], inside[1]] = data[:, source[0], source[1]]
-    b, g, a = _WINOGRAD[tile]
     d = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
     v = np.einsum("ai,ntucij,bj->abntuc", b, d, b)  # d: batch, tile, tile, channel, tile + 2, tile + 2
     u = np.einsum("ai,ijco,bj->abco", g, w, g)
     m = np.einsum("abntuc,abco->abntuo", v, u)
-    y = np.einsum("pa,abntuo,qb->ntpuqo", a, m, a)
-    y = y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
-    steps = data.shape[3] + roundings
-    underflow = (tile + 2) ** 2 * steps * form.smallest_subnormal * (a.sum(axis=1).max() / (tile + 1)) ** 2
+    steps, eta = data.shape[3] + roundings, form.smallest_subnormal
     with np.errstate(over="ignore"):
-        return np.asarray(gamma(steps, form.unit_roundoff) * y / scales[0] / scales[1] + underflow)
+        lost = (8 * eta / scales[0]) * v.sum(axis=-1)[..., None] + steps * eta
+        lost = lost + (8 * eta / scales[1]) * u.sum(axis=2)[:, :, None, None, None]
+        m = gamma(steps, form.unit_roundoff) * m / scales[0] / scales[1] + lost
+        y = np.einsum("pa,abntuo,qb->ntpuqo", a, m, a)
+    return y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
 
 
 def _table(*rows: str) -> np.ndarray:
@@ -198,17 +227,38 @@ def _table(*rows: str) -> np.ndarray:
     return np.array([[float(top) / float(bottom or 1) for top, _, bottom in row] for row in parts])
 
 
-# the absolute values of the entries of B', G and A', by the size of the output tile
+_A, _B = sqrt(0.5), sqrt(2)
+
+# the absolute values of the entries of B', G and A'
 _WINOGRAD = {
-    2: (
+    "winograd2": (
         _table("1 0 1 0", "0 1 1 0", "0 1 1 0", "0 1 0 1"),
         _table("1 0 0", "1/2 1/2 1/2", "1/2 1/2 1/2", "0 0 1"),
         _table("1 1 1 0", "0 1 1 1"),
     ),
-    4: (
+    "winograd4": (
         _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
         _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
         _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
+    ),
+    "winograd4_balanced": (
+        np.array(
+            [
+                [1, 0, 2.5, 0, 1, 0],
+                *[[0, _B, 2, _A, 1, 0]] * 2,
+                *[[0, _A, 0.5, _B, 1, 0]] * 2,
+                [0, 1, 0, 2.5, 0, 1],
+            ]
+        ),
+        np.array([[1, 0, 0], *[[2 / 3, 2 / 3 * _A, 1 / 3]] * 2, *[[1 / 6, _B / 6, 1 / 3]] * 2, [0, 0, 1]]),
+        np.array(
+            [
+                [1, 1, 1, 1, 1, 0],
+                [0, _A, _A, _B, _B, 0],
+                [0, 0.5, 0.5, 2, 2, 0],
+                [0, _A / 2, _A / 2, 2 * _B, 2 * _B, 1],
+            ]
+        ),
     ),
 }
 

@@ -351,8 +351,7 @@ def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
         return bounds.tensor(sizes, call.terms, dtype)
     if error == "tf32":
         return bounds.tf32(sizes, call.terms, _largest(call.first) + _largest(call.second))
-    function = {"fft": bounds.fft, "winograd2": bounds.winograd2, "winograd4": bounds.winograd4}[error]
-    transformed = function(call.kind, call.first, call.second, call.geometry, dtype)
+    transformed = getattr(bounds, error)(call.kind, call.first, call.second, call.geometry, dtype)
     # data that a transform cannot hold are summed directly instead; and a bias is added at the end
     last = float_format(accumulator(dtype)).unit_roundoff * sizes
     return np.maximum(direct, transformed) + last

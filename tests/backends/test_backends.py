@@ -226,9 +226,9 @@ def test_bits_depend_neither_on_threads_nor_on_the_batch(backend):
     if backend == "cython":
         shapes += [
             ((3, 40, 44, 16), (3, 3, 16, 24), 1),
-            ((3, 30, 30, 32), (3, 3, 1, 32), 1),
+            ((3, 60, 60, 32), (3, 3, 1, 32), 1),
             ((3, 7, 7, 96), (3, 3, 96, 128), 1),
-            ((5, 33, 31, 8), (4, 4, 8, 40), 2),
+            ((8, 33, 31, 8), (4, 4, 8, 40), 2),
         ]
     for x_shape, w_shape, strides in shapes:
         x, w = make_array(x_shape, "float32", "normal", "x"), make_array(w_shape, "float32", "normal", "w")

@@ -181,6 +181,25 @@ def test_the_depth_is_split_where_there_are_few_tiles(name, kernel_folder):
             assert np.array_equal(test(got), test(want))
 
 
+@pytest.mark.parametrize("bits", [0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F800000, 0xFF800000])
+@pytest.mark.parametrize("where", ["first", "second"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_rounding_to_tf32_loses_no_nan(bits, where, groups, kernel_folder):
+    """Half a unit of the last place, added to a NaN of all ones, gives a finite number."""
+    g = conv2d_geometry((1, 7, 7, 16), (3, 3, 16 // groups, 64), 1, "SAME")
+    x, w = (
+        make_array(shape, "float32", "integers", role)
+        for role, shape in (("x", g.input_shape), ("w", g.filters_shape))
+    )
+    (x if where == "first" else w).view(np.uint32)[0, 1, 1, 5] = bits
+    options = {"algorithm": "pipelined_gemm_tf32", "precision": None}
+    got = host_backend(Host(kernel_folder)).conv2d(x, w, g, **options)
+    want = backends.get("reference").conv2d(x, w, g, algorithm=None, precision=None)
+    assert np.array_equal(got, want, equal_nan=True)
+    assert not np.isfinite(want).all()
+    assert np.isfinite(want).any()
+
+
 @pytest.mark.slow
 def test_offsets_of_64_bits(kernel_folder, monkeypatch):
     """Arrays of 2**30 elements and more: the same kernels, compiled with wider offsets."""

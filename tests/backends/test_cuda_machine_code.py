@@ -87,19 +87,14 @@ def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arc
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("dtype", "more", "most"), [("float16", (), 8), ("bfloat16", (), 8), ("float32", ("TF32",), 10)]
-)
-def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, more, most, kind, arch, nvrtc):
-    """On sm_80 a scheduler issues 8 instructions while its tensor core works on one HMMA.
-
-    TF32 has more instructions: rounding takes two for each number that is loaded.
-    """
+@pytest.mark.parametrize(("dtype", "more"), [("float16", ()), ("bfloat16", ()), ("float32", ("TF32",))])
+def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, more, kind, arch, nvrtc):
+    """On sm_80 a scheduler issues 8 instructions while its tensor core works on one HMMA."""
     cubin = binary(nvrtc, "pipelined_gemm.cu", dtype, (kind, *LARGE, *more), arch)
     loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm")
     assert loop.counts["HMMA"] == 32
     assert loop.macs == (1024 if more else 2048)
-    assert loop.instructions <= most * loop.counts["HMMA"]
+    assert loop.instructions <= 8 * loop.counts["HMMA"]
     assert set(loop.loads) == {16}
 
 

@@ -127,8 +127,10 @@ def test_plans_of_filters_that_are_not_finite():
 PLANNED = (  # each algorithm that packs its filter, with columns that fill no vector of any width
     (tc.conv2d, "row_gemm", (2, 9, 9, 5), (3, 3, 5, 37), {}),
     (tc.conv2d, "winograd2", (2, 9, 9, 32), (3, 3, 32, 64), {}),
+    (tc.conv2d, "winograd4", (2, 9, 9, 32), (3, 3, 32, 64), {}),
     (tc.conv2d_backprop_input, "phases", (2, 9, 9, 37), (3, 3, 37, 21), {"strides": 2}),
     (tc.conv2d_backprop_input, "winograd2", (2, 9, 9, 37), (3, 3, 37, 21), {}),
+    (tc.conv2d_backprop_input, "winograd4", (2, 9, 9, 37), (3, 3, 37, 21), {}),
     (tc.conv2d_backprop_input, "col2im", (2, 9, 9, 3), (3, 3, 3, 21), {}),
 )
 
@@ -178,8 +180,16 @@ def test_precision_decides_about_winograd():
     x, w = make_array((1, 32, 32, 64), "float32"), make_array((3, 3, 64, 64), "float32")
     assert tc.trace(tc.conv2d, x, w, 1, "SAME").algorithm == "winograd2"
     assert tc.trace(tc.conv2d, x, w, 1, "SAME", precision="strict").algorithm == "row_gemm"
+    traced = tc.trace(tc.conv2d, x, w, 1, "SAME", precision="fast")
+    assert "winograd4: 3x3 at stride 1, and precision='fast' allows the larger tile" in str(traced)
+    dy = make_array(x.shape, "float32")
+    for precision, want in ((None, "winograd2"), ("fast", "winograd4")):
+        call = tc.conv2d_backprop_input, x.shape, w, dy, 1, "SAME"
+        assert tc.trace(*call, precision=precision).algorithm == want
     with pytest.raises(ValueError, match="does not keep the element-wise bound"):
         tc.conv2d(x, w, 1, "SAME", algorithm="winograd2", precision="strict")
+    with pytest.raises(ValueError, match="algorithm 'winograd4' does not keep the element-wise bound"):
+        tc.conv2d(x, w, 1, "SAME", algorithm="winograd4", precision="strict")
     with pytest.raises(ValueError, match="algorithm 'winograd2' needs filters 3 x 3, strides 1"):
         tc.conv2d(x, w, 2, "SAME", algorithm="winograd2")
     with pytest.raises(ValueError, match="algorithm 'depthwise' needs groups = in_channels"):
@@ -192,16 +202,17 @@ def test_the_choice_and_its_reason_are_in_the_trace():
     assert "instruction set" in str(tc.trace(tc.conv2d, x, w, 1, "SAME"))
 
 
-def test_images_out_of_winograds_range_are_done_by_row_gemm():
+@pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
+def test_images_out_of_winograds_range_are_done_by_row_gemm(algorithm):
     """The bad image has the bits of row_gemm and does not change the others."""
     x, w = make_array((3, 12, 12, 32), "float32"), make_array((3, 3, 32, 64), "float32")
     options = {"padding": "SAME", "backend": "cython"}
-    clean = tc.conv2d(x, w, **options, algorithm="winograd2")
+    clean = tc.conv2d(x, w, **options, algorithm=algorithm)
     for value in (np.nan, np.inf, 1e35, 3e-38):
         bad = x.copy()
         bad[1] = bad[1] * value if value == 3e-38 else bad[1]
         bad[1, 5, 5, 3] = value
-        got = tc.conv2d(bad, w, **options, algorithm="winograd2")
+        got = tc.conv2d(bad, w, **options, algorithm=algorithm)
         assert np.array_equal(got[0], clean[0])
         assert np.array_equal(got[2], clean[2])
         want = tc.conv2d(bad[1:2], w, **options, algorithm="row_gemm")[0]
@@ -384,3 +395,45 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
     x_at, y_at = (array.__array_interface__["data"][0] for array in (x, y))
     assert y_at % 64 == 0
     assert 384 <= (y_at - x_at) % 4096 <= 448
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("x", "w", "strides", "padding", "dilations"),
+    [
+        # strips of depthwise, forward and both gradients: 4 rows, fewer, stretches, a last block that steps back
+        ((2, 14, 14, 32), (3, 3, 1, 32), 1, "SAME", 1),
+        ((1, 7, 9, 35), (3, 3, 1, 35), 1, "VALID", 1),
+        ((1, 5, 70, 64), (3, 3, 1, 64), 1, "SAME", 1),
+        ((2, 15, 13, 32), (3, 3, 1, 32), 2, "SAME", 1),
+        ((1, 6, 70, 20), (3, 3, 1, 20), 2, "VALID", 1),
+        ((1, 2, 2, 16), (3, 3, 1, 16), 1, ((2, 2), (2, 2)), 1),
+        ((1, 1, 1, 16), (3, 3, 1, 16), 2, ((1, 3), (4, 1)), 1),
+        ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no strips
+        # one input channel: 4 pixels and fewer, one to three panels, part of a vector
+        ((2, 28, 28, 1), (3, 3, 1, 32), 1, "SAME", 1),
+        ((1, 7, 11, 1), (3, 3, 1, 100), 1, "VALID", 1),
+        ((1, 9, 15, 1), (3, 3, 1, 17), (2, 3), ((1, 2), (3, 0)), (2, 1)),
+        ((1, 3, 3, 1), (3, 3, 1, 16), 1, ((4, 0), (5, 5)), 1),
+        ((1, 2, 9, 1), (3, 3, 1, 48), 1, "SAME", (1, 3)),
+    ],
+)
+def test_strips_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
+    """Integers make every sum exact, so the results equal those of another backend."""
+    g = conv2d_geometry(x, w, strides, padding, dilations=dilations)
+    x, w, dy = (make_array(shape, dtype, "integers") for shape in (x, w, g.output_shape))
+    options = {"strides": strides, "padding": padding, "dilations": dilations}
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, dy)),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy)),
+    ):
+        want = op(*args, **options, backend="numpy")
+        assert np.array_equal(op(*args, **options, backend="cython"), want), op.__name__
+
+
+def test_one_channel_gives_the_bits_of_row_gemm():
+    """A row of 90,000 columns does not fit the scratch, and row_gemm computes it; its beginning does."""
+    x, w = make_array((1, 3, 90_000, 1), "float32"), make_array((3, 3, 1, 16), "float32")
+    whole, part = tc.conv2d(x, w), tc.conv2d(x[:, :, :40], w)
+    assert np.array_equal(whole[:, :, :38], part)

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython"
 def test_two_python_threads_at_once():
     x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
     wants = {
-        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a)
+        for a in ("direct", "im2col", "row_gemm", "winograd2", "winograd4")
     }
     wrong = []
 
@@ -176,7 +177,8 @@ def test_a_fork_after_use_is_safe():
     tc.set_num_threads(2)
     x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
     wants = {
-        a: tc.conv2d(x, w, padding="SAME", algorithm=a) for a in ("direct", "im2col", "row_gemm", "winograd2")
+        a: tc.conv2d(x, w, padding="SAME", algorithm=a)
+        for a in ("direct", "im2col", "row_gemm", "winograd2", "winograd4")
     }
     child = os.fork()
     if child == 0:

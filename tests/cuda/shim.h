@@ -74,8 +74,7 @@ QUIET inline unsigned char *get_dynamic_memory() { return dynamic_memory; }
 inline void __syncthreads() { shim::pass_block_barrier(); }
 inline void __syncwarp() { shim::pass_warp_barrier(); }
 
-/* Asynchronous copies (cuda_pipeline.h). The last `zeros` of the bytes are zeros instead. */
-inline void __pipeline_memcpy_async(void *to, const void *from, size_t size, size_t zeros = 0) { shim::copy(to, from, size, zeros); }
+/* Groups of asynchronous copies (cuda_pipeline.h). */
 inline void __pipeline_commit() { shim::commit(); }
 inline void __pipeline_wait_prior(size_t groups) { shim::wait_prior(groups); } /* for all committed groups but the last of them */
 
@@ -185,7 +184,13 @@ inline float __uint_as_float(unsigned bits) {
     std::memcpy(&number, &bits, 4);
     return number;
 }
-inline unsigned to_tf32(unsigned bits) { return __float_as_uint(nvcuda::wmma::__float_to_tf32(__uint_as_float(bits))); }
+inline bool any_lane(bool holds) {
+    shim::show_warp(holds ? "" : nullptr);
+    bool any = false;
+    for (unsigned lane = 0; lane < 32; lane++) any |= shim::of_lane(lane) != nullptr;
+    return any;
+}
+inline void copy_or_zero(void *to, const void *from, long long offset) { shim::copy(to, from, 16, offset < 0 ? 16 : 0); }
 inline unsigned read_block_index() { return blockIdx.x; }
 
 /* ldmatrix.m8n8.x4: lane l gives the start of line l % 8 of matrix l / 8, 16 bytes; it gets the 4 bytes l % 4 of line l / 4 of each. */
@@ -205,10 +210,11 @@ inline void load_transposed_quarters(unsigned (&to)[4], const void *line) {
                         (const char *)shim::of_lane(8 * n + threadIdx.x % 4 * 2 + half) + threadIdx.x % 32 / 4 * 2, 2);
 }
 
-/* mma.m16n8k16 for halves, m16n8k8 for TF32: 16 x 8 sums. */
+/* mma.m16n8k16 for halves, m16n8k8 for TF32, of which the last 13 bits are ignored: 16 x 8 sums. */
 namespace shim {
 template <class Number> void widen_register(float *to, unsigned bits) {
     Number numbers[4 / sizeof(Number)];
+    if (sizeof(Number) == 4) bits &= ~0x1fffu;
     std::memcpy(numbers, &bits, 4);
     for (size_t i = 0; i < 4 / sizeof(Number); i++) to[i] = (float)numbers[i];
 }

@@ -61,6 +61,9 @@ CALLS = {
     "winograd2": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME"),
     "winograd2, out of range": forward("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME", huge=True),
     "winograd2 dx": input_gradient("winograd2", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),
+    "winograd4": forward("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME"),
+    "winograd4, out of range": forward("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME", huge=True),
+    "winograd4 dx": input_gradient("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),
     "phases": input_gradient("phases", (1, 9, 9, 4), (3, 3, 4, 4), (1, 5, 5, 4), 2, "SAME"),
     "phases, dilated": input_gradient(
         "phases", (1, 33, 33, 4), (3, 3, 4, 4), (1, 17, 17, 4), 2, "SAME", *DILATED
@@ -215,11 +218,12 @@ def test_the_multiply_adds_are_those_of_the_geometry(name, runs):
     assert counts[line["file"], line["line"]] - LABELS.get(name, 0) == macs / EXACT[name]
 
 
-def test_winograd_multiplies_four_ninths(runs):
-    """16 products for 2x2 outputs and each pair of channels, not 36."""
-    _, counts = runs["winograd2"]
-    (line,) = (line for line in runs["winograd2"][0]["lines"] if line["mark"] == "multiply-add")
-    assert counts[line["file"], line["line"]] == 8 * 8 * 9 * 4 * 4 * 16 // 36 // LANES
+@pytest.mark.parametrize(("name", "share"), [("winograd2", (16, 36)), ("winograd4", (36, 144))])
+def test_winograd_multiplies_less(name, share, runs):
+    """16 products for 2x2 outputs and each pair of channels, not 36; or 36 for 4x4 outputs, not 144."""
+    chain, counts = runs[name]
+    (line,) = (line for line in chain["lines"] if line["mark"] == "multiply-add")
+    assert counts[line["file"], line["line"]] == 8 * 8 * 9 * 4 * 4 * share[0] // share[1] // LANES
 
 
 @pytest.mark.parametrize("name", CALLS)

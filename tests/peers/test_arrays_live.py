@@ -85,6 +85,10 @@ def test_torch_refused(torch):
         tc.plan(tc.conv2d, recorded, input_shape=X.shape)
     with pytest.raises(TypeError, match="teachconv.plan has no derivative"):
         tc.plan(tc.conv2d, w, input_shape=X.shape)(x.clone().requires_grad_())
+    with pytest.raises(ValueError, match=r"weight must have 4 axes, \[out, in / groups, rows, cols\]"):
+        tc.dialects.torch.conv2d(x.permute(0, 3, 1, 2), recorded[0])
+    chain = tc.find_source(tc.conv2d, x, recorded, backend="reference")  # looks at values, records nothing
+    assert chain.backend == "reference"
 
 
 def test_torch_on_a_gpu_never_sees_the_host(torch, stand_in, monkeypatch):

@@ -27,6 +27,14 @@
 #define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 #endif
 
+/* Begin to copy 16 bytes to shared memory, or to write 16 zeros there if the offset is negative. CUDA's own function takes the number of
+   zeros, and the compiler makes two copies of it, each with its own addresses; this is one instruction. */
+DEVICE void copy_or_zero(void *to, const void *from, Index offset) {
+    asm volatile("{ .reg .pred zero; setp.lt.s32 zero, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, zero; }"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"((int)(sizeof(Index) == 8 ? (Long)offset >> 32 : offset))
+                 : "memory");
+}
 /* Load four quarters from shared memory. Each has 8 lines of 16 bytes; lane l gives the start of line l % 8 of quarter l / 8. */
 DEVICE void load_quarters(unsigned (&to)[4], const void *line) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -47,12 +55,8 @@ DEVICE void multiply_add(float *upper, float *lower, const unsigned *rows, const
         : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
         : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(cols[0]), "r"(cols[1]));
 }
-/* Round a float to 11 bits, as tensor cores take it. */
-DEVICE unsigned to_tf32(unsigned bits) {
-    unsigned rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
-    return rounded;
-}
+/* Whether this holds for any lane of the warp. */
+DEVICE bool any_lane(bool holds) { return __any_sync(0xffffffff, holds); }
 /* blockIdx.x, read anew: the compiler would keep what it has computed from the old one in registers, instead of computing it again. */
 DEVICE unsigned read_block_index() {
     unsigned index;

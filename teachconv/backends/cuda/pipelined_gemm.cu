@@ -39,15 +39,19 @@ template <class Side, int T> struct Layout {
     static constexpr int SIZE = (along_depth ? T : TILE_DEPTH) * PITCH;
     DEVICE static int at(int row, int k) { return along_depth ? row * PITCH + k : k * PITCH + row; }
 };
-/* The corner of each quarter of 16 rows (columns) x 2 * VECTOR, as instructions.cuh orders them. */
+/* Of 16 rows (columns) x 2 * VECTOR: which register of four has which 8 rows (columns) and which half, as instructions.cuh orders them. */
 struct A : Layout<OurTile::A, TILE_ROWS> {
+    DEVICE static constexpr int quarter(int lines, int half) { return lines + 2 * half; }
     DEVICE static int row(int quarter) { return quarter % 2 * 8; }
     DEVICE static int k(int quarter) { return quarter / 2 * VECTOR; }
 };
 struct B : Layout<OurTile::B, TILE_COLS> {
+    DEVICE static constexpr int quarter(int lines, int half) { return 2 * lines + half; }
     DEVICE static int row(int quarter) { return quarter / 2 * 8; }
     DEVICE static int k(int quarter) { return quarter % 2 * VECTOR; }
 };
+
+struct __align__(16) Four { float value[4]; }; /* in one access of shared memory */
 
 #if !defined(NUMBER_FLOAT32) || defined(TF32)
 /* Tensor cores: 8 warps, each with WARP_ROWS x WARP_COLS of the tile. */
@@ -55,24 +59,26 @@ struct Engine {
     static constexpr int WARPS_ACROSS = TILE_COLS / 32, WARP_ROWS = TILE_ROWS / (8 / WARPS_ACROSS), WARP_COLS = 32;
     static constexpr int RM = WARP_ROWS / 8, RN = WARP_COLS / 4;
     float sums[RM][RN] = {};
+    bool has_nan = false; /* among the factors, where rounding would lose it */
 
     DEVICE static int warp_row() { return threadIdx.x / 32 / WARPS_ACROSS * WARP_ROWS; }
     DEVICE static int warp_col() { return threadIdx.x / 32 % WARPS_ACROSS * WARP_COLS; }
-    DEVICE static int row(int i) { return warp_row() + 8 * i + threadIdx.x % 32 / 4; }
-    DEVICE static int col(int j) { return warp_col() + 8 * (j / 2) + threadIdx.x % 4 * 2 + j % 2; }
-#if defined(TF32)
-    DEVICE static unsigned factor(unsigned bits) { return to_tf32(bits); } /* mark: own of pipelined_gemm_tf32 */
-#else
-    DEVICE static unsigned factor(unsigned bits) { return bits; } /* two halves */ /* mark: own of pipelined_gemm */
-#endif
+    DEVICE static int row(int i) {
+        const int line = threadIdx.x % 32 / 4;
+        return warp_row() + (in_fours<A>() ? i / 4 * 32 + line * 4 + i % 4 : i * 8 + line);
+    }
+    DEVICE static int col(int j) {
+        const int line = threadIdx.x % 4 * 2 + j % 2;
+        return warp_col() + (in_fours<B>() ? line * 4 + j / 2 : j / 2 * 8 + line);
+    }
     DEVICE void multiply(const Number *a, const Number *b) {
 #pragma unroll
         for (int k = 0; k < TILE_DEPTH; k += 2 * VECTOR) {
             unsigned rows[RM / 2][4], cols[RN / 4][4];
 #pragma unroll
-            for (int i = 0; i < RM / 2; i++) load<A>(rows[i], a, warp_row() + 16 * i, k);
+            for (int i = 0; i < RM / 2; i += 2) load<A>(rows + i, a, warp_row() + 16 * i, k);
 #pragma unroll
-            for (int j = 0; j < RN / 4; j++) load<B>(cols[j], b, warp_col() + 16 * j, k);
+            for (int j = 0; j < RN / 4; j += 2) load<B>(cols + j, b, warp_col() + 16 * j, k);
 #pragma unroll
             for (int i = 0; i < RM / 2; i++)
 #pragma unroll
@@ -81,24 +87,47 @@ struct Engine {
                     multiply_add(sums[2 * i] + 2 * j, sums[2 * i + 1] + 2 * j, rows[i], cols[j / 2] + j % 2 * 2);
         }
     }
-    /* Load 16 rows (columns) x 2 * VECTOR of a chunk, from this corner on. */
-    template <class Side> DEVICE static void load(unsigned (&to)[4], const Number *chunk, int row, int k) {
+    /* Whether a lane loads four neighbouring rows (columns) at once, one for each of four products: floats that lie along them. */
+    template <class Side> DEVICE static constexpr bool in_fours() { return sizeof(Number) == 4 && !Side::along_depth; }
+
+    /* Load 32 rows (columns) x 2 * VECTOR of a chunk, from this corner on. */
+    template <class Side> DEVICE void load(unsigned (*to)[4], const Number *chunk, int row, int k) {
         const int lane = threadIdx.x % 32, quarter = lane / 8, line = lane % 8;
-        if (Side::along_depth)
-            load_quarters(to, chunk + Side::at(row + Side::row(quarter) + line, k + Side::k(quarter)));
-        else if (sizeof(Number) == 2)
-            load_transposed_quarters(to, chunk + Side::at(row + Side::row(quarter), k + Side::k(quarter) + line));
-        else
 #pragma unroll
-            for (int n = 0; n < 4; n++)
-                to[n] = *(const unsigned *)(chunk + Side::at(row + Side::row(n) + lane / 4, k + Side::k(n) + lane % 4));
+        for (int n = 0; n < 2; n++)
+            if (in_fours<Side>()) {
+                const Four four = *(const Four *)(chunk + Side::at(row + lane / 4 * 4, k + VECTOR * n + lane % 4));
 #pragma unroll
-        for (int n = 0; n < 4; n++) to[n] = factor(to[n]);
+                for (int m = 0; m < 4; m++) to[m / 2][Side::quarter(m % 2, n)] = __float_as_uint(four.value[m]);
+            } else if (Side::along_depth)
+                load_quarters(to[n], chunk + Side::at(row + 16 * n + Side::row(quarter) + line, k + Side::k(quarter)));
+            else
+                load_transposed_quarters(to[n], chunk + Side::at(row + 16 * n + Side::row(quarter), k + Side::k(quarter) + line));
+        for (int n = 0; n < 8; n += 2) round(to[n / 4][n % 4], to[n / 4][n % 4 + 1]);
+    }
+#if defined(TF32)
+    /* Round two factors to 11 bits, to nearest: tensor cores ignore the last 13 of 24 bits, so that half a unit of the 11th is added.
+       This keeps infinities, but a NaN may become a finite number: finish() makes up for it. */
+    DEVICE void round(unsigned &a, unsigned &b) {
+        const float first = __uint_as_float(a), second = __uint_as_float(b);
+        has_nan |= first != first | second != second; /* one instruction */
+        a += 0x1000, b += 0x1000; /* mark: own of pipelined_gemm_tf32 */
+    }
+#else
+    DEVICE void round(unsigned &, unsigned &) {} /* two halves each, as tensor cores take them */ /* mark: own of pipelined_gemm */
+#endif
+    /* If a factor was NaN, have the warp's cells computed by the definition. */
+    DEVICE void finish() {
+#if defined(TF32)
+        if (!any_lane(has_nan)) return;
+#pragma unroll
+        for (int i = 0; i < RM; i++)
+#pragma unroll
+            for (int j = 0; j < RN; j++) sums[i][j] = __uint_as_float(0x7fffffff);
+#endif
     }
 };
 #else
-struct __align__(16) Four { float value[4]; };
-
 /* Multiply-adds: 8 warps in 4 rows of 2; the 32 threads of a warp are 4 x 8, with RM x RN sums each. A load takes 4 numbers: of a
    matrix whose lines run along the depth 4 steps of a row (column), of the other kind 4 neighbouring rows (columns) at one step. */
 struct Engine {
@@ -136,6 +165,7 @@ struct Engine {
             }
         }
     }
+    DEVICE void finish() {}
     /* Which row (column) of the thread, and which step of 4, number m of load n belongs to. */
     template <class Side> DEVICE static constexpr int line(int n, int m) { return Side::along_depth ? n : n / 4 * 4 + m; }
     template <class Side> DEVICE static constexpr int step(int n, int m) { return Side::along_depth ? m : n % 4; }
@@ -149,9 +179,7 @@ DEVICE void multiply(Call call) {
     extern __shared__ __align__(128) unsigned char memory[];
     Number *a = (Number *)memory, *b = a + STAGES * A::SIZE; /* STAGES chunks of each */
     OurTile tile(call);
-    auto copy = [](Number *to, const Number *array, Index offset) {
-        __pipeline_memcpy_async(to, array + (offset < 0 ? 0 : offset), 16, offset < 0 ? 16 : 0); /* the last: how many zeros */
-    };
+    auto copy = [](Number *to, const Number *array, Index offset) { copy_or_zero(to, array + (offset < 0 ? 0 : offset), offset); };
     auto fetch = [&](int stage) {
 #pragma unroll
         for (int i = 0; i < OurTile::A::ITEMS; i++) copy(a + stage * A::SIZE + A::at(OurTile::A::row(i), OurTile::A::k(i)), tile.first, tile.a(i));
@@ -171,6 +199,7 @@ DEVICE void multiply(Call call) {
         __pipeline_commit();
         engine.multiply(a + (int)chunk % STAGES * A::SIZE, b + (int)chunk % STAGES * B::SIZE);
     }
+    engine.finish();
     call.block = read_block_index(); /* where the sums go is computed once more: the loop has no registers to keep it */
     store<Engine>(OurTile(call), engine.sums);
 }

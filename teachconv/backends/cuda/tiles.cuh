@@ -149,8 +149,8 @@ template <int TM, int TN, int TK, int V> struct Tile<Forward, TM, TN, TK, V> : T
         /* mark: dilation of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
         const int down = tap_row * p.dilation_rows, right = tap_col * p.dilation_cols;
         /* mark: padding of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
-        if (tap_row >= p.filter_rows || !p.has_input(row[item] + down, col[item] + right)) return ZEROS;
-        return pixel[item] + (((Index)down * p.in_cols + right) * p.in_channels + channel);
+        const bool outside = tap_row >= p.filter_rows | !p.has_input(row[item] + down, col[item] + right);
+        return outside ? ZEROS : pixel[item] + (((Index)down * p.in_cols + right) * p.in_channels + channel);
     }
     DEVICE Index b(int item) const {
         const int out_channel = this->first_col + B::row(item);
@@ -246,8 +246,8 @@ template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, 
         const int out_row = row[item] + row_shift, out_col = col[item] + col_shift;
         /* mark: padding of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
         const bool outside = (unsigned)out_row >= (unsigned)p.out_rows || (unsigned)out_col >= (unsigned)p.out_cols;
-        if (tap_row >= p.filter_rows || outside) return ZEROS;
-        return upstream[item] + (((Index)row_shift * p.out_cols + col_shift) * p.out_channels + channel);
+        const Index shift = ((Index)row_shift * p.out_cols + col_shift) * p.out_channels + channel;
+        return tap_row >= p.filter_rows | outside ? ZEROS : upstream[item] + shift;
     }
     DEVICE Index b(int item) const {
         const int in_channel = this->first_col + B::row(item);
@@ -319,8 +319,8 @@ template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK,
         /* mark: stride of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
         const int in_row = out_row[k] * p.stride_rows + row_shift[r], in_col = out_col[k] * p.stride_cols + col_shift[r];
         /* mark: padding of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
-        if (place + A::k(item) >= stop || channel[r] < 0 || !p.has_input(in_row, in_col)) return ZEROS;
-        return image_at[k] + ((Index)in_row * p.in_cols + in_col) * p.in_channels + channel[r];
+        const bool outside = place + A::k(item) >= stop | channel[r] < 0 | !p.has_input(in_row, in_col);
+        return outside ? ZEROS : image_at[k] + ((Index)in_row * p.in_cols + in_col) * p.in_channels + channel[r];
     }
     DEVICE Index b(int item) const {
         const int out_channel = this->first_col + B::row(item);

@@ -1,0 +1,27 @@
+/* row_gemm, the general forward kernel: rows of the input are a matrix already.
+
+   Run: build/play/row_gemm [size in_channels out_channels filter stride batch] */
+#include "play.h"
+
+int main(int argc, char **argv) {
+    const conv_problem p = layer_from(argc, argv, 28, 128, 128, 3, 1, 0);
+    real *x = integers(x_count(&p)), *w = integers(w_count(&p));
+    real *y = integers(y_count(&p)), *want = integers(y_count(&p));
+
+    /* right? */
+    plain_loops(&p, FORWARD, x, w, want);
+    check("row_gemm", row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1), y, want, y_count(&p));
+
+    /* how fast? */
+    TIME("row_gemm", p, row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1));
+
+    /* how fast with the filter packed ahead, as a plan has it? */
+    real *packed = (real *)new_scratch(row_gemm_packed_bytes(&p));
+    if (!packed || row_gemm_pack(&p, w, packed, 1)) return 1;
+    memset(y, 0, sizeof(real) * (size_t)y_count(&p));
+    check("row_gemm, packed", row_gemm_run(&p, x, w, packed, NULL, 0, y, 1), y, want, y_count(&p));
+    TIME("row_gemm, packed", p, row_gemm_run(&p, x, w, packed, NULL, 0, y, 1));
+    free_scratch(packed);
+    free_scratch(x), free_scratch(w), free_scratch(y), free_scratch(want);
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* exchanged: a gather with few pixels and a large filter. The tile's operands are exchanged: the filter
+   [tap, in_channel, out_channel], as it lies in memory, is the left matrix (14 in_channels; k is
+   out_channel), and the transposed pixels of dy are the two vectors. So w is read once and never copied. The
+   sums and their order stay the same, hence the bits too.
+
+             32 pixels of dy
+        +--------------------+
+     w  |  14 in_channels    |      for each 14 in_channels of dx, for each tap, for each panel of 32 pixels:
+        +--------------------+          register_tile.h; then the sums are written to dx, transposed      */
+#define FEW_PIXELS 64
+
+/* Some pixels of one gather, whose patches are transposed. */
+typedef struct {
+    const gather *g;
+    const real *w, *packed;
+    const ptrdiff_t *tap_starts, *y_starts; /* [taps] in w; [pixels] in y */
+    ptrdiff_t pixels, padded, taps;         /* padded: rounded up to vectors */
+} exchanged;
+
+/* Writes the tile's sums [in_channel][pixel] to dx, with bias and relu as register_tile.h applies them. */
+INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t pixels,
+                            const real *bias, int relu, const ptrdiff_t *y_starts, real *y) {
+    for (ptrdiff_t pixel = 0; pixel < pixels; pixel++)
+        for (ptrdiff_t row = 0; row < rows; row++) {
+            const real value = bias ? sums[row * width + pixel] + bias[row] : sums[row * width + pixel];
+            y[y_starts[pixel] + row] = relu && value < 0 ? 0 : value;
+        }
+}
+
+/* Computes in_channels row..row+rows-1 of dx at all pixels. */
+KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, const real *bias, int relu,
+                           real *y) {
+    const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
+    const real *w = e->w + row * channels, *packed = e->packed;
+    /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
+       prefetched, some bytes per k; more than a cache line per k would leave gaps */
+    const ptrdiff_t row_bytes = rows * (ptrdiff_t)sizeof(real), line = row_bytes <= 64 ? row_bytes : 0;
+    ptrdiff_t sum_starts[TILE_PIXELS];
+    real sums[TILE_PIXELS * FEW_PIXELS];
+    for (ptrdiff_t i = 0; i < rows; i++) sum_starts[i] = i * e->padded;
+    for (ptrdiff_t tap = 0; tap < e->taps; tap++) {
+        const real *next =
+            tap + 1 < e->taps ? w + e->tap_starts[tap + 1] : w + e->tap_starts[0] + rows * channels;
+        for (ptrdiff_t first = 0; first < e->pixels; first += 2 * LANES) {
+            const ptrdiff_t width = smaller(2 * LANES, e->padded - first);
+            const tile_ending ending = {NULL, width, tap > 0, 0, next, first == 0 ? line : 0, NULL};
+            const tile_function multiply = tile_table[rows][width > LANES];
+            multiply(w + e->tap_starts[tap], channels, &zero, 1, channels,
+                     packed + first * depth + tap * channels * width, width, sums + first, sum_starts,
+                     &ending);
+        }
+    }
+    store_exchanged(sums, e->padded, rows, e->pixels, bias ? bias + row : NULL, relu, e->y_starts, y + row);
+}
+
+/* Returns how many pixels to compute at a time: as many as the scratch bound allows for two copies of their
+   patches. 0 if not even one vector of pixels fits. */
+INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
+    const ptrdiff_t depth = s->filter_rows * s->filter_cols * s->in_channels;
+    return smaller(FEW_PIXELS, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real) / larger(1, depth)) / LANES
+           * LANES;
+}
+
+KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
+                         int threads) {
+    const conv_problem *s = &g->shape;
+    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols,
+                    depth = taps * s->in_channels;
+    const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
+                    height = tile_height(s->in_channels * (ptrdiff_t)sizeof(real), TILE_PIXELS),
+                    tiles = divide_up(s->out_channels, height);
+    const ptrdiff_t numbers = whole_lines(depth * chunk);
+    real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
+                                        + (chunk + taps) * (ptrdiff_t)sizeof(ptrdiff_t));
+    if (!patches) return CONV_NO_MEMORY;
+    real *packed = patches + numbers;
+    ptrdiff_t *tap_starts = (ptrdiff_t *)(packed + numbers), *y_starts = tap_starts + taps;
+    for (ptrdiff_t tap = 0; tap < taps; tap++)
+        tap_starts[tap] = ((g->first_tap_row + tap / s->filter_cols * g->tap_row_step) * g->stored_cols
+                           + g->first_tap_col + tap % s->filter_cols * g->tap_col_step)
+                          * s->out_channels * s->in_channels;
+    (void)threads; /* unused without OpenMP */
+    for (ptrdiff_t done = 0; done < pixels; done += chunk) {
+        const ptrdiff_t count = smaller(chunk, pixels - done);
+        const ptrdiff_t padded = divide_up(count, LANES) * LANES;
+        const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps};
+        took(TOOK_PATCHES);
+        fill_patches(g, x, done, count, patches);
+        for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
+            transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
+                      packed + first * depth, smaller(2 * LANES, padded - first));
+        for (ptrdiff_t i = 0, pixel = done; i < count; i++, pixel++)
+            y_starts[i] = pixel / s->out_cols / s->out_rows * g->y_image_step
+                          + pixel / s->out_cols % s->out_rows * g->y_row_step
+                          + pixel % s->out_cols * g->y_col_step;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+        for (ptrdiff_t tile = 0; tile < tiles; tile++) {
+            const ptrdiff_t row = s->out_channels * tile / tiles, past = s->out_channels * (tile + 1) / tiles;
+            exchanged_tile(&e, row, past - row, bias, relu, y);
+        }
+    }
+    free_scratch(patches);
+    return CONV_OK;
+}
+
+/* Returns whether there are few pixels, so that packing the filter would take longer than one read of it. */
+INLINE int exchange_pays(const conv_problem *s) {
+    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols;
+    return s->groups == 1 && s->in_channels > 0 && pixels > 0 && pixels <= 2 * FEW_PIXELS
+           && s->out_channels >= 4 * smaller(pixels, FEW_PIXELS) && exchanged_pixels(s) > 0;
+}

@@ -1,0 +1,73 @@
+/* The tile of pixel_gemm: up to 14 in_channels (or, merged, rows of all taps) x 2 vectors of out_channels of
+   dw, kept in registers over all pixels of a walk. It is the outer product of register_tile.h with the steps
+   of x exchanged: the tile's rows are adjacent numbers, and k steps from pixel to pixel. */
+
+/* What one tile iterates over: images x lines x pixels. Steps are in numbers. */
+typedef struct {
+    ptrdiff_t images, lines, pixels;
+    ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
+    const void *ahead; /* part of the next block; one cache line of it is prefetched per pixel */
+    ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x */
+    ptrdiff_t dw_starts[TILE_PIXELS]; /* where each row's sums go */
+    tile_ending ending;
+} pixel_walk;
+
+typedef void (*pixel_function)(const pixel_walk *walk, const real *x, const real *dy, real *dw);
+
+INLINE void pixel_tile(const int rows, const int vectors, const int merged, const pixel_walk *walk,
+                       const real *x, const real *dy, real *dw) {
+    vec sum[TILE_PIXELS][TILE_VECTORS];
+    const real *x_rows[TILE_PIXELS];
+    UNROLL(14)
+    for (int r = 0; r < rows; r++) x_rows[r] = x + (merged ? walk->x_rows[r] : r);
+    tile_begin(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
+    const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel;
+    const char *ahead = (const char *)walk->ahead;
+    for (ptrdiff_t image = 0; image < walk->images; image++)
+        for (ptrdiff_t line = 0; line < walk->lines; line++) {
+            const real *b = dy + image * walk->dy_image + line * walk->dy_line;
+            ptrdiff_t a = image * walk->x_image + line * walk->x_line;
+            for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
+                /* the hardware does not predict steps that skip cache lines */
+                if (!merged) PREFETCH(x + a + 12 * x_step, 3);
+                PREFETCH(b + 12 * dy_step, 3);
+                PREFETCH(ahead, 2);
+                ahead += 64;
+                const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
+                UNROLL(14)
+                for (int r = 0; r < rows; r++) {
+                    const real value = merged ? x_rows[r][a] : x[a + r];
+                    sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm */
+                    if (vectors > 1) sum[r][1] += value * b1;
+                }
+            }
+        }
+    tile_end(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
+}
+
+#define TILE_OF(name, rows, vectors, merged)                                                      \
+    KERNEL void pixel_tile_##rows##_##name(const pixel_walk *walk, const real *x, const real *dy, \
+                                           real *dw) {                                            \
+        pixel_tile(rows, vectors, merged, walk, x, dy, dw);                                       \
+    }
+/* clang-format off */
+#define TILES_OF(rows) \
+    TILE_OF(one, rows, 1, 0) TILE_OF(two, rows, 2, 0) \
+    TILE_OF(one_merged, rows, 1, 1) TILE_OF(two_merged, rows, 2, 1)
+TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
+#if TILE_PIXELS > 6
+TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
+#endif
+#undef TILES_OF
+#undef TILE_OF
+#define NAMED(rows, name) pixel_tile_##rows##_##name
+#define ALL(rows) {{NAMED(rows, one), NAMED(rows, two)}, {NAMED(rows, one_merged), NAMED(rows, two_merged)}}
+static const pixel_function pixel_tile_table[TILE_PIXELS + 1][2][TILE_VECTORS] = {
+    {{0, 0}, {0, 0}}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
+#if TILE_PIXELS > 6
+    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
+#endif
+};
+#undef ALL
+#undef NAMED
+/* clang-format on */

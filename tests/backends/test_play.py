@@ -1,0 +1,61 @@
+"""The C programs of benchmarks/play: each rung is checked and timed without Python, as make kernels-play does."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "kernels"
+PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c"))
+# size in_channels out_channels filter stride batch
+LAYERS = {"depthwise": "9 5 10 3 2 2", "winograd2": "7 5 3 3 1 2", "col2im": "9 2 5 3 2 2"}
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("cc") is None or not PLAY.is_dir(), reason="needs a C compiler and a checkout"
+)
+
+
+def compiled(source, to, *flags):
+    """Compile a program as make kernels-play does, without optimisation and for a shorter time."""
+    flags = ["-O0", "-march=native", "-fopenmp", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}", *flags]
+    command = ["cc", *flags, source, KERNELS / "process.c", "-o", to, "-lm"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return to
+
+
+def run(program, layer):
+    return subprocess.run([program, *layer.split()], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_rung_without_python(name, tmp_path):
+    program = compiled(PLAY / f"{name}.c", tmp_path / name)
+    done = run(program, LAYERS.get(name, "9 5 7 3 2 2"))
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        assert re.fullmatch(
+            rf"{name}(, packed)? +\d x \d, \d to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
+        )
+    assert len(done.stdout.splitlines()) == 1 + ("_pack(" in (PLAY / f"{name}.c").read_text())
+    assert run(program, "0 1").returncode == 2
+
+
+def test_a_wrong_kernel_is_seen(tmp_path):
+    source = (PLAY / "row_gemm.c").read_text()
+    wrong = tmp_path / "wrong.c"
+    wrong.write_text(
+        source.replace("    /* right? */", "    w[3] += 1;\n    /* right? */").replace("w, want", "x, want")
+    )
+    done = run(compiled(wrong, tmp_path / "wrong"), "9 5 7 3 2 2")
+    assert done.returncode == 1
+    assert re.match(r"row_gemm: cell \d+ is .*, the plain loops give ", done.stderr)
+
+
+def test_every_rung_has_a_program_and_the_page_names_it():
+    rungs = {"row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise"}
+    assert rungs <= set(PROGRAMS)
+    assert "make kernels-play" in (ROOT / "docs" / "engine.md").read_text()
