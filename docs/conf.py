@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import public_names
 import recorded_runs
-import reference
 
 HERE = Path(__file__).parent
 sys.modules["teachconv.plot"] = teachconv.plot  # autodoc imports the public name
@@ -53,7 +53,7 @@ extensions += ["framework_tabs", "mathml"]
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
-    "entries": {module: reference.entries(module) for module in reference.listed_modules()}
+    "entries": {module: public_names.entries(module) for module in public_names.listed_modules()}
 }
 templates_path = ["_templates"]
 autodoc_typehints = "description"  # beside the words of Args and Returns
@@ -105,7 +105,7 @@ def correct_ways_back(app, page, template, context, doctree):
 
     def corrected(found):
         first, _, rest = found[2].partition(".")
-        home = reference.homes().get(id(getattr(module, first, None)), "")
+        home = public_names.homes().get(id(getattr(module, first, None)), "")
         place = described.get(f"{home}.{rest}" if rest else home)
         if place is None:
             return found[1]

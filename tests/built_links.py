@@ -120,7 +120,7 @@ def missing_names(folder):
 
     record, reference = (
         module_at("record_public_api", ROOT / "tests/recorded"),
-        module_at("reference", ROOT / "docs"),
+        module_at("public_names", ROOT / "docs"),
     )
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="").data
     described = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}

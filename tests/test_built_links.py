@@ -45,7 +45,7 @@ def test_a_fault_is_found(folder, html, fault):
 
 
 def test_every_public_name_has_one_home():
-    reference = built_links.module_at("reference", Path(__file__).parents[1] / "docs")
+    reference = built_links.module_at("public_names", Path(__file__).parents[1] / "docs")
     entries = {
         module: {entry["name"]: entry for entry in reference.entries(module)}
         for module in reference.listed_modules()

@@ -17,7 +17,7 @@ import teachconv as tc
 import teachconv.tf as tf
 
 RECORDED = Path(__file__).parent / "recorded"
-reference = built_links.module_at("reference", RECORDED.parents[1] / "docs")
+reference = built_links.module_at("public_names", RECORDED.parents[1] / "docs")
 
 
 def script():
