@@ -38,6 +38,9 @@ def test_the_last_columns_of_the_input(x, algorithm):
     y = tc.conv2d(x, w, padding=crop, backend="cython", algorithm=algorithm)
     want = tc.conv2d(x[:, :, CROP:].copy(), w, padding=((1, 1), (0, 0)), backend="numpy")
     assert np.abs(want).max() > 0
+    if algorithm == "winograd4":  # its points are not whole numbers: the result is rounded, by less than half
+        assert np.abs(y - want).max() < 0.5
+        y = np.rint(y)
     assert np.array_equal(y, want)
 
 
