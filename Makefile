@@ -57,7 +57,7 @@ $(VENV)/.peers: $(EXTENSION)
 # TypeScript checks the types of the explorer's JavaScript, and eslint its statements.
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
-	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript eslint@9 || true; fi
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/node typescript eslint@9 || true; fi
 	touch $@
 
 ESLINT := $(VENV)/node/node_modules/.bin/eslint
