@@ -58,14 +58,11 @@ class Aim:
 
 DENSE = ("forward", "input_gradient", "filter_gradient", "transposed")
 AIMS = (
-    Aim("forward, batch 1", 1.15, ("forward",), batch=1),
+    Aim("forward, batch 1", 1.20, ("forward",), batch=1),
     Aim("forward, batch 8", 1.25, ("forward",), batch=8),
-    Aim("forward, batch 1, before winograd4 and split_bf16", 1.05, ("forward",), batch=1),
-    Aim("forward, batch 8, before winograd4 and split_bf16", 1.10, ("forward",), batch=8),
-    Aim("forward", 0.85, ("forward",), "worst"),
     Aim(
         "forward, 3x3 stride 1, 64 channels or more, batch 8",
-        1.4,
+        1.5,
         ("forward",),
         batch=8,
         layers=_winograd_layer,
@@ -78,14 +75,17 @@ AIMS = (
         layers=_winograd_layer,
         precision="fast",
     ),
-    Aim("input gradient", 1.10, ("input_gradient",)),
+    Aim("input gradient", 1.4, ("input_gradient",)),
     Aim("transposed", 1.10, ("transposed",)),
-    Aim("input gradient and transposed", 0.85, ("input_gradient", "transposed"), "worst"),
-    Aim("filter gradient", 1.05, ("filter_gradient",)),
-    Aim("filter gradient", 0.80, ("filter_gradient",), "worst"),
-    *(Aim(op.replace("_", " "), 1.2, (op,)) for op in DEPTHWISE),
-    *(Aim(f"float64: {op.replace('_', ' ')}", 1.2, (op,), dtype="float64") for op in (*DENSE, *DEPTHWISE)),
-    Aim("against NumPy", 2, (*DENSE, *DEPTHWISE), "worst", against=("numpy",)),
+    Aim("filter gradient", 1.15, ("filter_gradient",)),
+    *(Aim(op.replace("_", " "), 1.25, (op,)) for op in DEPTHWISE),
+    *(Aim(op.replace("_", " "), 0.85, (op,), "worst") for op in (*DENSE, *DEPTHWISE)),
+    *(Aim(f"float64: {op.replace('_', ' ')}", 1.6, (op,), dtype="float64") for op in (*DENSE, *DEPTHWISE)),
+    *(
+        Aim(f"float64: {op.replace('_', ' ')}", 0.85, (op,), "worst", "float64")
+        for op in (*DENSE, *DEPTHWISE)
+    ),
+    Aim("against NumPy", 1, (*DENSE, *DEPTHWISE), "worst", against=("numpy",)),
     Aim(
         "against NumPy, lesson-sized",
         4,
