@@ -94,6 +94,13 @@ LAYERS = (
     _square("transposed 4x4s2 512-256@8", (512, 256), 8, 4, stride=2, family="transposed"),
     _square("transposed 4x4s2 256-128@16", (256, 128), 16, 4, stride=2, family="transposed"),
     _square("transposed 4x4s2 128-3@32", (128, 3), 32, 4, stride=2, family="transposed"),
+    # shapes of no well-known network: no kernel was tuned for them
+    _square("3x3 24-40@50", (24, 40), 50, 3),
+    _square("5x5 48-64@35", (48, 64), 35, 5),
+    _square("1x1 96-24@45", (96, 24), 45, 1),
+    _square("depthwise 5x5 48@100", (48, 48), 100, 5, groups=48, family="depthwise"),
+    _square("depthwise 3x3s2 256@28", (256, 256), 28, 3, stride=2, groups=256, family="depthwise"),
+    _square("transposed 3x3s2 96-48@20", (96, 48), 20, 3, stride=2, family="transposed"),
 )
 
 QUICK_LAYERS = (
