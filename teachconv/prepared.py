@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import backends, record, settings
-from .arguments import Shape
+from .arguments import Shape, check_memory
 from .dispatch import Call, find_algorithm
 
 __all__ = ["Kernel", "kernel_of", "run_kernel", "run_prepared"]
@@ -135,10 +135,11 @@ def kernel_of(
 
     Only the backends of the table are asked: what another backend returns is checked at every call.
     """
-    prepare = getattr(module, "prepare", None)
+    prepare = getattr(module, "prepare_kernel", None)
     empty = 0 in call.first.shape or 0 in call.second.shape or 0 in call.backend_shape
     if prepare is None or empty or call.layout not in ("NHWC", "HWIO") or not backends.is_own(module):
         return None
+    check_memory(call.backend_shape, call.first.dtype, "the result")
     kernel: Kernel | None = prepare(
         call.kind,
         call.geometry,

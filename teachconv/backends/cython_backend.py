@@ -267,7 +267,7 @@ def pack(
     return PackedFilters(filters, kind, job.chosen, numbers, isa)
 
 
-def prepare(
+def prepare_kernel(
     kind: Kind,
     geometry: Conv2DGeometry,
     dtype: np.dtype[Any],
