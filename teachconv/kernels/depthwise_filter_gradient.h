@@ -188,12 +188,13 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     }
     for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
         const ptrdiff_t image = i / p->out_rows, out_row = i % p->out_rows,
-                        in_row = out_row * p->stride_rows - p->pad_top; /* mark: stride of depthwise/dw */
+                        /* mark: stride of depthwise/dw if taps moving */
+                        in_row = out_row * p->stride_rows - p->pad_top;
         ptrdiff_t first_row, past_row;
         indices_inside(p->filter_rows, p->dilation_rows, in_row, p->in_rows, &first_row, &past_row);
-        if (past_row == first_row) continue; /* mark: padding of depthwise/dw */
+        if (past_row == first_row) continue; /* mark: padding of depthwise/dw if taps moving */
         for (ptrdiff_t tap_row = first_row; tap_row < past_row; tap_row++) {
-            /* mark: dilation of depthwise/dw */
+            /* mark: dilation of depthwise/dw if taps moving */
             const real *row = cached_row(x, p->in_rows, image, group, in_row + tap_row * p->dilation_rows);
             for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++)
                 tap_starts[tap_col * p->filter_rows + tap_row] =

@@ -33,7 +33,7 @@ INLINE void depthwise_strip(const int rows, const int taps, const depthwise_stri
     for (ptrdiff_t col = k->first_out - k->pad, out = k->first_out - 2; out < k->past_out; col++, out++) {
         UNROLL(4)
         for (int r = 0; r < rows; r++) done[r] = next[r], next[r] = begun[r], begun[r] = (vec){0};
-        if (col >= 0 && col < k->in_cols) { /* mark: padding of depthwise if strips */
+        if (col >= 0 && col < k->in_cols) { /* mark: padding of depthwise/y depthwise/dx if strips */
             UNROLL(6)
             for (int q = 0; q < rows + taps - 1; q++) {
                 const real *at = x_rows[q] + col * k->x_pixel;
@@ -42,7 +42,7 @@ INLINE void depthwise_strip(const int rows, const int taps, const depthwise_stri
                 UNROLL(4)
                 for (int r = 0; r < rows; r++)
                     if (q - r >= 0 && q - r < taps) {
-                        /* mark: multiply-add of depthwise if strips */
+                        /* mark: multiply-add of depthwise/y depthwise/dx if strips */
                         done[r] += x * weight[3 * (q - r) + 2];
                         next[r] += x * weight[3 * (q - r) + 1];
                         begun[r] += x * weight[3 * (q - r)];
