@@ -15,12 +15,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -262,15 +260,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not problems(arguments):
         print("nothing to time: no layer fits --ops, --layers and --shape", file=sys.stderr)
         return 2
-    words = list(sys.argv[1:] if argv is None else argv)
-    # a path on this machine means nothing to readers of the page
-    words = [Path(word).name if word.startswith("/") else word for word in words]
-    facts: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/cpu.py", *words]),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": machine.describe(),
-        "versions": {},
-    }
+    facts = machine.facts_of_run("benchmarks/cpu.py", argv)
     started = time.monotonic()
     measured, wrong = measure(arguments, facts)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)

@@ -16,7 +16,6 @@ no GPU.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -394,7 +393,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"no number: {remark}")
     report.write_files(arguments.output, {"machine": facts}, measured)
     if arguments.markdown:
-        command = shlex.join(["python", "benchmarks/gpu.py", *(sys.argv[1:] if argv is None else argv)])
+        command = machine.command_of("benchmarks/gpu.py", argv)
         arguments.markdown.write_text(page(command, facts, measured), encoding="utf-8")
     for failure in wrong:
         print(f"WRONG: {failure}", file=sys.stderr)

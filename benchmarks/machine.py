@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import teachconv as tc
+
+
+def facts_of_run(script: str, argv: Sequence[str] | None) -> dict[str, Any]:
+    """Return what a page says of a run: its command, the date, and the machine; versions are added later."""
+    return {
+        "command": command_of(script, argv),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": describe(),
+        "versions": {},
+    }
+
+
+def command_of(script: str, argv: Sequence[str] | None) -> str:
+    """Return the command of a run as a page shows it."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    # a path on this machine means nothing to readers of the page
+    words = [Path(word).name if word.startswith("/") else word for word in words]
+    return shlex.join(["python", script, *words])
 
 
 def describe() -> dict[str, str]:

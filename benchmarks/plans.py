@@ -14,11 +14,9 @@ result is wrong.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -193,14 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not problems(arguments):
         print("nothing to time: no layer fits --layers and --shape", file=sys.stderr)
         return 2
-    words = list(sys.argv[1:] if argv is None else argv)
-    words = [Path(word).name if word.startswith("/") else word for word in words]
-    facts: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/plans.py", *words]),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": machine.describe(),
-        "versions": {},
-    }
+    facts = machine.facts_of_run("benchmarks/plans.py", argv)
     started = time.monotonic()
     measured, wrong = measure(arguments, facts)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import backends, record, settings
-from .arguments import Shape, check_memory
+from .arguments import Shape, check_memory, shape_only
 from .dispatch import Call, find_algorithm
 
 __all__ = ["Kernel", "kernel_of", "run_kernel", "run_prepared"]
@@ -112,7 +112,8 @@ def _prepare(
     try:
         module = backends.get(name)
         with record.silent():
-            call = resolve(_blank(first_shape, first_dtype), _blank(second_shape, second_dtype), *arguments)
+            first, second = shape_only(first_shape, first_dtype), shape_only(second_shape, second_dtype)
+            call = resolve(first, second, *arguments)
             algorithm = find_algorithm(name, module, call, algorithm, precision)
     except Exception:  # the long way raises it again, where the caller can see the steps
         return None
@@ -121,11 +122,6 @@ def _prepare(
     patched = function.__module__ != module.__name__  # somebody put another function there to see it called
     converted = not call.first.dtype == first_dtype == second_dtype
     return None if kernel is None or patched or converted else (kernel, module, call.kind.name, function)
-
-
-def _blank(shape: Shape, dtype: np.dtype[Any]) -> np.ndarray:
-    """An array of any shape that takes no memory."""
-    return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def kernel_of(

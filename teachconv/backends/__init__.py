@@ -257,6 +257,17 @@ def load(module: str) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
+def winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+    """Return what Winograd's 3 x 3 transforms need and a geometry lacks, or "": for `Algorithm.refuses`."""
+    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
+    if sizes == ((3, 3), (1, 1), (1, 1), 1):
+        return ""
+    return (
+        f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
+        f"dilations {sizes[2]} and groups {sizes[3]}"
+    )
+
+
 def to_accumulator(array: np.ndarray) -> np.ndarray:
     """Return the array in the type in which products are summed.
 

@@ -25,7 +25,7 @@ from ..arguments import check_memory
 from ..dtypes import FLOATS
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from . import Algorithm, finish, to_accumulator
+from . import Algorithm, finish, to_accumulator, winograd_needs
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -52,16 +52,6 @@ def _load() -> tuple[Any, ImportError | None]:
 
 
 _kernels, _import_error = _load()
-
-
-def _winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
-    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
-    if sizes == ((3, 3), (1, 1), (1, 1), 1):
-        return ""
-    return (
-        f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
-        f"dilations {sizes[2]} and groups {sizes[3]}"
-    )
 
 
 def _col2im_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
@@ -103,7 +93,7 @@ ALGORITHMS = (
         dtypes=FLOATS,
         precision="default",
         error="winograd2",
-        refuses=_winograd_needs,
+        refuses=winograd_needs,
     ),
     Algorithm(
         "winograd4",
@@ -112,7 +102,7 @@ ALGORITHMS = (
         dtypes=FLOATS,
         precision="fast",
         error="winograd4_balanced",
-        refuses=_winograd_needs,
+        refuses=winograd_needs,
     ),
     Algorithm(
         "col2im",

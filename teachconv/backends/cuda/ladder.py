@@ -19,12 +19,12 @@ from ...dtypes import FLOATS
 from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
-from .. import Algorithm
+from .. import Algorithm, winograd_needs
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
 from .im2col import im2col
 from .job import Job, depthwise, direct
 from .launches import Schedule
-from .winograd import winograd, winograd_needs
+from .winograd import winograd
 
 __all__ = ["ALGORITHMS", "choose", "lacks", "schedule"]
 

@@ -6,27 +6,14 @@ from math import prod
 
 import numpy as np
 
-from ...geometry import Conv2DGeometry
-from ...kinds import Kind
 from .job import Job
 from .launches import Argument, Matmul, Matrix
 
-__all__ = ["winograd", "winograd_needs"]
+__all__ = ["winograd"]
 
 # The transformed tiles of a block, in and out, that stay in the second-level cache (40 or 50 MiB on a large
 # card) together with the filter: they are written by one kernel and read by the next.
 _BLOCK_BYTES = 16 << 20
-
-
-def winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
-    """Return what Winograd needs and a geometry lacks, or ""."""
-    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
-    if sizes == ((3, 3), (1, 1), (1, 1), 1):
-        return ""
-    return (
-        f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
-        f"dilations {sizes[2]} and groups {sizes[3]}"
-    )
 
 
 def winograd(job: Job, tile: int) -> None:
