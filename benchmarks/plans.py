@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import in_short
 import machine
 import report
 from cpu import allowed_cores, layer_list, pin, progress, shape_argument, whole_numbers
@@ -134,7 +135,8 @@ def verdicts(measured: Sequence[Measurement]) -> list[str]:
         if not known:
             continue
         mean = report.geometric_mean(known)
-        ahead, behind = sum(r > 1.05 for r in known), sum(r < 0.95 for r in known)
+        ahead = sum(ratio > 1 + in_short.LEVEL for ratio in known)
+        behind = sum(ratio < 1 - in_short.LEVEL for ratio in known)
         best = ", ".join(TITLES.get(name, name) for name in rivals)
         lines.append(
             f"{TITLES[ours]} against the best of {best}: geometric mean {mean:.2f} (aim: {aim:.2f}, "
