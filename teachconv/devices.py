@@ -55,7 +55,8 @@ ADAPTERS = {
     "torch": "teachconv.arrays.torch",
     "xarray": "teachconv.arrays.xarray",
     "dask": "teachconv.arrays.dask_arrays",
-    "teachconv": "teachconv.graph.framework.tensor",  # the tensors of the graph runtime
+    # The tensors of the graph runtime, by their module: a class of another of our modules is no reason to load it.
+    "teachconv.graph.framework.tensor": "teachconv.graph.framework.tensor",
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__
 
@@ -163,7 +164,7 @@ def _class_of(value: Any) -> str:
 def _adapter_of_class(cls: type) -> Adapter | None:
     """Return the adapter of a class: that of the first of its bases whose library has one."""
     for base in cls.__mro__:
-        module = ADAPTERS.get(base.__module__.partition(".")[0])
+        module = ADAPTERS.get(base.__module__.partition(".")[0]) or ADAPTERS.get(base.__module__)
         if module is not None:
             adapter: Adapter = import_module(module).ADAPTER
             if adapter.knows(cls):
