@@ -4,11 +4,15 @@ Two of them run here, as a reader runs them. The build of the documentation runs
 """
 
 import os
+import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+import teachconv as tc
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
@@ -36,3 +40,24 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     assert any(
         "image/svg+xml" in out.get("data", {}) or "<svg" in str(out) for cell in code for out in cell.outputs
     )
+
+
+def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, capsys):
+    """Its cells that need a GPU, on the stand-in for CuPy, which times one rung on a smaller layer."""
+    path = next(path for path in NOTEBOOKS if path.stem[:2] == "18")
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setattr(sys, "path", sys.path[:])  # the notebook adds tests/
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    space = {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code" or "COMPILER" in cell.source:
+            continue
+        if "autotune" in cell.source:
+            space["layer"] = tc.conv2d_geometry((1, 4, 4, 8), (3, 3, 8, 8), 1, "SAME")
+        exec(cell.source.replace('backends=["cupy"]', 'backends=["cupy"], algorithm="direct", rounds=1'), space)
+    shown = capsys.readouterr().out
+    assert shown.startswith("There is a GPU here.\n")
+    assert "There is no GPU" not in shown
+    assert "launch pipelined_gemm" in shown
+    assert "µs on the device" in shown
+    assert "\ncupy     direct " in shown
