@@ -54,7 +54,8 @@ def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, cap
             continue
         if "autotune" in cell.source:
             space["layer"] = tc.conv2d_geometry((1, 4, 4, 8), (3, 3, 8, 8), 1, "SAME")
-        exec(cell.source.replace('backends=["cupy"]', 'backends=["cupy"], algorithm="direct", rounds=1'), space)
+        one_rung = 'backends=["cupy"], algorithm="direct", rounds=1'
+        exec(cell.source.replace('backends=["cupy"]', one_rung), space)
     shown = capsys.readouterr().out
     assert shown.startswith("There is a GPU here.\n")
     assert "There is no GPU" not in shown
