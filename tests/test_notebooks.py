@@ -4,6 +4,7 @@ Two of them run here, as a reader runs them. The build of the documentation runs
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -23,8 +24,20 @@ def test_notebook_is_listed_and_has_no_outputs(path):
     notebook = nbformat.read(path, as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells)
     assert f"\n{path.stem}\n" in INDEX.read_text(encoding="utf-8")
-    answers = [cell for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
-    assert answers or path.stem[:2] in ("01", "14")  # exercises with hidden answers
+    assert "The surprise of this notebook:" in notebook.cells[0].source
+    answers = [cell.source for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
+    assert any("assert " in answer for answer in answers)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_leads_back_and_forth(path):
+    """Each names the one that it needs and the next one."""
+    cells = nbformat.read(path, as_version=4).cells
+    links = [re.findall(r"\]\((\d\d_\w+\.ipynb)\)", cell.source) for cell in (cells[0], cells[-1])]
+    before, after = [name for name in links[0] if name < path.name], path.name
+    assert before or path.stem[:2] == "01"
+    later = [one.name for one in NOTEBOOKS if one.name > after][:1] or [NOTEBOOKS[0].name]
+    assert links[1] == later
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
