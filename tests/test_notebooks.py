@@ -3,6 +3,7 @@
 Two of them run here, as a reader runs them. The build of the documentation runs all, and fails where one raises.
 """
 
+import importlib
 import os
 import re
 import sys
@@ -75,3 +76,26 @@ def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, cap
     assert "launch pipelined_gemm" in shown
     assert "µs on the device" in shown
     assert "\ncupy     direct " in shown
+
+
+@pytest.mark.parametrize(
+    ("address", "has_badge"),
+    [("", False), ("https://example.org/us/teachconv", False), ("https://github.com/us/teachconv.git", True)],
+)
+def test_a_badge_is_shown_where_the_repository_has_an_address(address, has_badge, monkeypatch):
+    pytest.importorskip("yaml", reason="the documentation reads CITATION.cff")
+    monkeypatch.syspath_prepend(INDEX.parents[1])
+    notebook_copies = importlib.import_module("notebook_copies")
+    path = NOTEBOOKS[6]
+    text = path.read_text(encoding="utf-8")
+    made = notebook_copies.with_badge(text, path.name, address)
+    before, after = (nbformat.reads(one, as_version=4).cells for one in (text, made))
+    assert before[1:] == after[1:]
+    if not has_badge:
+        assert made == text
+        return
+    title, line = after[0].source.split("\n\n")[:2]
+    assert title == before[0].source.split("\n")[0]
+    assert f"/github/us/teachconv/blob/main/notebooks/{path.name})" in line
+    picture = re.search(r"!\[Open in Colab\]\(\.\./(\S+?)\)", line)[1]
+    assert (INDEX.parents[1] / picture).is_file()

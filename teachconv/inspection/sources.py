@@ -151,18 +151,21 @@ class SourceChain(tables.Report):
         for number, step in enumerate(self.steps, 1):
             title = f"{number} {escape(step.what)} <b>{escape(step.name)}</b> {escape(step.where)}"
             parts.append(_on_click(f"{title} {escape(step.note)}", step.code()))
+        lines = []
         for line in self.lines:
             name = line.mark if self.backend else f"{line.backend} {line.algorithm}: {line.mark}"
             where = f"{line.file}:{line.line}" if line.file else line.text
             title = f"<b>{escape(name)}</b> {escape(where)}"
-            parts.append(_on_click(title, line.around(2), line.line, opened=bool(self.backend)))
-        return "".join(parts)
+            lines.append(_on_click(title, line.around(2), line.line, opened=bool(self.backend)))
+        if lines and not self.backend:  # of all backends: too many to show at once
+            lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
+        return "".join(parts + lines)
 
 
 def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
     """Return HTML: a title that shows and hides lines of code, of which one is marked."""
     if not code:
-        return f"<p>{title}</p>"
+        return f"<div>{title}</div>"
     texts = [
         f"<mark>{number:5} {escape(text)}</mark>" if number == marked else f"{number:5} {escape(text)}"
         for number, text in code
