@@ -62,7 +62,7 @@ def in_short(ratios: Iterable[Ratio], processor: str) -> str:
     """Return the lines and a table as Markdown.
 
     >>> ratios = [Ratio("forward", "float32", 1, "a", 2.0), Ratio("forward", "float32", 1, "b", 0.5)]
-    >>> print(in_short(ratios, "a processor").partition("\\n\\n|")[0])
+    >>> print(in_short(ratios, "a processor").partition("\\n\\n|")[0])  # doctest: +NORMALIZE_WHITESPACE
     ## In short
     <BLANKLINE>
     On one core of this processor, a processor, in float32, compared with the fastest library on each layer,
