@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,18 @@ def test_large_tiles_are_used(name, kernel_folder, small_blocks):
     want = tc.conv2d(x, w, padding="SAME", backend="numpy")
     got = tc.conv2d(x, w, padding="SAME", backend=host_backend(Host(kernel_folder)), algorithm=name)
     assert np.array_equal(got, want)
+
+
+def test_the_taps_that_read_a_phase(kernel_folder):
+    """For strides and dilations with and without a common factor, and filters shorter than the taps' distance."""
+    module = host_backend(Host(kernel_folder))
+    for stride, dilation, size in product((1, 2, 4, 6), (1, 2, 3, 4), (1, 2, 5)):
+        g = conv2d_geometry((1, 25, 3, 4), (size, 1, 4, 8), (stride, 1), "SAME", dilations=(dilation, 1))
+        w = make_array(g.filters_shape, "float32", "integers", "w")
+        dy = make_array(g.output_shape, "float32", "integers", "dy")
+        want = backends.get("numpy").conv2d_backprop_input(dy, w, g, algorithm=None, precision=None)
+        got = module.conv2d_backprop_input(dy, w, g, algorithm="implicit_gemm", precision=None)
+        assert np.array_equal(got, want), (stride, dilation, size)
 
 
 @pytest.mark.parametrize("name", ["implicit_gemm", "pipelined_gemm_float32", "tensor_gemm_tf32"])
