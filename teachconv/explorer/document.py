@@ -7,7 +7,6 @@ op has its input on the side "out" and its result on the side "in".
 
 from __future__ import annotations
 
-import base64
 import inspect
 import json
 import linecache
@@ -30,6 +29,7 @@ from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
 from .axis_tables import Part, axis_table, part_of, results_at, teaching
 from .calls import calls_of
+from .page import image_address
 
 __all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "packed", "sides", "variant"]
 
@@ -194,10 +194,9 @@ class Document:
         small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
         low, high = min(0.0, small.min()), small.max()
         grey = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
-        data = base64.b64encode(png(grey if grey.shape[2] == 3 else grey[:, :, 0])).decode()
         (height, width), tops = image.shape[:2], (rows.start, cols.start)
         return {
-            "image": f"data:image/png;base64,{data}",
+            "image": image_address(png(grey if grey.shape[2] == 3 else grey[:, :, 0])),
             "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
             "results": None
             if call.kind.sums_images

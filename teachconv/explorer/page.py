@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
 from .. import palette
 
-__all__ = ["frame", "frame_of", "page", "playground_page", "script", "style"]
+__all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -155,6 +156,11 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
         f'<main id="explorer">{still}</main>{data}'
         f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )
+
+
+def image_address(png: bytes | None) -> str:
+    """Return the bytes of a PNG as an address that holds them, or "" for None."""
+    return f"data:image/png;base64,{b64encode(png).decode()}" if png else ""
 
 
 def frame(html: str, still: str, label: str, image: str = "") -> str:

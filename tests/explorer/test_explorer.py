@@ -17,7 +17,6 @@ import teachconv as tc
 from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
-from teachconv.explorer import sphinx_directive
 from teachconv.explorer.axis_tables import Part, part_call
 from teachconv.explorer.calls import FRAMEWORKS
 from teachconv.explorer.document import dumps, number_list
@@ -615,54 +614,3 @@ def test_another_ending_is_refused(tmp_path):
         ValueError, match=r"path must end in \.html, \.svg, \.png, \.gif or \.mp4; got .*window\.avi"
     ):
         tc.explore(tc.conv2d, X, W).save(tmp_path / "window.avi")
-
-
-# ---------------------------------------------------------------------------------------------
-# The Sphinx directive
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def rendered():
-    """A function from reStructuredText to HTML."""
-    core = pytest.importorskip("docutils.core", reason="the directive needs docutils, which Sphinx brings")
-    from docutils.parsers.rst import directives
-
-    class Sphinx:
-        add_directive = staticmethod(directives.register_directive)
-
-    assert sphinx_directive.setup(Sphinx)["parallel_read_safe"]
-    quiet = {"halt_level": 3, "report_level": 3, "warning_stream": "", "embed_stylesheet": False}
-    writers = pytest.importorskip("docutils.writers.html5_polyglot")
-    return lambda text: core.publish_parts(text, writer=writers.Writer(), settings_overrides=quiet)["body"]
-
-
-def test_the_sphinx_directive_embeds_the_picture(rendered):
-    body = rendered(
-        """
-.. teachconv:: conv2d
-   :input: 1, 5, 5, 1
-   :filters: 3, 3, 1, 1
-   :strides: 2
-   :padding: 0, 1, 1, 0
-   :at: 0, 1, 1, 0
-"""
-    )
-    page = html.unescape(re.search('srcdoc="([^"]*)"', body)[1])
-    call = data_of(page)["call"]
-    assert call["code"].endswith("filters [3, 3, 1, 1], strides=2, padding=((0, 1), (1, 0)))")
-    assert call["at"] == [0, 1, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (".. teachconv:: conv3d", "did you mean"),
-        (".. teachconv:: conv2d\n   :input: 1,5,5,1", "the option :filters: must give its shape"),
-        (".. teachconv:: conv2d\n   :input: 1,2,2,1\n   :filters: 3,3,1,1", "VALID needs in_rows"),
-        (".. teachconv:: conv2d\n   :input: a", "invalid option value"),
-    ],
-)
-def test_the_sphinx_directive_says_what_is_wrong(rendered, text, message):
-    with pytest.raises(Exception, match=message):  # what docutils raises under its strictest setting
-        rendered(text)
