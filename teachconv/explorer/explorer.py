@@ -144,7 +144,7 @@ class Explorer:
     def _first(self) -> Sequence[int]:
         """The first cell to show, as the caller numbers it."""
         call = self._document.call
-        return self.at or call.name(call.kind.result, self._document.at)
+        return self.at or call.name(call.kind.result, self._document.at) or self._document.at
 
     def _window(self) -> Any:
         """Return the figure of the first cell's window."""

@@ -1,6 +1,5 @@
 """The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
-import html
 import io
 import json
 import re
