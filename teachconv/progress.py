@@ -50,7 +50,7 @@ def _counted(items: list[_Item], what: str, show: Callable[[str], None]) -> Iter
 
 @contextmanager
 def _shown(show: Callable[[str], None], text: str) -> Iterator[Callable[[str], None]]:
-    """Show a text, or the last that was said, once the reader has waited; at the end nothing is left of it."""
+    """Show a text, or the last that was said, once the reader has waited; no trace is left."""
     seen, over, lock = False, False, threading.Lock()
 
     def say(words: str) -> None:

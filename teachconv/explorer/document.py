@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from math import isfinite
@@ -70,7 +70,7 @@ class Tables:
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
-    def calls(self, texts: dict[str, str]) -> dict[str, list[int]]:
+    def calls(self, texts: Mapping[str, str]) -> dict[str, list[int]]:
         """Return texts by the numbers of their lines in `lines`; add the lines that are new."""
         return {
             name: [self._number(line, self.lines, lambda line=line: line) for line in text.split("\n")]  # type: ignore[misc]
@@ -165,9 +165,13 @@ class Document:
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
-            "base": variant(call, self.part, self.tables, numbers)
-            | {"calls": self.tables.calls(calls_of(self.op, self.args, self.kwargs))},
+            "base": variant(call, self.part, self.tables, numbers) | {"calls": self.calls},
         }
+
+    @cached_property
+    def calls(self) -> dict[str, list[int]]:
+        """The call in each framework's words, by the numbers of its lines."""
+        return self.tables.calls(calls_of(self.op, self.args, self.kwargs))
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
         """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""

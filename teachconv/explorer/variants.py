@@ -154,14 +154,28 @@ class Variants:
             return {"error": str(error)}
         made = variant(call, part, self.document.tables, numbers, note)
         made["code"] = code(self.op, (), arguments)
-        if run or self._changes(key) == 1:  # a page has the frameworks' calls of its nearest variants
-            made["calls"] = self.document.tables.calls(calls_of(self.op, (), arguments))
+        made["calls"] = self._calls(arguments)
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)
             side = SIDES[call.kind.result]
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
+
+    def _calls(self, arguments: dict[str, Any]) -> list[list[int]]:
+        """Return a variant's call in each framework's words, as what differs from the document's own call.
+
+        The numbers are how many of the first and of the last lines are the same, and the lines between.
+        """
+        if not self.document.calls:  # what translations do not know
+            return []
+        found = []
+        calls = self.document.tables.calls(calls_of(self.op, (), arguments))
+        for base, lines in zip(self.document.calls.values(), calls.values(), strict=False):
+            head = _alike(base, lines)
+            tail = _alike(base[head:][::-1], lines[head:][::-1])
+            found.append([head, tail, *lines[head : len(lines) - tail]])
+        return found
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
         """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""
@@ -325,6 +339,12 @@ def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: b
             pads[axis] = (before, -spare - before)
             array = np.pad(array, pads)
     return array
+
+
+def _alike(first: list[int], second: list[int]) -> int:
+    """Return how many numbers at the beginning of two lists are the same."""
+    pairs = zip(first, second, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def _inside(cell: tuple[int, ...], shape: tuple[int, ...]) -> Any:

@@ -11,20 +11,28 @@ export function takeAway(app) {
   return h("div", { class: "transport take-away", role: "group", "aria-label": "Take it away" }, callCopier(app), save);
 }
 
-/** Copies the call in a framework's words; null if the page has none, or has a section for them. */
+/** Copies the call that is shown in a framework's words; null if the page has none, or has a section for them. */
 function callCopier(app) {
   if (!Object.keys(app.doc.base.calls ?? {}).length) return null;
   const names = Object.keys(app.doc.base.calls).map((to) => h("option", { value: to }, FRAMEWORK_NAMES[to]));
   const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
   const said = h("span", { class: "said", role: "status" });
   const text = () => {
-    const numbers = app.variantOf(app.key)?.calls?.[choice.value];
-    const code = numbers?.map((i) => app.doc.lines[i]).join("\n");
-    const none = code === undefined ? "This page has the frameworks' calls of single changes: use tc.translate, or .live()." : "";
-    said.textContent = none || (code.startsWith("not possible") ? code : "");
+    const code = callIn(app.doc, app.variantOf(app.key), choice.value);
+    said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
   return [h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said];
+}
+
+/** The code of a variant's call in a framework; a variant holds what differs from the document's own call. */
+function callIn(doc, variant, framework) {
+  const [base, number] = [doc.base.calls[framework], Object.keys(doc.base.calls).indexOf(framework)];
+  if (variant?.error) return `not possible: ${variant.error}`;
+  const changed = variant === doc.base ? [0, 0, ...base] : variant?.calls[number];
+  if (!changed) return "not possible: this page has no translation of this call";
+  const [head, tail, ...between] = changed;
+  return [...base.slice(0, head), ...between, ...base.slice(base.length - tail)].map((i) => doc.lines[i]).join("\n");
 }
 
 /** Give the reader a file. */
