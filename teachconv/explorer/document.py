@@ -8,7 +8,6 @@ op has its input on the side "out" and its result on the side "in".
 from __future__ import annotations
 
 import inspect
-import json
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -27,15 +26,17 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of, results_at, teaching
-from .calls import calls_of
+from .axis_tables import Part, axis_table, part_of, teaching
+from .calls import calls_of, page_call, page_function
+from .packing import AXIS_BYTES, nbytes
 from .page import image_address
 
-__all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "packed", "sides", "variant"]
+__all__ = ["SIDES", "Document", "Tables", "code", "sides", "variant"]
 
 Op = Callable[..., Any]
 
 _QUICK = 0.1  # seconds of a call
+_WHOLE = 100_000  # bytes of an image that a page holds whole
 
 # the name of each role's array on the page
 SIDES = {"input": "in", "filters": "filter", "output": "out"}
@@ -59,6 +60,8 @@ class Tables:
     def axis(self, axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> int:
         """Return the number of an axis in `axes`; add it if it is new."""
         key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
+        for line in axis.formulas:
+            self._line(line)
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
@@ -72,10 +75,10 @@ class Tables:
 
     def calls(self, texts: Mapping[str, str]) -> dict[str, list[int]]:
         """Return texts by the numbers of their lines in `lines`; add the lines that are new."""
-        return {
-            name: [self._number(line, self.lines, lambda line=line: line) for line in text.split("\n")]  # type: ignore[misc]
-            for name, text in texts.items()
-        }
+        return {name: [self._line(line) for line in text.split("\n")] for name, text in texts.items()}
+
+    def _line(self, line: str) -> int:
+        return self._number(line, self.lines, lambda: line)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of axes, arrays, lines and bytes."""
@@ -99,7 +102,7 @@ class Tables:
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())
-            self.nbytes += nbytes(store[-1])
+            self.nbytes += nbytes(store[-1]) if store is not self.axes else AXIS_BYTES
         return self._known[key]
 
 
@@ -152,6 +155,7 @@ class Document:
             "result": result,
             "names": sides(call),
             "code": code(self.op, self.args, self.kwargs),
+            "function": self.function,
             "backend": traced.backend,
             "algorithm": traced.algorithm,
             "bias": None if call.bias is None else number_list(call.bias),
@@ -165,13 +169,19 @@ class Document:
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
-            "base": variant(call, self.part, self.tables, numbers) | {"calls": self.calls},
+            "base": variant(call, self.part, self.tables, numbers)
+            | {"call": page_call(self.op, self.args, self.kwargs), "calls": self.calls},
         }
 
     @cached_property
+    def function(self) -> str | None:
+        """The name of the function on the page, if that writes the call in each framework's words itself."""
+        return page_function(self.op) if page_call(self.op, self.args, self.kwargs) else None
+
+    @cached_property
     def calls(self) -> dict[str, list[int]]:
-        """The call in each framework's words, by the numbers of its lines."""
-        return self.tables.calls(calls_of(self.op, self.args, self.kwargs))
+        """The call in each framework's words, by the numbers of its lines, if the page does not write it."""
+        return {} if self.function else self.tables.calls(calls_of(self.op, self.args, self.kwargs))
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
         """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""
@@ -188,24 +198,25 @@ class Document:
         return first, row, col, last
 
     def _overview(self) -> dict[str, Any] | None:
-        """Return a small image of the whole source and the position of the part, if only a part is shown."""
+        """Return an image of the whole source if only a part is shown.
+
+        ``exact`` is what the pixels are to be divided by to give the source's numbers: the page can then show
+        any part of it. It is None for an image that is a smaller one, or has rounded numbers.
+        """
         call, part = self.call, self.part
         rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
         image = call.first[part.images.start] if self._shown() and not self.empty else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
-        step = max(1, -(-max(image.shape[:2]) // 160))
-        small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
-        low, high = min(0.0, small.min()), small.max()
-        grey = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
-        (height, width), tops = image.shape[:2], (rows.start, cols.start)
-        return {
-            "image": image_address(png(grey if grey.shape[2] == 3 else grey[:, :, 0])),
-            "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
-            "results": None
-            if call.kind.sums_images
-            else [results_at(axis, call.kind, step) for axis in (call.geometry.rows, call.geometry.cols)],
-        }
+        exact = next((scale for scale in (1, 255) if _is_in_bytes(image, scale)), None)
+        whole = png(_plane(np.rint(image * exact).astype(np.uint8))) if exact else b""
+        if not whole or len(whole) > _WHOLE or call.geometry.batch > 1:
+            exact = None
+            step = max(1, -(-max(image.shape[:2]) // 160))
+            small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
+            low, high = min(0.0, small.min()), small.max()
+            whole = png(_plane((255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)))
+        return {"image": image_address(whole), "exact": exact, "moves": not call.kind.sums_images}
 
     def _shown(self) -> str:
         """Return which part of a large call is shown, or "" if all of it is."""
@@ -267,6 +278,22 @@ def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
     return {"axes": [[r.start, r.stop] for r in ranges], "values": number_list(cut)}
 
 
+def _plane(image: np.ndarray) -> np.ndarray:
+    """Return an image with one channel as [rows, cols]."""
+    return image if image.shape[2] == 3 else image[:, :, 0]
+
+
+def _is_in_bytes(image: np.ndarray, scale: int) -> bool:
+    """Whether the numbers of an image are 0 to 255, divided by ``scale`` in its own type."""
+    if is_integer(image.dtype) and scale > 1:
+        return False
+    inside = (image >= 0) & (image <= 255 / scale)  # False for NaN
+    if not inside.all():
+        return False
+    values = np.rint(image * scale).astype(image.dtype)
+    return bool((values / image.dtype.type(scale) == image).all())
+
+
 def _within(channels: range, depth: int) -> range:
     """Return the filter depths that a range of input channels uses, which are their numbers in a group."""
     if depth == 0 or len(channels) == 0 or channels.start // depth != (channels.stop - 1) // depth:
@@ -296,29 +323,6 @@ def _json_number(value: float) -> Any:
     if value == int(value) and abs(value) < 2**53 and (value or str(value) == "0.0"):
         return int(value)
     return value
-
-
-def dumps(value: Any) -> str:
-    """Return JSON text without spaces that is safe inside a script element."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def packed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a document whose axes have the numbers of their formulas in `lines`: many axes share them."""
-    lines = [*data["call"]["lines"]]
-    numbers = {line: number for number, line in enumerate(lines)}
-    axes = []
-    for axis in data["call"]["axes"]:
-        lines += [line for line in axis["formulas"] if line not in numbers]
-        numbers |= {line: len(numbers) + i for i, line in enumerate(lines[len(numbers) :])}
-        axes.append(axis | {"formulas": [numbers[line] for line in axis["formulas"]]})
-    return data | {"call": data["call"] | {"axes": axes, "lines": lines}}
-
-
-def nbytes(value: Any) -> int:
-    """Return how many bytes of a page a value takes as JSON."""
-    return len(dumps(value).encode())
 
 
 # ---------------------------------------------------------------------------------------------

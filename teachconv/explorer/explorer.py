@@ -24,7 +24,8 @@ from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, packed
+from .document import SIDES, Document, code
+from .packing import dumps, packed
 from .page import frame, image_address, page
 from .variants import Variants
 

@@ -49,6 +49,12 @@ _AROUND_A_FRAME = (
 
 # the front-end's modules in the order in which they are joined: each imports only from those before it
 MODULES = (
+    "python_text",
+    "law",
+    "dialects",
+    "axis_tables",
+    "target_calls",
+    "translate",
     "numbers",
     "elements",
     "view",
@@ -68,11 +74,11 @@ MODULES = (
     "stamping",
     "controls",
     "app",
+    "moving",
     "main",
 )
-# what the playground adds: the law, and documents made on the page
-LAW_MODULES = ("python_text", "law", "dialects", "axis_tables", "call_document", "target_calls", "translate")
-PLAYGROUND_MODULES = ("playground_state", "playground_numbers", "playground")
+# what the playground adds: documents made on the page
+PLAYGROUND_MODULES = ("call_document", "playground_state", "playground_numbers", "playground")
 
 
 @lru_cache(maxsize=4)
@@ -119,7 +125,7 @@ def playground_page() -> str:
         HTML text.
     """
     still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
-    modules = script((*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES))
+    modules = script((*MODULES, *PLAYGROUND_MODULES))
     run = 'playground(document.getElementById("explorer"));'
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
@@ -138,8 +144,7 @@ def page(title: str, data: str, still: str) -> str:
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
-        "for (const axis of data.call.axes) axis.formulas = axis.formulas.map((i) => data.call.lines[i]);\n"
-        'mount(document.getElementById("explorer"), data);'
+        'open(document.getElementById("explorer"), data);'
     )
     return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
 

@@ -20,8 +20,9 @@ from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of
-from .calls import calls_of
-from .document import SIDES, Document, code, nbytes, variant
+from .calls import calls_of, page_call
+from .document import SIDES, Document, code, variant
+from .packing import nbytes, packed_variant
 
 __all__ = ["Choices", "Variants"]
 
@@ -121,7 +122,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes({_key(key): made}) + tables.nbytes - before[-1]
+            cost = nbytes({_key(key): packed_variant(made)}) + tables.nbytes - before[-1]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1
@@ -154,7 +155,10 @@ class Variants:
             return {"error": str(error)}
         made = variant(call, part, self.document.tables, numbers, note)
         made["code"] = code(self.op, (), arguments)
-        made["calls"] = self._calls(arguments)
+        if self.document.function:
+            made["call"] = page_call(self.op, (), arguments)
+        else:
+            made["calls"] = self._calls(arguments)
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)

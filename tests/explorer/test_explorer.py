@@ -18,7 +18,8 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.explorer.axis_tables import Part, part_call
 from teachconv.explorer.calls import FRAMEWORKS
-from teachconv.explorer.document import dumps, number_list
+from teachconv.explorer.document import number_list
+from teachconv.explorer.packing import dumps
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import CASES
 
@@ -44,7 +45,7 @@ def data_of(html):
 def test_every_case_makes_a_page_with_the_tables_of_taps(case):
     for problem in case.problems("float32", "nonfinite"):
         explorer = tc.explore(problem.op, *problem.args, budget=80_000, **problem.kwargs)
-        call = data_of(explorer.html())["call"]
+        call = explorer.data()["call"]
         geometry = explorer._document.call.geometry
         for name in ("rows", "cols"):
             axis, table = getattr(geometry, name), call["axes"][call["base"][name]]
@@ -123,11 +124,19 @@ def test_the_size_budget():
     [
         (tc.conv2d, (X, W), {"strides": 2, "padding": "SAME"}),
         (tc.dialects.torch.conv2d, (X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)), {"stride": 2}),
+        (tc.depthwise_conv2d, (X, W), {"strides": 2, "padding": "SAME"}),
+        (tc.conv2d, (X.transpose(0, 3, 1, 2), W), {"strides": 2, "data_format": "NCHW"}),
     ],
-    ids=["tensorflow", "torch"],
+    ids=["tensorflow", "torch", "depthwise", "NCHW"],
 )
 def test_the_page_has_the_frameworks_calls(op, arrays, words):
+    """Of a function that the page knows, what it writes them from; of another, what differs from the call's own."""
     data = tc.explore(op, *arrays, **words).data()
+    held = [v for v in data["variants"]["table"].values() if "error" not in v]
+    if data["call"]["function"]:
+        assert all({"shapes", "words"} == set(variant["call"]) for variant in held)
+        assert data["call"]["base"]["call"]["shapes"] == [list(a.shape) for a in arrays]
+        return
 
     def text(numbers):
         return "\n".join(data["call"]["lines"][i] for i in numbers)
@@ -135,16 +144,17 @@ def test_the_page_has_the_frameworks_calls(op, arrays, words):
     base = data["call"]["base"]["calls"]
     for to in FRAMEWORKS:
         assert text(base[to]) == tc.translate(op, *arrays, **words, to=to).code
-    assert all("calls" in variant for variant in data["variants"]["table"].values() if "error" not in variant)
-    key = [control["base"] for control in data["variants"]["controls"]]
-    nearest = data["variants"]["table"][",".join(map(str, [0, *key[1:]]))]  # at stride 1
-    words = {name: 1 if name.startswith("stride") else value for name, value in words.items()}
-    for to in FRAMEWORKS:
-        head, tail, *between = nearest["calls"][
-            list(base).index(to)
-        ]  # lines at the beginning and at the end are the same
-        numbers = [*base[to][:head], *between, *base[to][len(base[to]) - tail :]]
-        assert text(numbers) == tc.translate(op, *arrays, **words, to=to).code
+    for key, variant in data["variants"]["table"].items():
+        if "error" in variant or variant["note"]:  # refused, or with another filter
+            continue
+        labels = [
+            c["labels"][int(i)] for c, i in zip(data["variants"]["controls"], key.split(","), strict=True)
+        ]
+        changed = {"strides": int(labels[0]), "dilations": int(labels[1]), "padding": labels[2]}
+        changed["padding"] = int(labels[2]) if labels[2].isdigit() else labels[2]
+        for to, (head, tail, *between) in zip(FRAMEWORKS, variant["calls"], strict=True):
+            numbers = [*base[to][:head], *between, *base[to][len(base[to]) - tail :]]
+            assert text(numbers) == tc.translate(op, *arrays, **{**words, **changed}, to=to).code
 
 
 def test_a_small_budget_leaves_variants_out_and_counts_them():
@@ -308,7 +318,7 @@ DIALECT_CALLS = [
 @pytest.mark.parametrize(("function", "args", "kwargs"), DIALECT_CALLS)
 def test_a_dialects_call_is_shown_canonically(function, args, kwargs):
     arrays = [make_array(a, "float32", "integers", str(i)) for i, a in enumerate(args[:2])]
-    explorer = tc.explore(function, *arrays, *args[2:], budget=220_000, **kwargs)
+    explorer = tc.explore(function, *arrays, *args[2:], budget=260_000, **kwargs)
     data = explorer.data()
     call = data["call"]
     held = call["arrays"][call["base"]["arrays"][call["result"]]]

@@ -13,8 +13,9 @@ import pytest
 from browser import chromium, needs_browser
 
 import teachconv as tc
-from teachconv.explorer.document import Document, dumps
-from teachconv.explorer.page import LAW_MODULES, MODULES, script
+from teachconv.explorer.document import Document
+from teachconv.explorer.packing import dumps
+from teachconv.explorer.page import MODULES, script
 
 pytestmark = needs_browser
 
@@ -64,7 +65,7 @@ window.documents = (calls) => JSON.stringify(calls.map(answer));
 def documents(tmp_path_factory):
     """A function from calls to the page's documents."""
     path = tmp_path_factory.mktemp("law") / "law.html"
-    modules = script((*MODULES, *LAW_MODULES))
+    modules = script((*MODULES, "call_document"))
     path.write_text(
         f'<!DOCTYPE html><meta charset="utf-8"><script type="module">{modules}\n{_DOCUMENTS}</script>'
     )
@@ -260,7 +261,9 @@ def python_document(call):
     made["result_values"] = made["arrays"].pop(made["base"]["arrays"].pop(made["result"]))
     # of the Python process, and a PNG of the whole input where only a part is shown
     made |= {"trace": [], "backend": None, "algorithm": None, "overview": None}
-    made["base"].pop("calls"), made.pop("lines")  # the page makes these texts when they are asked for
+    for name in ("call", "calls"):  # the page makes these texts when they are asked for
+        made["base"].pop(name)
+    made.pop("lines"), made.update(function=None)
     calls = [tc.translate(function, *shapes, to=to, **words) for to in call["targets"]]
     return {"document": made, "calls": [t.code if t.possible else t.why for t in calls]}
 

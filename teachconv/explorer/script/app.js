@@ -1,5 +1,6 @@
 // The app: one call, the place that is selected in it, and the page that shows both.
 
+import { axisOf, resultAround, sourceAmid } from "./axis_tables.js";
 import { h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
@@ -127,6 +128,7 @@ export class App {
 
   async choose(control, choice) {
     this.key[control] = choice;
+    this.inputs[control][choice].children[0].checked = true;
     const key = this.key.join();
     let variant = this.variantOf(this.key);
     if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
@@ -226,16 +228,29 @@ export class App {
     else if (how !== "hover") this.tellHost();
   }
 
-  /** Select a cell of the result that may be outside the part that is on the page: then the host is asked for it. */
-  async moveTo(row, col) {
+  /** The place in the source that is in the middle of the window of a place in the result. */
+  amid(place) {
+    const axes = [this.view.rows, this.view.cols].map(axisOf);
+    return axes.map((axis, i) => sourceAmid(axis, this.doc.source === "out", place[i]));
+  }
+
+  /** Select the cell of the result whose window is around a place in the source, which may be outside the part shown. */
+  async moveTo(source) {
+    const around = (view) => [view.rows, view.cols].map((axis, i) => resultAround(axisOf(axis), this.doc.source === "out", source[i]));
+    const [row, col] = around(this.view);
     const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
     this.message.hidden = true;
-    if (rows.includes(row) && cols.includes(col)) this.select(row, col);
-    else if (this.host?.move) this.draw(await this.host.move([this.state.n, row, col, this.cell()[3]]));
-    else {
-      this.message.hidden = false;
+    if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
+      const key = [...this.key];
+      const at = around(new View(this.doc, this.doc.base));
+      this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source));
+      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
+      this.select(row, col);
+    } else {
+      this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
+      this.message.hidden = rows.includes(row) && cols.includes(col);
       const place = index(this.view.name(this.doc.result, this.view.cell(this.doc.result, row, col, this.state)));
-      this.message.textContent = `This page holds the part in the frame. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
+      this.message.textContent = `This page holds the part in the frame: the cell nearest to that place is selected. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
     }
   }
 

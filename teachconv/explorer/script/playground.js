@@ -7,9 +7,9 @@ import { callDocument } from "./call_document.js";
 import { resolve } from "./dialects.js";
 import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
 import { TARGETS } from "./target_calls.js";
-import { download } from "./take_away.js";
+import { FRAMEWORKS, download } from "./take_away.js";
 import { translate } from "./translate.js";
-import { FIELDS, FRAMEWORKS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
+import { FIELDS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
 const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own

@@ -3,6 +3,7 @@
 import { FUNCTIONS } from "./dialects.js";
 import { Refusal, floorDiv, normalizePadding, transposedGeometry } from "./law.js";
 import { tuple } from "./python_text.js";
+import { FRAMEWORKS } from "./take_away.js";
 
 /** What can be set: the name in the address, the words on the page, and the legal range of each number. */
 export const FIELDS = {
@@ -16,8 +17,6 @@ export const FIELDS = {
 };
 const FARTHEST_PAD = 20;
 export const WORDS = ["same", "valid", "same_lower"];
-
-export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
 
 /**
  * The state of an address without any parameter.
