@@ -73,6 +73,7 @@ MODULES = (
     "motion",
     "stamping",
     "controls",
+    "shown",
     "app",
     "moving",
     "main",

@@ -23,6 +23,7 @@ export class App {
     this.grids = {};
     /** @type {any} the parts that controls.js makes */
     this.playButton = this.slider = this.position = this.inputs = null;
+    this.quiet = false; // while what was shown is shown again
     this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
     this.draw(data);
     new ResizeObserver(() => this.fit()).observe(root);
@@ -158,6 +159,7 @@ export class App {
   chooseChannel(name, channel) {
     this.state[name] = channel;
     this.pairUp(name);
+    this.tellHost(true);
     this.drawStage();
   }
 
@@ -241,11 +243,12 @@ export class App {
     const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
     this.message.hidden = true;
     if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
-      const key = [...this.key];
+      const [key, { c, o }] = [[...this.key], this.state];
       const at = around(new View(this.doc, this.doc.base));
       this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source));
       for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
-      this.select(row, col);
+      Object.assign(this.state, { c, o, row, col });
+      this.drawStage();
     } else {
       this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
       this.message.hidden = rows.includes(row) && cols.includes(col);
@@ -254,9 +257,9 @@ export class App {
     }
   }
 
-  /** Tell the host which cell is selected. */
-  tellHost() {
-    if (!this.view.isCropped(this.cell())) this.host?.selected?.([this.state.row, this.state.col]);
+  /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */
+  tellHost(step = false) {
+    if (!this.quiet) this.host?.shows?.(this, step);
   }
 
   unhover() {
@@ -312,6 +315,7 @@ export class App {
 
   showAll() {
     this.allRows = this.allChannels = true;
+    this.tellHost(true);
     this.drawStage();
   }
 
@@ -343,7 +347,7 @@ export class App {
     this.slider.value = String(Math.max(0, now));
     this.slider.setAttribute("aria-valuetext", named(view, doc.result, this.cell()));
     this.position.textContent = now < 0 ? "cut away" : `${now + 1} / ${this.cells.length}`;
-    if (!this.pinned && !state.focus) this.tellHost();
+    if (!this.pinned) this.tellHost();
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .said, .gradient")].map((e) => e.textContent).join(". ");
     this.refresh();
   }

@@ -49,7 +49,10 @@ export function channelControls(app) {
     const element = h("select", { "data-channel": name, onchange: () => app.chooseChannel(name, Number(element.value)) }, options);
     return h("label", {}, `${label} `, element);
   };
-  const colours = h("input", { type: "checkbox", checked: root.classList.contains("colours"), onchange: () => root.classList.toggle("colours", colours.checked) });
+  const colours = h("input", { type: "checkbox", checked: root.classList.contains("colours"), onchange: () => {
+    root.classList.toggle("colours", colours.checked);
+    app.tellHost(true);
+  } });
   return [
     images.length > 1 ? select("n", "image", images) : null,
     select("c", `${doc.names.in} channel`, ins),

@@ -12,8 +12,8 @@ export function mount(root, data, host = null) {
   return new App(root, data, host);
 }
 
-/** Draw the document of a saved page, which lacks what document.packed leaves out: it is made here. */
-export function open(root, data) {
+/** The document of a saved page, with what packing.py leaves out. */
+export function unpacked(data) {
   const { call } = data;
   const transposed = call.source === "out";
   call.axes = call.axes.map((axis) =>
@@ -23,7 +23,12 @@ export function open(root, data) {
     variant.code = callText(call.function, variant.call.shapes, wordsOf(call, variant));
     variant.facts = facts(geometryOf(call, variant));
   }
-  return mount(root, data, imageHost(data));
+  return data;
+}
+
+/** Draw the document of a saved page. */
+export function open(root, data) {
+  return mount(root, unpacked(data), imageHost(data));
 }
 
 /** anywidget's entry point: the same picture, connected to a running Python process. */
