@@ -367,12 +367,12 @@ def test_a_page_with_the_whole_image_goes_anywhere(show, scale):
         assert abs(stride * col - 90 * right) <= 4
         assert same(value, float(tc.conv2d(x, w, stride, "SAME", backend="reference")[0, row, col, 0]))
         assert page.look()["message"] == ""
-        frame = page.run(FRAME)
+        frame = page.run(PART)
         assert frame[0] - 3 <= 100 * down <= frame[0] + frame[2] + 3
         assert frame[1] - 3 <= 100 * right <= frame[1] + frame[3] + 3
 
 
-FRAME = """const { top, left, height, width } = document.querySelector(".overview .part").style;
+PART = """const { top, left, height, width } = document.querySelector(".overview .part").style;
 return [top, left, height, width].map(parseFloat);"""
 
 
