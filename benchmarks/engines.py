@@ -179,7 +179,7 @@ class Ncnn:
     """ncnn on a model with one layer, in float32 throughout; weights are packed or transformed in advance.
 
     Its images have their channels in groups of 16, 8 or 4 between two layers of a network; the input is
-    arranged so in advance, and the output is left so.
+    arranged so in advance, and the output is left so. It computes one image at a time: a batch is a loop.
     """
 
     def __init__(self, threads: int) -> None:
@@ -190,28 +190,27 @@ class Ncnn:
 
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
         _forward_only(facts)
-        ncnn, (batch, _, _, channels) = self.ncnn, facts["shapes"]["x"]
-        if batch != 1:
-            raise RefusedError("one image at a time")
+        ncnn, channels = self.ncnn, facts["shapes"]["x"][3]
         if facts["dtype"] != "float32":
             raise RefusedError(f"no {facts['dtype']}")
         net = self._net(facts, np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW), np.float32))
-        image = np.ascontiguousarray(arrays["x"][0].transpose(2, 0, 1))
         packing = next(size for size in (16, 8, 4, 1) if channels % size == 0)
-        data = ncnn.convert_packing(ncnn.Mat(image).clone(), packing, net.opt)
+        images = [np.ascontiguousarray(image.transpose(2, 0, 1)) for image in arrays["x"]]
+        data = [ncnn.convert_packing(ncnn.Mat(image).clone(), packing, net.opt) for image in images]
 
-        def run() -> Any:
+        def compute(image: Any) -> Any:
             extractor = net.create_extractor()
-            extractor.input("x", data)
+            extractor.input("x", image)
             status, result = extractor.extract("y", 1)  # 1: as the layer left it
             if status:
                 raise RefusedError(f"ncnn's status {status}")
             return result
 
-        def restore(result: Any) -> np.ndarray:
-            return np.array(ncnn.convert_packing(result, 1, net.opt)).transpose(1, 2, 0)[None]
+        def restore(results: list[Any]) -> np.ndarray:
+            planes = [np.array(ncnn.convert_packing(result, 1, net.opt)) for result in results]
+            return np.stack(planes).transpose(NCHW_TO_NHWC)
 
-        return run, restore
+        return lambda: [compute(image) for image in data], restore
 
     def _net(self, facts: Facts, weights: np.ndarray) -> Any:
         """Return a net with one layer, read from files as ncnn's own tools write them."""

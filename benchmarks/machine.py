@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
+from teachconv.tuning_file import processor
 
 
 def facts_of_run(script: str, argv: Sequence[str] | None) -> dict[str, Any]:
@@ -37,8 +38,9 @@ def command_of(script: str, argv: Sequence[str] | None) -> str:
 
 def describe() -> dict[str, str]:
     """Return processor, caches, frequency governor and system, as far as they can be read."""
-    facts = {"processor": _cpuinfo("model name") or platform.processor() or platform.machine()}
-    flags = _cpuinfo("flags").split()
+    facts = {"processor": processor()}
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    flags = next((line for line in lines if line.startswith("flags")), "").split()
     shown = [flag for flag in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
     if shown:
         facts["instruction sets"] = ", ".join(shown)
@@ -59,14 +61,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except OSError:
         return ""
-
-
-def _cpuinfo(key: str) -> str:
-    for line in _read(Path("/proc/cpuinfo")).splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == key:
-            return value.strip()
-    return ""
 
 
 def ceilings(size: int = 1536, megabytes: int = 128) -> dict[str, float]:

@@ -5,10 +5,10 @@
     python benchmarks/plans.py --quick                      a smoke test: seconds, NumPy only
     python benchmarks/plans.py --layers 3x3 --seconds 5
 
-Forward convolutions, float32, one pinned thread; ncnn takes one image at a time. Validates first, then times,
-as cpu.py does (`racing`). Our plan is compared with the best of ONNX Runtime, LiteRT and OpenVINO, layer by
-layer, and the plan with precision="fast" with the best of these and ncnn. The exit status is 1 if a plan's
-result is wrong.
+Forward convolutions, float32, one pinned thread; ncnn computes a batch image by image. Validates first, then
+times, as cpu.py does (`racing`). Our plan is compared with the best of ONNX Runtime, LiteRT and OpenVINO,
+layer by layer, and the plan with precision="fast" with the best of these and ncnn. The exit status is 1
+if a plan's result is wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ from racing import Budget, Measurement, Race, validate_small
 ENGINES = ("onnxruntime", "litert", "openvino", "ncnn")
 # our plan: the engines it is compared with, and the least mean ratio
 AIMS = {"plan": (ENGINES[:3], 1.35), "fast_plan": (ENGINES, 1.05)}
-TITLES = {"plan": "our plan", "fast_plan": "fast plan", "onnxruntime": "ONNX Runtime"}
+TITLES = {
+    "plan": "our plan",
+    "fast_plan": "fast plan",
+    "onnxruntime": "ONNX Runtime",
+    "litert": "LiteRT",
+    "openvino": "OpenVINO",
+}
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -174,8 +180,8 @@ def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
         "interleaved rounds; every result was checked before timing. GFLOP/s count the operations of direct "
         "summation, of the fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in batches)
-        + ". ncnn computes one image at a time, in float32 throughout; its input is in its own packed layout "
-        'already. The fast plan is made with `precision="fast"`, which allows `winograd4`.',
+        + ". ncnn computes a batch image by image, in float32 throughout; its input is in its own packed "
+        'layout already. The fast plan is made with `precision="fast"`, which allows `winograd4`.',
         report.as_markdown(table(measured)),
         "## Errors",
         "The largest error of each, measured by the bound of direct summation (for our Winograd "

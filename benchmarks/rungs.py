@@ -14,7 +14,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +79,7 @@ def main(argv: list[str] | None = None) -> None:
         ladders.append({"op": op, "layer": layer, "shapes": shapes, "flops": problem.flops, "rungs": rungs})
         for rung in rungs:
             print(f"{op:16} {layer:18} {rung['algorithm']:10} {rung['gflops']:7.1f} GFLOP/s")
-    facts = {
-        "command": "python benchmarks/rungs.py",
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine.describe(),
+    facts = machine.facts_of_run("benchmarks/rungs.py", argv) | {
         "versions": {"teachconv": tc.__version__, "numpy": np.__version__},
         "ceiling": machine.ceilings()["gemm float32 GFLOP/s"],
         "ladders": ladders,

@@ -55,7 +55,7 @@ ADAPTERS = {
     "torch": "teachconv.arrays.torch",
     "xarray": "teachconv.arrays.xarray",
     "dask": "teachconv.arrays.dask_arrays",
-    # The tensors of the graph runtime, by their module: a class of another of our modules is no reason to load it.
+    # The graph runtime's tensors, by their module: a class of another module of ours is no reason to load it.
     "teachconv.graph.framework.tensor": "teachconv.graph.framework.tensor",
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__

@@ -21,7 +21,7 @@ from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
 from .files import replacing
 
-__all__ = ["call_name", "machine_name", "parsed", "path_of", "read", "write"]
+__all__ = ["call_name", "machine_name", "parsed", "path_of", "processor", "read", "write"]
 
 # of each machine, of each call, its measurements: the fields of `teachconv.tuning.Measurement` by name
 Measured: TypeAlias = dict[str, dict[str, list[dict[str, Any]]]]
@@ -46,13 +46,14 @@ def machine_name() -> str:
     from . import __version__
 
     compiled = not backends.why_not("cython")  # which loads it, and then its instruction set is known
-    parts = [_processor(), settings.instruction_set if compiled else "not compiled"]
+    parts = [processor(), settings.instruction_set if compiled else "not compiled"]
     parts += [f"threads {settings.get_num_threads()}", f"teachconv {__version__}"]
     return ", ".join([*parts, *(f"{name} {version(name)}" for name in ("numpy", "scipy"))])
 
 
 @lru_cache(maxsize=1)
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of this machine's processor, as its system has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

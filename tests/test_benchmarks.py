@@ -281,6 +281,61 @@ def test_an_engine_that_transforms_is_judged_by_that_bound(module):
 
 
 # ---------------------------------------------------------------------------------------------
+# benchmarks/two_threads.py
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_processors(restored_affinity):
+    """The processors and threads of this process as before, if two threads can be timed here."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("this process may use one processor")
+
+
+def test_two_threads_are_timed_next_to_one_and_a_product(module, tmp_path, capsys, two_processors):
+    two_threads = module("two_threads")
+    page = tmp_path / "page.md"
+    arguments = ["--quick", "--layers", "quick 3x3", "--seconds", "0.01", "--markdown", str(page)]
+    assert two_threads.main(arguments) == 0
+    assert "3 calls: two threads are" in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    assert "| quick 3x3 8-16@14 |" in text
+    assert "- BLAS: " in text
+
+
+def test_other_bits_with_two_threads_are_not_timed(module, monkeypatch, capsys, two_processors):
+    two_threads, real = module("two_threads"), tc.trace
+
+    def other(*args, **options):
+        return SimpleNamespace(result=real(*args, **options).result + np.float32(tc.get_num_threads() == 2))
+
+    monkeypatch.setattr(tc, "trace", other)
+    assert two_threads.main(["--quick", "--layers", "quick 3x3", "--seconds", "0.01"]) == 1
+    assert "forward, quick 3x3 8-16@14, batch 1: other bits than with one thread" in capsys.readouterr().err
+
+
+def test_the_product_of_a_call_has_its_multiply_adds(module, monkeypatch):
+    two_threads, layers = module("two_threads"), module("layers")
+    multiply_adds = []
+    monkeypatch.setattr(np, "matmul", lambda a, b, out: multiply_adds.append(a.size * b.shape[1]))
+    stem = layers.parse_shape("9x8x6:3x3x8:s2")
+    for op in layers.OPS[:3]:
+        two_threads.product_of(layers.Problem(stem, op, 2, "float32"))()
+    assert multiply_adds == [2 * 5 * 4 * 54 * 8] * 3
+
+
+def test_the_verdict_on_two_threads_is_that_of_the_means(module):
+    two_threads, layers = module("two_threads"), module("layers")
+    problems = [layers.Problem(layers.LAYERS[4], "forward", batch, "float32") for batch in (1, 8)]
+    found = dict(zip(problems, [(1.0, 2.0), (1.44, 2.0)], strict=True))
+    assert (
+        "1.20 times as fast as one, sgemm's 2.00 times: 0.60 of it (aim: 0.9, NOT met)"
+        in two_threads.verdict(found)
+    )
+    assert two_threads.table(found)[-1] == ["geometric mean", "1.00 / 2.00", "1.44 / 2.00"]
+
+
+# ---------------------------------------------------------------------------------------------
 # benchmarks/reference.py
 # ---------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def test_what_decides_the_time_is_part_of_the_name(path, timed):
 def test_measurements_of_another_machine_are_kept_and_not_used(path, timed, monkeypatch):
     before = tc.get_num_threads()
     tc.autotune(tc.conv2d, X, W, cache=path, **QUICK)
-    monkeypatch.setattr(tuning_file, "_processor", lambda: "another processor")
+    monkeypatch.setattr(tuning_file, "processor", lambda: "another processor")
     timed.clear()
     assert not tc.autotune(tc.conv2d, X, W, cache=path, **QUICK).source
     assert timed

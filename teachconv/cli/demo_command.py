@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     pictures = [
         ("the photograph (CC0, Stefan van der Walt)", image),
         ("conv2d, Sobel, stride 2: strength of edges", _bytes(strength[0, :, :, 0])),
-        ("conv2d_transpose, bilinear, back to 150 x 225", _bytes(upsampled[0, :, :, 0])),
+        ("conv2d_transpose, bilinear, back to the size of the photograph", _bytes(upsampled[0, :, :, 0])),
     ]
     sections = [
         ("What conv2d was asked for, and what follows", geometry._repr_html_()),

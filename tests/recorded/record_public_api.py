@@ -1,26 +1,23 @@
 """Record the public names of teachconv with their signatures, in public_api.json; tests/test_public_api.py compares.
 
+Public are the names of teachconv and of every module that docs/api.rst lists. A function or class of several
+modules is recorded in one, and the others say which.
+
 Usage: python tests/recorded/record_public_api.py, after a change of the public API that is meant.
 """
 
 import inspect
 import json
 import re
+import sys
 from pathlib import Path
 
-import teachconv as tc
-from teachconv import dialects, graph
-from teachconv.arrays import dask
-from teachconv.inspection import plotting
-
 FILE = Path(__file__).with_name("public_api.json")
-MODULES = {
-    "teachconv": tc,
-    "teachconv.arrays.dask": dask,
-    "teachconv.dialects": dialects,
-    "teachconv.graph": graph,
-    "teachconv.plot": plotting,
-}
+sys.path.append(str(FILE.parents[2] / "docs"))
+
+import public_names  # noqa: E402
+
+import teachconv as tc  # noqa: E402
 
 
 def signature(thing):
@@ -35,10 +32,14 @@ def signature(thing):
 
 
 def members(kind):
-    """Return the public attributes of a class, with the signatures of those that can be called."""
+    """Return the public attributes of a class, with the signatures of those that can be called.
+
+    Those that it has from a class of Python or of NumPy are not the library's to keep.
+    """
+    ours = [base for base in kind.__mro__ if base.__module__.startswith("teachconv")]
     return {
         name: signature(getattr(kind, name)) if callable(getattr(kind, name, None)) else "attribute"
-        for name in sorted({name for base in kind.__mro__[:-1] for name in (*vars(base), *_annotations(base))})
+        for name in sorted({name for base in ours for name in (*vars(base), *_annotations(base))})
         if not name.startswith("_")
     }
 
@@ -50,21 +51,29 @@ def _annotations(base):
 def public_api():
     """Return {module: {name: signature, or of a class {"()": its signature, attribute: signature}}}."""
     found = {}
-    for module_name, module in MODULES.items():
-        names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
-        found[module_name] = {}
-        for name in sorted(names):
-            thing = getattr(module, name)
-            if inspect.ismodule(thing):
-                found[module_name][name] = "module"
-            elif inspect.isclass(thing) and not issubclass(thing, BaseException):
-                found[module_name][name] = {"()": signature(thing), **members(thing)}
-            elif inspect.isclass(thing):
-                found[module_name][name] = f"exception of {thing.__base__.__name__}"
-            else:
-                found[module_name][name] = signature(thing) if callable(thing) else "attribute"
+    for module_name, module in ({"teachconv": tc} | public_names.listed_modules()).items():
+        found[module_name] = {
+            name: _entry(f"{module_name}.{name}", getattr(module, name)) for name in sorted(module.__all__)
+        }
     return found
 
 
+def _entry(name, thing):
+    if inspect.ismodule(thing):
+        return "module"
+    home = public_names.homes().get(id(thing), name)
+    if home != name:
+        return f"is {home}"
+    if inspect.isclass(thing) and not thing.__module__.startswith("teachconv"):
+        return f"is {thing.__module__}.{thing.__qualname__}"
+    if not inspect.isclass(thing):
+        return signature(thing) if callable(thing) else "attribute"
+    if issubclass(thing, BaseException):
+        return f"exception of {thing.__base__.__name__}"
+    return {"()": signature(thing), **members(thing)}
+
+
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(public_api(), indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps(public_api(), indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
