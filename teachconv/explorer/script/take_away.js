@@ -20,7 +20,7 @@ function callCopier(app) {
   const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
   const said = h("span", { class: "said", role: "status" });
   const text = () => {
-    const code = callIn(app.doc, app.variantOf(app.key), choice.value);
+    const code = codeOf(app.doc, app.variantOf(app.key), choice.value);
     said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
@@ -28,7 +28,7 @@ function callCopier(app) {
 }
 
 /** The code of a variant's call in a framework, or "not possible: " and why. */
-function callIn(doc, variant, framework) {
+function codeOf(doc, variant, framework) {
   if (!variant || variant.error) return `not possible: ${variant?.error ?? "this combination is not on this page"}`;
   if (!doc.function) return heldCall(doc, variant, framework);
   const { code, why } = translate(doc.function, variant.call.shapes, wordsOf(doc, variant), framework);
