@@ -1,8 +1,8 @@
 """The tables that the picture is drawn from: the taps of each axis, and the kind of each cell.
 
-A tap is one position of the filter. The tables are those of `taps`, limited to the part that is shown; a saved page
-makes them anew with ``law.js``, and a test compares them. The zero-inserted axis of a transposed convolution
-follows from the same taps.
+A tap is one position of the filter. The tables are those of `taps`, limited to the part that is shown; a
+saved page makes them anew with ``law.js``, and a test compares them. The zero-inserted axis of a transposed
+convolution follows from the same taps.
 """
 
 from __future__ import annotations
