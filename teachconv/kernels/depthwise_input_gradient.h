@@ -3,6 +3,7 @@
 
      for each image, for each strip of 4 rows of dx                   <- threads share these
        stride 1, one output per channel:  depthwise_rows, as the forward op
+       3x3 at stride 2, likewise:  depthwise_input_tile.h, all phases together
        otherwise, for each row:
          for each column phase:  depthwise_row, which writes every stride-th pixel
          with a multiplier m:  add the m numbers of each channel
@@ -95,7 +96,11 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
     const ptrdiff_t lanes = p->out_channels, stride = p->stride_cols,
                     slots =
                         slots_for((p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2, p->out_rows);
-    const ptrdiff_t strips = divide_up(p->in_rows, DEPTHWISE_STRIP);
+    const int tiles = input_tiles_can(p);
+    /* tiles: the pairs of rows that hold row 0 to the last, with the padding before them */
+    const ptrdiff_t first_pair = p->pad_top / 2, past_pair = (p->pad_top + p->in_rows - 1) / 2 + 1;
+    const ptrdiff_t strips =
+        tiles ? divide_up(past_pair - first_pair, 2) : divide_up(p->in_rows, DEPTHWISE_STRIP);
     const int spread_out = lanes != p->in_channels;
     const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
     /* numbers per column of dy, and per column of dx; steps: how many columns of each phase at a time */
@@ -123,6 +128,13 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
         for (ptrdiff_t i = 0; i < p->batch * parts * strips; i++) {
             const ptrdiff_t image = i / strips / parts, row = i % strips * DEPTHWISE_STRIP;
             if (!ready) continue;
+            if (tiles) {
+                const depthwise_input_tiles k = {p, dy + image * p->out_rows * p->out_cols * lanes, packed,
+                                                 &ending, dx + image * p->in_rows * p->in_cols * lanes};
+                const ptrdiff_t pair = first_pair + i % strips * 2;
+                depthwise_input_pairs(&k, pair, smaller(past_pair, pair + 2));
+                continue;
+            }
             const column_range range = input_columns(p, i / strips % parts * cols, steps);
             show_columns(&cache, range.first_in, range.past_in);
             depthwise_input_rows(p, &cache, &range, image, row, packed, &ending, spread,

@@ -23,44 +23,48 @@ typedef struct {
 
 /* Computes out rows r = 0..rows-1 of a strip, for one block of channels and out columns first..past-1. Tap t
    of row r reads input row x_rows[r + t]. */
-INLINE void depthwise_strip(const int rows, const int taps, const depthwise_strip_walk *k,
+INLINE void depthwise_strip(const int rows, const int taps, const depthwise_strip_walk *walk,
                             const real *const *x_rows, const real *w, const real *bias, real *y) {
+    const depthwise_strip_walk k = *walk; /* a copy, because stores to y might change *walk */
+    const real *x[DEPTHWISE_STRIP + 2];
+    UNROLL(6)
+    for (int q = 0; q < rows + taps - 1; q++) x[q] = x_rows[q];
     vec weight[9], done[DEPTHWISE_STRIP], next[DEPTHWISE_STRIP], begun[DEPTHWISE_STRIP];
     UNROLL(9)
-    for (int t = 0; t < 3 * taps; t++) weight[t] = load(w + t / 3 * k->w_row + t % 3 * k->w_tap);
+    for (int t = 0; t < 3 * taps; t++) weight[t] = load(w + t / 3 * k.w_row + t % 3 * k.w_tap);
     UNROLL(4)
     for (int r = 0; r < rows; r++) next[r] = begun[r] = (vec){0};
-    for (ptrdiff_t col = k->first_out - k->pad, out = k->first_out - 2; out < k->past_out; col++, out++) {
+    for (ptrdiff_t col = k.first_out - k.pad, out = k.first_out - 2; out < k.past_out; col++, out++) {
         UNROLL(4)
         for (int r = 0; r < rows; r++) done[r] = next[r], next[r] = begun[r], begun[r] = (vec){0};
-        if (col >= 0 && col < k->in_cols) { /* mark: padding of depthwise/y depthwise/dx if strips */
+        if (col >= 0 && col < k.in_cols) { /* mark: padding of depthwise/y depthwise/dx if strips */
             UNROLL(6)
             for (int q = 0; q < rows + taps - 1; q++) {
-                const real *at = x_rows[q] + col * k->x_pixel;
-                const vec x = load(at);
-                if (q >= taps - 1) PREFETCH((const char *)at + k->x_ahead, 3);
+                const real *at = x[q] + col * k.x_pixel;
+                const vec value = load(at);
+                if (q >= taps - 1) PREFETCH((const char *)at + k.x_ahead, 3);
                 UNROLL(4)
                 for (int r = 0; r < rows; r++)
                     if (q - r >= 0 && q - r < taps) {
                         /* mark: multiply-add of depthwise/y depthwise/dx if strips */
-                        done[r] += x * weight[3 * (q - r) + 2];
-                        next[r] += x * weight[3 * (q - r) + 1];
-                        begun[r] += x * weight[3 * (q - r)];
+                        done[r] += value * weight[3 * (q - r) + 2];
+                        next[r] += value * weight[3 * (q - r) + 1];
+                        begun[r] += value * weight[3 * (q - r)];
                     }
             }
         }
-        if (out < k->first_out) continue; /* the two columns before the stretch only begin the sums */
+        if (out < k.first_out) continue; /* the two columns before the stretch only begin the sums */
         UNROLL(4)
         for (int r = 0; r < rows; r++) {
-            real *to = y + r * k->y_row + out * k->y_pixel;
-            vec value = done[r];
-            if (bias) value += load(bias);
-            if (k->relu) value = rectify(value);
-            if (k->streams) {
-                stream(to, value);
+            real *to = y + r * k.y_row + out * k.y_pixel;
+            vec sum = done[r];
+            if (bias) sum += load(bias);
+            if (k.relu) sum = rectify(sum);
+            if (k.streams) {
+                stream(to, sum);
             } else {
-                PREFETCH_TO_WRITE((const char *)to + k->y_ahead);
-                store(to, value);
+                PREFETCH_TO_WRITE((const char *)to + k.y_ahead);
+                store(to, sum);
             }
         }
     }

@@ -25,8 +25,10 @@
 #include "depthwise_tile.h"
 #include "depthwise_strip.h"
 #include "depthwise.h"
+#include "depthwise_input_tile.h"
 #include "depthwise_input_gradient.h"
 #include "depthwise_filter_strip.h"
+#include "depthwise_filter_tile.h"
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)

@@ -20,7 +20,8 @@ enum {
     TOOK_WIDE = 1 << 11,
     TOOK_ROWS = 1 << 12,
     TOOK_MOVING = 1 << 13,
-    TOOK_ONE_CHANNEL = 1 << 14
+    TOOK_ONE_CHANNEL = 1 << 14,
+    TOOK_TILES = 1 << 15
 };
 
 extern int teachconv_paths;

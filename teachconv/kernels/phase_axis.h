@@ -27,12 +27,14 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
         divisor = other, other = rest;
     }
     a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
-    a.dilation = dilation / divisor; /* mark: dilation of phases depthwise/dx */
-    /* mark: padding of phases depthwise/dx */
+    /* mark: dilation of phases depthwise/dx if phases wide rows adjacent strips */
+    a.dilation = dilation / divisor;
+    /* mark: padding of phases depthwise/dx if phases wide rows adjacent strips */
     const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
                     step = stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
-        if (tap * dilation % stride == wanted) { /* mark: stride of phases depthwise/dx */
+        /* mark: stride of phases depthwise/dx if phases wide rows adjacent strips */
+        if (tap * dilation % stride == wanted) {
             a.taps = (filter - 1 - tap) / step + 1;
             a.first_tap = tap + (a.taps - 1) * step;
             a.tap_step = -step;

@@ -410,6 +410,12 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
         ((1, 2, 2, 16), (3, 3, 1, 16), 1, ((2, 2), (2, 2)), 1),
         ((1, 1, 1, 16), (3, 3, 1, 16), 2, ((1, 3), (4, 1)), 1),
         ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no strips
+        # tiles of its gradients: all kinds of borders, a last block that steps back, pixels 1024 bytes apart
+        ((2, 11, 13, 256), (3, 3, 1, 256), 1, "SAME", 1),
+        ((1, 12, 9, 256), (3, 3, 1, 256), 2, "SAME", 1),
+        ((1, 10, 13, 37), (3, 3, 1, 37), 2, "VALID", 1),
+        ((2, 2, 3, 256), (3, 3, 1, 256), 2, ((2, 3), (4, 5)), 1),
+        ((1, 8, 5, 21), (3, 3, 1, 21), 2, ((0, 1), (3, 0)), 1),
         # one input channel: 4 pixels and fewer, one to three panels, part of a vector
         ((2, 28, 28, 1), (3, 3, 1, 32), 1, "SAME", 1),
         ((1, 7, 11, 1), (3, 3, 1, 100), 1, "VALID", 1),

@@ -88,10 +88,14 @@ CALLS = {
     "depthwise dx": input_gradient(
         "depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME", *DILATED
     ),
+    "depthwise dx, tiles": input_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME"),
     "depthwise dw": filter_gradient(
         "depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME", *DILATED
     ),
     "depthwise dw, strips": filter_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME"),
+    "depthwise dw, tiles": filter_gradient(
+        "depthwise", (1, 9, 9, 256), (3, 3, 1, 256), (1, 5, 5, 256), 2, "SAME"
+    ),
     "depthwise dw, moving": filter_gradient("depthwise", (1, 9, 9, 4), (5, 5, 1, 4), (1, 5, 5, 4)),
     "auto": forward(None, (1, 9, 9, 3), (3, 3, 3, 4), 2, "SAME"),
     "auto winograd2": forward(None, (1, 16, 16, 32), (3, 3, 32, 32), 1, "SAME"),
