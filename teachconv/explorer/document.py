@@ -28,7 +28,7 @@ from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
 from .axis_tables import Part, axis_table, part_of, teaching
 from .calls import calls_of, page_call, page_function
-from .packing import AXIS_BYTES, nbytes
+from .packing import AXIS_BYTES, image_numbers, nbytes
 from .page import image_address
 
 __all__ = ["SIDES", "Document", "Tables", "code", "sides", "variant"]
@@ -36,7 +36,6 @@ __all__ = ["SIDES", "Document", "Tables", "code", "sides", "variant"]
 Op = Callable[..., Any]
 
 _QUICK = 0.1  # seconds of a call
-_WHOLE = 100_000  # bytes of an image that a page holds whole
 
 # the name of each role's array on the page
 SIDES = {"input": "in", "filters": "filter", "output": "out"}
@@ -198,25 +197,19 @@ class Document:
         return first, row, col, last
 
     def _overview(self) -> dict[str, Any] | None:
-        """Return an image of the whole source if only a part is shown.
-
-        ``exact`` is what the pixels are to be divided by to give the source's numbers: the page can then show
-        any part of it. It is None for an image that is a smaller one, or has rounded numbers.
-        """
+        """Return an image of the whole source if only a part is shown, and its numbers if they are few."""
         call, part = self.call, self.part
         rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
         image = call.first[part.images.start] if self._shown() and not self.empty else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
-        exact = next((scale for scale in (1, 255) if _is_in_bytes(image, scale)), None)
-        whole = png(_plane(np.rint(image * exact).astype(np.uint8))) if exact else b""
-        if not whole or len(whole) > _WHOLE or call.geometry.batch > 1:
-            exact = None
-            step = max(1, -(-max(image.shape[:2]) // 160))
-            small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
-            low, high = min(0.0, small.min()), small.max()
-            whole = png(_plane((255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)))
-        return {"image": image_address(whole), "exact": exact, "moves": not call.kind.sums_images}
+        numbers = None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image)
+        step = max(1, -(-max(image.shape[:2]) // 160))
+        small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
+        low, high = min(0.0, small.min()), small.max()
+        pixels = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
+        picture = image_address(png(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]))
+        return {"image": picture, "numbers": numbers, "moves": not call.kind.sums_images}
 
     def _shown(self) -> str:
         """Return which part of a large call is shown, or "" if all of it is."""
@@ -276,22 +269,6 @@ def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
     ranges = tuple(r[: max(0, n - r.start)] for r, n in zip(ranges, array.shape, strict=True))
     cut = array[tuple(slice(r.start, r.stop) for r in ranges)]
     return {"axes": [[r.start, r.stop] for r in ranges], "values": number_list(cut)}
-
-
-def _plane(image: np.ndarray) -> np.ndarray:
-    """Return an image with one channel as [rows, cols]."""
-    return image if image.shape[2] == 3 else image[:, :, 0]
-
-
-def _is_in_bytes(image: np.ndarray, scale: int) -> bool:
-    """Whether the numbers of an image are 0 to 255, divided by ``scale`` in its own type."""
-    if is_integer(image.dtype) and scale > 1:
-        return False
-    inside = (image >= 0) & (image <= 255 / scale)  # False for NaN
-    if not inside.all():
-        return False
-    values = np.rint(image * scale).astype(image.dtype)
-    return bool((values / image.dtype.type(scale) == image).all())
 
 
 def _within(channels: range, depth: int) -> range:

@@ -6,9 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["AXIS_BYTES", "dumps", "nbytes", "packed", "packed_variant"]
+import numpy as np
+
+from ..inspection.pictures import png
+from .page import image_address
+
+__all__ = ["AXIS_BYTES", "dumps", "image_numbers", "nbytes", "packed", "packed_variant"]
 
 AXIS_BYTES = 160  # of an axis in a page
+_MOST = 100_000  # bytes of the numbers of an image in a page
+_LONGEST = 16_000  # pixels in a line or a column that every browser draws
 _TABLES = ("gather", "scatter", "in", "out", "inserted", "windows")  # of an axis; the page makes them
 _TEXTS = ("facts", "code")  # of a variant; the page makes them if it knows the function
 
@@ -38,6 +45,38 @@ def packed_variant(made: dict[str, Any]) -> dict[str, Any]:
 def _range_of(table: Mapping[int, Any]) -> list[int]:
     """Return the first index of a table, and the one after its last."""
     return [min(table), max(table) + 1] if table else [0, 0]
+
+
+def image_numbers(image: np.ndarray) -> dict[str, Any] | None:
+    """Return all numbers of an image, [rows, cols, channels], as a PNG; None if that takes too many bytes.
+
+    Its lines are those of the first channel, then those of the second one, and so on. Numbers from 0 to 255,
+    or these divided by 255, are one byte each: ``scale`` is 1 or 255. Of other floats the PNG has the first
+    byte of all numbers, then the second one, and so on: ``scale`` is None.
+    """
+    planes = np.moveaxis(image, 2, 0)
+    scale = next((scale for scale in (1, 255) if _is_in_bytes(image, scale)), None)
+    if scale is not None:
+        written = np.rint(planes * scale).astype(np.uint8)
+    elif image.dtype in (np.float32, np.float64):
+        numbers = np.ascontiguousarray(planes, image.dtype.newbyteorder("<"))
+        written = np.moveaxis(numbers[..., None].view(np.uint8), -1, 0)
+    else:
+        return None
+    lines = written.reshape(-1, image.shape[1])
+    found = png(lines) if max(lines.shape) <= _LONGEST else b""
+    if not 0 < len(found) <= _MOST:
+        return None
+    return {"image": image_address(found), "scale": scale, "shape": list(image.shape)}
+
+
+def _is_in_bytes(image: np.ndarray, scale: int) -> bool:
+    """Whether the numbers of an image are 0 to 255, divided by ``scale`` in its own type."""
+    if image.dtype.kind in "iu" and scale > 1:
+        return False
+    if not ((image >= 0) & (image <= 255 / scale)).all():  # NaN is not
+        return False
+    return bool((np.rint(image * scale).astype(image.dtype) / image.dtype.type(scale) == image).all())
 
 
 def dumps(value: Any) -> str:

@@ -353,10 +353,14 @@ def place(page):
     return row, col, seen["value"]
 
 
-@pytest.mark.parametrize("scale", [1, 255], ids=["bytes", "parts of 255"])
-def test_a_page_with_the_whole_image_goes_anywhere(show, scale):
-    x = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32") / np.float32(scale)
-    w = integers(3, 3, 3, 2)
+@pytest.mark.parametrize("numbers", ["bytes", "parts of 255", "float32", "float64"])
+def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
+    bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
+    x, w = bytes_, integers(3, 3, 3, 2)
+    if numbers == "parts of 255":
+        x = bytes_ / np.float32(255)
+    elif numbers != "bytes":
+        x, w = (bytes_[..., :1] / 3 - 40).astype(numbers), w[:, :, :1].astype(numbers)
     page = show(tc.explore(tc.conv2d, x, w, 2, "SAME"))
     for stride, down, right in ((2, 0.01, 0.99), (2, 0.99, 0.02), (1, 0.5, 0.99), (1, 0.02, 0.02)):
         page.choose("stride", str(stride))
@@ -377,13 +381,13 @@ return [top, left, height, width].map(parseFloat);"""
 
 
 def test_a_page_without_the_whole_image_goes_to_the_nearest_cell(show):
-    x = np.random.default_rng(8).normal(size=(1, 80, 90, 3)).astype("float32")
+    x = np.random.default_rng(8).normal(size=(1, 180, 190, 3)).astype("float32")
     page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"))
     page.run(CLICK, 0.01, 0.99)
     row, col, _ = place(page)
     assert (row, col) == (page.run(FIRST)[0], page.run(FIRST)[3])
     assert "the cell nearest to that place is selected" in page.look()["message"]
-    assert "at=(0, 0, 4" in page.look()["message"]
+    assert "at=(0, 0, 9" in page.look()["message"]
     page.run(CLICK, 0.5, 0.5)
     assert page.look()["message"] == ""
 

@@ -191,7 +191,7 @@ class Playground {
     const made = (as) => {
       this.call = callOf({ ...state, as });
       const drawn = callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
-      return drawn.shown ? { ...drawn, overview: { image: imageOf(this.x.numbers, this.x.shape), exact: null, moves: true } } : drawn;
+      return drawn.shown ? { ...drawn, overview: { image: imageOf(this.x.numbers, this.x.shape), numbers: null, moves: true } } : drawn;
     };
     try {
       return made(state.as);
