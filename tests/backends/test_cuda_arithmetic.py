@@ -228,6 +228,16 @@ def test_offsets_of_64_bits(kernel_folder, monkeypatch):
     assert count >= 20
 
 
+def test_the_last_chunk_ends_within_the_range_of_offsets():
+    """It may be deeper than the operands: 64 lines of 2**24 channels are beyond what offsets of 32 bits reach."""
+    for channels, wide in ((1 << 24, True), ((1 << 24) - 8, False)):
+        g = conv2d_geometry((1, 1, 1, 8), (1, 1, 8, channels))
+        for kind in KINDS:
+            for name in ("implicit_gemm", "pipelined_gemm_float32"):
+                step = ladder.schedule(kind, g, "float32", name, None, False, False).steps[0]
+                assert ("WIDE" in step.kernel.defines) == wide
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_bits_do_not_depend_on_the_order_of_threads(name, kernel_folder):
     """Both thread orders agree; a missing barrier or two threads adding to one cell would differ."""
