@@ -380,6 +380,19 @@ PART = """const { top, left, height, width } = document.querySelector(".overview
 return [top, left, height, width].map(parseFloat);"""
 
 
+def test_another_stride_stays_at_the_same_place_of_a_large_input(show):
+    """Also on a page that holds only a part: that of each variant is around the same place."""
+    x = np.random.default_rng(8).normal(size=(1, 180, 190, 1)).astype("float64")
+    w = integers(3, 3, 1, 2).astype("float64")
+    page = show(tc.explore(tc.conv2d, x, w, 2, "SAME", at=(0, 80, 20, 0), budget=700_000))
+    for stride in (1, 3, 2):
+        page.choose("stride", str(stride))
+        row, col, value = place(page)
+        assert abs(stride * row - 160) <= 3
+        assert abs(stride * col - 40) <= 3
+        assert same(value, float(tc.conv2d(x, w, stride, "SAME", backend="reference")[0, row, col, 0]))
+
+
 def test_a_page_without_the_whole_image_goes_to_the_nearest_cell(show):
     x = np.random.default_rng(8).normal(size=(1, 180, 190, 3)).astype("float32")
     page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"))
