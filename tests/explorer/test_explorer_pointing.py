@@ -353,7 +353,10 @@ def place(page):
     return row, col, seen["value"]
 
 
-@pytest.mark.parametrize("numbers", ["bytes", "parts of 255", "float32", "float64"])
+LONGER = [pytest.param(name, marks=pytest.mark.slow) for name in ("parts of 255", "float64")]
+
+
+@pytest.mark.parametrize("numbers", ["bytes", "float32", *LONGER])
 def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
     bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     x, w = bytes_, integers(3, 3, 3, 2)
