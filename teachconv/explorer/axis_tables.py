@@ -16,7 +16,7 @@ from ..dispatch import Call
 from ..geometry import AxisGeometry
 from ..kinds import Kind
 
-__all__ = ["Part", "axis_table", "part_call", "part_of", "teaching"]
+__all__ = ["Part", "axis_table", "part_call", "part_of", "same_place", "teaching"]
 
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
@@ -198,6 +198,27 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
     length = min(length, size)
     first = max(0, min(centre - length // 2, size - length))
     return range(start + first, start + first + length)
+
+
+def same_place(axis: AxisGeometry, other: AxisGeometry, kind: Kind, index: int) -> int:
+    """Return the index of another call's result whose window is where the window of one of this call's is.
+
+    Args:
+        axis: the geometry of one axis.
+        other: that of the other call, whose source is the same.
+        kind: the kind of both, not a filter gradient.
+        index: an index of the result.
+
+    Returns:
+        The index; where no window of the other call reads that place, that of a place before.
+    """
+    look, look_back = (_scattered, _gathered) if kind.scatters else (_gathered, _scattered)
+    met = look(axis, index) or [index]
+    size = other.out_size if kind.scatters else other.in_size
+    for place in range(min(met[len(met) // 2], size - 1), -1, -1):
+        if found := look_back(other, place):
+            return found[len(found) // 2]
+    return 0
 
 
 def teaching(axis: AxisGeometry, kind: Kind) -> int:

@@ -19,7 +19,7 @@ from .. import dispatch, nn_ops
 from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
 from ..errors import ArgumentError
-from .axis_tables import Part, part_of
+from .axis_tables import Part, part_of, same_place
 from .calls import calls_of, page_call
 from .document import SIDES, Document, code, variant
 from .packing import nbytes, packed_variant
@@ -207,7 +207,7 @@ class Variants:
             arguments["out_backprop"] = self._fitting(arguments)
         call = nn_ops.RESOLVERS[self.op](**arguments)
         self._check_size(call.backend_shape)
-        part = part_of(call, _inside(document.at, call.backend_shape))
+        part = part_of(call, _inside(self._place(call), call.backend_shape))
         source, operand = SIDES[call.kind.first], SIDES[call.kind.second]
         numbers = {
             source: document.tables.array(source, call.first, part),
@@ -219,6 +219,14 @@ class Variants:
             if name in arguments and np.shape(arguments[name]) != np.shape(self.arguments[name])
         ]
         return call, numbers, part, " and ".join(changed), arguments
+
+    def _place(self, call: Call) -> tuple[int, ...]:
+        """Return the cell of a variant whose window is where that of the document's first cell is."""
+        at, g = self.document.at, self.document.call.geometry
+        if call.kind.sums_images:
+            return at
+        row = same_place(g.rows, call.geometry.rows, call.kind, at[1])
+        return at[0], row, same_place(g.cols, call.geometry.cols, call.kind, at[2]), at[3]
 
     def _steps(self, pair: tuple[int, int]) -> Any:
         """Return strides or dilations as their framework's users write them."""

@@ -353,7 +353,10 @@ def place(page):
     return row, col, seen["value"]
 
 
-@pytest.mark.parametrize("numbers", ["bytes", "parts of 255", "float32", "float64"])
+LONGER = [pytest.param(name, marks=pytest.mark.slow) for name in ("parts of 255", "float64")]
+
+
+@pytest.mark.parametrize("numbers", ["bytes", "float32", *LONGER])
 def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
     bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     x, w = bytes_, integers(3, 3, 3, 2)
@@ -378,6 +381,19 @@ def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
 
 PART = """const { top, left, height, width } = document.querySelector(".overview .part").style;
 return [top, left, height, width].map(parseFloat);"""
+
+
+def test_another_stride_stays_at_the_same_place_of_a_large_input(show):
+    """Also on a page that holds only a part: that of each variant is around the same place."""
+    x = np.random.default_rng(8).normal(size=(1, 180, 190, 1)).astype("float64")
+    w = integers(3, 3, 1, 2).astype("float64")
+    page = show(tc.explore(tc.conv2d, x, w, 2, "SAME", at=(0, 80, 20, 0), budget=700_000))
+    for stride in (1, 3, 2):
+        page.choose("stride", str(stride))
+        row, col, value = place(page)
+        assert abs(stride * row - 160) <= 3
+        assert abs(stride * col - 40) <= 3
+        assert same(value, float(tc.conv2d(x, w, stride, "SAME", backend="reference")[0, row, col, 0]))
 
 
 def test_a_page_without_the_whole_image_goes_to_the_nearest_cell(show):

@@ -142,12 +142,16 @@ export class App {
     } else if (variant.error) {
       this.message.textContent = `The op refuses these arguments: ${variant.error}`;
     } else {
+      const place = this.amid([this.state.row, this.state.col]);
       this.view = new View(this.doc, variant);
       this.heading.textContent = variant.code ?? this.doc.code;
       this.state.focus = this.pinned = null;
       const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
-      if (!rows.includes(this.state.row)) this.state.row = rows[0] ?? 0;
-      if (!cols.includes(this.state.col)) this.state.col = cols[0] ?? 0;
+      if (!rows.includes(this.state.row) || !cols.includes(this.state.col)) { // the same place of the source, if it is there
+        const near = (list, i) => Math.max(list[0] ?? 0, Math.min(list.at(-1) ?? 0, i));
+        const [row, col] = this.doc.result === "filter" ? [this.state.row, this.state.col] : this.around(this.view, place);
+        Object.assign(this.state, { row: near(rows, row), col: near(cols, col) });
+      }
       this.drawStage();
     }
   }
@@ -236,15 +240,19 @@ export class App {
     return axes.map((axis, i) => sourceAmid(axis, this.doc.source === "out", place[i]));
   }
 
+  /** The place in a view's result whose window is around a place in the source. */
+  around(view, source) {
+    return [view.rows, view.cols].map((axis, i) => resultAround(axisOf(axis), this.doc.source === "out", source[i]));
+  }
+
   /** Select the cell of the result whose window is around a place in the source, which may be outside the part shown. */
   async moveTo(source) {
-    const around = (view) => [view.rows, view.cols].map((axis, i) => resultAround(axisOf(axis), this.doc.source === "out", source[i]));
-    const [row, col] = around(this.view);
+    const [row, col] = this.around(this.view, source);
     const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
     this.message.hidden = true;
     if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
       const [key, { c, o }] = [[...this.key], this.state];
-      const at = around(new View(this.doc, this.doc.base));
+      const at = this.around(new View(this.doc, this.doc.base), source);
       this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source));
       for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
       Object.assign(this.state, { c, o, row, col });
