@@ -62,14 +62,13 @@ def in_short(ratios: Iterable[Ratio], processor: str) -> str:
     """Return the lines and a table as Markdown.
 
     >>> ratios = [Ratio("forward", "float32", 1, "a", 2.0), Ratio("forward", "float32", 1, "b", 0.5)]
-    >>> print(in_short(ratios, "a processor").partition("\\n\\n|")[0])
+    >>> print(in_short(ratios, "a processor").partition("\\n\\n|")[0])  # doctest: +NORMALIZE_WHITESPACE
     ## In short
     <BLANKLINE>
-    On one core of this processor, a processor, in float32, compared with the fastest library on each layer:
+    On one core of this processor, a processor, in float32, compared with the fastest library on each layer,
+    on average over the layers:
     <BLANKLINE>
-    - ahead: –
     - level, within 5 %: forward (1.00)
-    - behind: –
     """
     groups: dict[tuple[str, str, int], list[Ratio]] = {}
     for ratio in ratios:
@@ -94,9 +93,9 @@ def in_short(ratios: Iterable[Ratio], processor: str) -> str:
         table.append("| " + " | ".join(cells) + " |")
     head = (
         f"On one core of this processor, {processor}, in float32, compared with the fastest "
-        "library on each layer:"
+        "library on each layer, on average over the layers:"
     )
-    lines = [f"- {kind}: {'; '.join(names) or '–'}" for kind, names in kinds.items()]
+    lines = [f"- {kind}: {'; '.join(names)}" for kind, names in kinds.items() if names]
     lines += [
         f"- in {dtype} the means go from {min(found):.2f} to {max(found):.2f}"
         for dtype, found in means.items()

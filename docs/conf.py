@@ -5,7 +5,6 @@ import hashlib
 import importlib.metadata
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import notebook_copies
 import public_names
 import recorded_runs
 
@@ -25,8 +25,7 @@ dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
 recorded_runs.write(HERE / "_generated")  # included by explanation/
-for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
-    shutil.copy2(notebook, HERE / "learn")
+notebook_copies.write(HERE / "learn")
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
     filter(None, [str(HERE.parent / "examples"), os.environ.get("PYTHONPATH")])
 )
@@ -37,6 +36,8 @@ def fingerprint():
     found = hashlib.sha256()
     files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
     files += [HERE.parent / "CITATION.cff", *(HERE.parent / "tests" / "recorded").glob("*.json")]
+    files += [HERE / "gpu_tables.inc", *HERE.parent.glob("tests/cuda_host.py")]  # of the notebook on a GPU
+    files += HERE.parent.glob("tests/cuda/shim.*")
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())
     packages = sorted(f"{one.name} {one.version}" for one in importlib.metadata.distributions())

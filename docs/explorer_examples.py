@@ -29,7 +29,7 @@ def examples():
         ),
     )
     image, edge = x[..., :1], w[..., :1, :1]
-    ours = tc.explore(tc.conv2d, image, edge, 2, "SAME", at=(0, 1, 1, 0), budget=200_000)
+    ours = tc.explore(tc.conv2d, image, edge, 2, "SAME", at=(0, 1, 1, 0), budget=300_000)
     torch_arrays = image.transpose(0, 3, 1, 2), edge.transpose(3, 2, 0, 1)
     theirs = tc.explore(tc.dialects.torch.conv2d, *torch_arrays, stride=2, padding=1)
     yield "beside", ours.beside(theirs, name="PyTorch's padding=1")

@@ -40,21 +40,23 @@ RATES = {
     ("HMMA", "float32", 80): 512,  # TF32
     ("HMMA", "float32", 90): 1024,
 }
-DENSE = conv2d_geometry((8, 28, 28, 256), (3, 3, 256, 256), 1, "SAME")
-DEPTHWISE = conv2d_geometry((8, 28, 28, 256), (3, 3, 1, 256), 1, "SAME")
-RUNGS = (
-    ("direct", "float32"),
-    ("tiled", "float32"),
-    ("registers", "float32"),
-    ("implicit_gemm", "float32"),
-    ("pipelined_gemm_float32", "float32"),
-    ("depthwise", "float32"),
-    ("tensor_gemm", "float16"),
-    ("pipelined_gemm", "float16"),
-    ("pipelined_gemm", "bfloat16"),
-    ("tensor_gemm_tf32", "float32"),
-    ("pipelined_gemm_tf32", "float32"),
+RUNGS = (  # algorithm, dtype, channels
+    ("direct", "float32", 256),
+    ("tiled", "float32", 256),
+    ("registers", "float32", 256),
+    ("implicit_gemm", "float32", 256),
+    ("pipelined_gemm_float32", "float32", 256),
+    ("pipelined_gemm_float32", "float32", 64),
+    ("depthwise", "float32", 256),
+    ("tensor_gemm", "float16", 256),
+    ("pipelined_gemm", "float16", 256),
+    ("pipelined_gemm", "float16", 64),
+    ("pipelined_gemm", "bfloat16", 256),
+    ("tensor_gemm_tf32", "float32", 256),
+    ("pipelined_gemm_tf32", "float32", 256),
+    ("pipelined_gemm_tf32", "float32", 64),
 )
+ROUNDS = {"pipelined_gemm_float32": 4}  # of the innermost loop, for a step of the one around it; else 1
 
 
 def digest() -> str:
@@ -65,9 +67,10 @@ def digest() -> str:
     ]
 
 
-def measure(compiler: Any, algorithm: str, dtype: str, arch: int) -> tuple[Loop, int, int]:
-    """Return the main loop, registers and shared memory of a rung's forward kernel on a large layer."""
-    g = DEPTHWISE if algorithm == "depthwise" else DENSE
+def measure(compiler: Any, algorithm: str, dtype: str, channels: int, arch: int) -> tuple[Loop, int, int]:
+    """Return the main loop, registers and shared memory of a rung's forward kernel on a layer."""
+    depth = 1 if algorithm == "depthwise" else channels
+    g = conv2d_geometry((8, 28, 28, channels), (3, 3, depth, channels), 1, "SAME")
     step: Any = ladder.schedule(FORWARD, g, dtype, algorithm, None, False, False).steps[0]
     kernel = step.kernel
     options = [*sources.defines(dtype, kernel.defines), f"-arch=sm_{arch}", "-std=c++17"]
@@ -75,19 +78,21 @@ def measure(compiler: Any, algorithm: str, dtype: str, arch: int) -> tuple[Loop,
     assert cubin, log
     taken = resources(cubin)[kernel.name]
     assert taken.stack == 0, f"{algorithm} spills"
-    return main_loop(compiler.text(cubin), kernel.name), taken.registers, step.shared + taken.shared
+    loop = main_loop(compiler.text(cubin), kernel.name, ROUNDS.get(algorithm, 1))
+    return loop, taken.registers, step.shared + taken.shared
 
 
-def row(compiler: Any, algorithm: str, dtype: str, arch: int) -> str:
+def row(compiler: Any, algorithm: str, dtype: str, channels: int, arch: int) -> str:
     """Return a line of the table."""
-    loop, registers, shared = measure(compiler, algorithm, dtype, arch)
+    loop, registers, shared = measure(compiler, algorithm, dtype, channels, arch)
     each = loop.instructions / loop.counts[loop.operation]
     rate = RATES[loop.operation, "float16" if dtype == "bfloat16" else dtype, arch]
     ceiling = min(1.0, 4 * loop.macs / each / rate)
     bytes_ = " or ".join(map(str, sorted(set(loop.loads)))) or "–"
     blocks = blocks_per_multiprocessor(arch, registers, shared)
     return (
-        f"| `{algorithm}`{' (bfloat16)' if dtype == 'bfloat16' else ''} | "
+        f"| `{algorithm}`{' (bfloat16)' if dtype == 'bfloat16' else ''}"
+        f"{', 64 channels' if channels == 64 else ''} | "
         f"{loop.counts[loop.operation]} {loop.operation} of {loop.instructions} | "
         f"{loop.macs} | {each:.1f} | {bytes_} | {registers} | {shared / 1024:.0f} | {blocks} | "
         f"{ceiling:.0%} | not measured |"
@@ -103,7 +108,7 @@ def tables(compiler: Any) -> str:
             "| rung | inner loop | multiply-adds of one | instructions for one | bytes per load | "
             "registers | shared KiB | blocks | ceiling | measured share of it |\n" + "|---" * 10 + "|"
         )
-        parts += [row(compiler, algorithm, dtype, arch) for algorithm, dtype in RUNGS]
+        parts += [row(compiler, *rung, arch) for rung in RUNGS]
     return "\n".join(parts) + "\n"
 
 

@@ -27,6 +27,11 @@ def listed_modules() -> dict[str, object]:
     return found
 
 
+def public_modules() -> dict[str, object]:
+    """Return every module whose names are public: teachconv, and those that the pages list."""
+    return {"teachconv": teachconv} | listed_modules()
+
+
 @cache
 def homes() -> dict[int, str]:
     """Return where each class and function is described, by its id."""

@@ -1,36 +1,114 @@
-"""Says how far a long computation is, on a terminal where rich is installed; nothing elsewhere."""
+"""Says how far a long computation is: on a terminal and in a notebook, and nothing where nobody looks."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 __all__ = ["during", "track"]
 
 _Item = TypeVar("_Item")
+_PATIENCE = 0.5  # seconds before a line is shown: what is quick leaves no output in a notebook
+_output: list[Any] = [None, None]  # the number of the last cell that showed a line, and the line's output
 
 
 def track(items: list[_Item], what: str) -> Iterable[_Item]:
-    """Return the items; while they are taken one after the other, a bar shows how many are done."""
+    """Return the items; while they are taken one after the other, a bar or a line shows how many are done."""
     console = _console()
-    if console is None:
-        return items
-    from rich.progress import track
+    if console is not None:
+        from rich.progress import track
 
-    return track(items, what, console=console, transient=True)
+        return track(items, what, console=console, transient=True)
+    show = _line()
+    return items if show is None else _counted(items, what, show)
 
 
 @contextmanager
 def during(what: str) -> Iterator[None]:
     """Show what is computed inside the ``with`` statement; the line is gone at the end."""
-    console = _console()
-    if console is None:
-        yield
-    else:
+    console, show = _console(), _line()
+    if console is not None:
         with console.status(f"{what} …"):
             yield
+    elif show is not None:
+        with _shown(show, f"{what} …"):
+            yield
+    else:
+        yield
+
+
+def _counted(items: list[_Item], what: str, show: Callable[[str], None]) -> Iterator[_Item]:
+    """Yield the items, and say before each how many are done."""
+    with _shown(show, f"{what} …") as say:
+        for number, item in enumerate(items):
+            say(f"{what}: {number} of {len(items)} …")
+            yield item
+
+
+@contextmanager
+def _shown(show: Callable[[str], None], text: str) -> Iterator[Callable[[str], None]]:
+    """Show a text, or the last that was said, once the reader has waited; no trace is left."""
+    seen, over, lock = False, False, threading.Lock()
+
+    def say(words: str) -> None:
+        nonlocal text
+        with lock:
+            text = words
+            if seen:
+                show(text)
+
+    def begin() -> None:
+        nonlocal seen
+        with lock:
+            if not over:
+                seen = True
+                show(text)
+
+    timer = threading.Timer(_PATIENCE, begin)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield say
+    finally:
+        timer.cancel()
+        with lock:
+            over = True
+            if seen:
+                show("")
+
+
+def _line() -> Callable[[str], None] | None:
+    """Return a function that writes a text in place of the one before: in a notebook, or on a terminal."""
+    stream = sys.stderr
+    if not stream.isatty():
+        return _notebook_line()
+
+    def write(text: str) -> None:
+        stream.write(f"\r\033[K{text}")
+        stream.flush()
+
+    return write
+
+
+def _notebook_line() -> Callable[[str], None] | None:
+    """Return a function that shows a text as the one output of the running cell; None without a kernel."""
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if getattr(shell, "kernel", None) is None:  # no kernel of Jupyter: a terminal, or no IPython at all
+        return None
+    from IPython.display import display
+
+    def show(text: str) -> None:
+        number, handle = _output
+        if number == shell.execution_count:
+            handle.update({"text/plain": text}, raw=True)
+        else:
+            handle = display({"text/plain": text}, raw=True, display_id=True)
+            _output[:] = [shell.execution_count, handle]
+
+    return show
 
 
 def _console() -> Any:

@@ -124,7 +124,7 @@ def missing_names(folder):
     )
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="").data
     described = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
-    for module, content in (record.MODULES | reference.listed_modules()).items():
+    for module, content in reference.public_modules().items():
         for name in getattr(content, "__all__", ()):
             thing = getattr(content, name)
             if inspect.ismodule(thing):
@@ -145,8 +145,7 @@ def _undescribed(kind, record, reference, described):
     pages = [reference.homes()[id(base)] for base in kind.__mro__ if id(base) in reference.homes()]
     parameters = inspect.signature(kind).parameters  # an attribute named as one is described there
     for name in record.members(kind):
-        own = any(name in vars(base) for base in kind.__mro__ if base.__module__.startswith("teachconv"))
-        if own and name not in parameters and not any(f"{page}.{name}" in described for page in pages):
+        if name not in parameters and not any(f"{page}.{name}" in described for page in pages):
             yield name
 
 

@@ -154,3 +154,19 @@ def test_the_checks_can_fail():
     assert is_in_order(shown, plain("a x.py:99 1 s\nc\nb"))
     assert not is_in_order(shown, plain("b\na x.py:99 1 s"))
     assert not is_part_of(plain("a y.py:12"), plain("a x.py:12"))
+
+
+ANSWERS = [page for page in sorted((ROOT / "docs" / "answers").glob("*.md")) if page.stem != "index"]
+PICTURES = ("{teachconv}", "plt.show()", "tc.explore(", "tc.explain(", "tc.plot.", "picture_graph(")
+SOURCES = ("{literalinclude} ../../teachconv/", "find_source(", "inspect.getsource(")
+
+
+@pytest.mark.parametrize("page", ANSWERS, ids=lambda page: page.stem)
+def test_an_answer_has_a_call_a_picture_the_reason_and_the_source(page):
+    _, *sections = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    call, picture, why, source = (section.partition("\n") for section in sections)
+    titles = [part[0] for part in (call, picture, why, source)]
+    assert titles == ["The call", "The picture", "Why", "The source line"]
+    assert "tc." in call[2] or "tf." in call[2]
+    assert any(mark in picture[2] for mark in PICTURES)
+    assert any(mark in source[2] for mark in SOURCES)

@@ -3,12 +3,18 @@
 Two of them run here, as a reader runs them. The build of the documentation runs all, and fails where one raises.
 """
 
+import importlib
 import os
+import re
+import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+import teachconv as tc
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
@@ -19,8 +25,20 @@ def test_notebook_is_listed_and_has_no_outputs(path):
     notebook = nbformat.read(path, as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells)
     assert f"\n{path.stem}\n" in INDEX.read_text(encoding="utf-8")
-    answers = [cell for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
-    assert answers or path.stem[:2] in ("01", "14")  # exercises with hidden answers
+    assert "The surprise of this notebook:" in notebook.cells[0].source
+    answers = [cell.source for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
+    assert any("assert " in answer for answer in answers)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_leads_back_and_forth(path):
+    """Each names the one that it needs and the next one."""
+    cells = nbformat.read(path, as_version=4).cells
+    links = [re.findall(r"\]\((\d\d_\w+\.ipynb)\)", cell.source) for cell in (cells[0], cells[-1])]
+    before, after = [name for name in links[0] if name < path.name], path.name
+    assert before or path.stem[:2] == "01"
+    later = [one.name for one in NOTEBOOKS if one.name > after][:1] or [NOTEBOOKS[0].name]
+    assert links[1] == later
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
@@ -36,3 +54,48 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     assert any(
         "image/svg+xml" in out.get("data", {}) or "<svg" in str(out) for cell in code for out in cell.outputs
     )
+
+
+def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, capsys):
+    """Its cells that need a GPU, on the stand-in for CuPy, which times one rung on a smaller layer."""
+    path = next(path for path in NOTEBOOKS if path.stem[:2] == "18")
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setattr(sys, "path", sys.path[:])  # the notebook adds tests/
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    space = {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code" or "COMPILER" in cell.source:
+            continue
+        if "autotune" in cell.source:
+            space["layer"] = tc.conv2d_geometry((1, 4, 4, 8), (3, 3, 8, 8), 1, "SAME")
+        one_rung = 'backends=["cupy"], algorithm="direct", rounds=1'
+        exec(cell.source.replace('backends=["cupy"]', one_rung), space)
+    shown = capsys.readouterr().out
+    assert shown.startswith("There is a GPU here.\n")
+    assert "There is no GPU" not in shown
+    assert "launch pipelined_gemm" in shown
+    assert "µs on the device" in shown
+    assert "\ncupy     direct " in shown
+
+
+@pytest.mark.parametrize(
+    ("address", "has_badge"),
+    [("", False), ("https://example.org/us/teachconv", False), ("https://github.com/us/teachconv.git", True)],
+)
+def test_a_badge_is_shown_where_the_repository_has_an_address(address, has_badge, monkeypatch):
+    pytest.importorskip("yaml", reason="the documentation reads CITATION.cff")
+    monkeypatch.syspath_prepend(INDEX.parents[1])
+    notebook_copies = importlib.import_module("notebook_copies")
+    path = NOTEBOOKS[6]
+    text = path.read_text(encoding="utf-8")
+    made = notebook_copies.with_badge(text, path.name, address)
+    before, after = (nbformat.reads(one, as_version=4).cells for one in (text, made))
+    assert before[1:] == after[1:]
+    if not has_badge:
+        assert made == text
+        return
+    title, line = after[0].source.split("\n\n")[:2]
+    assert title == before[0].source.split("\n")[0]
+    assert f"/github/us/teachconv/blob/main/notebooks/{path.name})" in line
+    picture = re.search(r"!\[Open in Colab\]\(\.\./(\S+?)\)", line)[1]
+    assert (INDEX.parents[1] / picture).is_file()

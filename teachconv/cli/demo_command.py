@@ -27,7 +27,7 @@ from .output import show
 __all__ = ["add_arguments"]
 
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
-_PAGE = 300_000  # bytes of the explorer in the page
+_PAGE = 400_000  # bytes of the explorer in the page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,8 @@
 """The tables that the picture is drawn from: the taps of each axis, and the kind of each cell.
 
-A tap is one position of the filter. The page derives no indices itself: it contains the tables of `taps`,
-limited to the part that is shown. The zero-inserted axis of a transposed convolution follows from the same
-taps.
+A tap is one position of the filter. The tables are those of `taps`, limited to the part that is shown; a
+saved page makes them anew with ``law.js``, and a test compares them. The zero-inserted axis of a transposed
+convolution follows from the same taps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..dispatch import Call
 from ..geometry import AxisGeometry
 from ..kinds import Kind
 
-__all__ = ["Part", "axis_table", "part_call", "part_of", "results_at", "teaching"]
+__all__ = ["Part", "axis_table", "part_call", "part_of", "teaching"]
 
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
@@ -198,25 +198,6 @@ def _around(centre: int, length: int, size: int, start: int = 0) -> range:
     length = min(length, size)
     first = max(0, min(centre - length // 2, size - length))
     return range(start + first, start + first + length)
-
-
-def results_at(axis: AxisGeometry, kind: Kind, step: int) -> list[int]:
-    """Return, for every ``step``-th index of the source, the index of the result whose window is around it.
-
-    Args:
-        axis: the geometry of one axis.
-        kind: the kind of call, not a filter gradient.
-        step: the distance of the indices.
-
-    Returns:
-        The indices; where no window reads an index, that of the index before.
-    """
-    look, size = (_gathered, axis.out_size) if kind.scatters else (_scattered, axis.in_size)
-    found: list[int] = []
-    for index in range(0, size, step):
-        met = look(axis, index)
-        found.append(met[len(met) // 2] if met else found[-1] if found else 0)
-    return found
 
 
 def teaching(axis: AxisGeometry, kind: Kind) -> int:

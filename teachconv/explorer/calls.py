@@ -1,8 +1,12 @@
-"""The call of a picture as Python in each framework's words, for the page's button that copies it."""
+"""The call of a picture as Python in each framework's words, for the page's button that copies it.
+
+The page itself writes the calls of functions that it knows, with `translate.js`; it is given those of others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ import numpy as np
 from .. import nn_ops
 from ..translation.translating import translate
 
-__all__ = ["FRAMEWORKS", "calls_of"]
+__all__ = ["FRAMEWORKS", "calls_of", "page_call", "page_function"]
 
 # what the page offers, by their names
 FRAMEWORKS = {
@@ -20,6 +24,73 @@ FRAMEWORKS = {
     "onnx": "ONNX",
     "keras": "Keras",
 }
+
+# the functions that the page knows, and their arguments besides the two arrays: FUNCTIONS of dialects.js
+_KNOWN = {
+    "tensorflow.conv2d": ("strides", "padding", "dilations"),
+    "tensorflow.conv2d_transpose": ("output_shape", "strides", "padding", "dilations", "output_padding"),
+    "torch.conv2d": ("stride", "padding", "dilation", "groups"),
+    "torch.conv_transpose2d": ("stride", "padding", "output_padding", "groups", "dilation"),
+    "jax.conv_general_dilated": (
+        "window_strides", "padding", "rhs_dilation", "dimension_numbers", "feature_group_count",
+    ),
+    "jax.conv_transpose": ("strides", "padding", "rhs_dilation", "dimension_numbers", "transpose_kernel"),
+    "onnx.conv": ("auto_pad", "dilations", "group", "pads", "strides"),
+    "onnx.conv_transpose": (
+        "auto_pad", "dilations", "group", "output_padding", "output_shape", "pads", "strides",
+    ),
+    "keras.conv": ("strides", "padding", "dilation_rate"),
+    "keras.conv_transpose": ("strides", "padding", "output_padding", "dilation_rate"),
+}  # fmt: skip
+
+
+def page_function(op: Callable[..., Any]) -> str:
+    """Return the name of a function on the page, such as "tensorflow.conv2d" or "torch.conv2d"."""
+    dialect, _, name = nn_ops.name_of(op).removeprefix("teachconv.").rpartition(".")
+    return f"{dialect.removeprefix('dialects.') or 'tensorflow'}.{name}"
+
+
+def page_call(
+    op: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return the shapes and the arguments of a call, from which the page writes it for every framework.
+
+    Args:
+        op: the function.
+        args: its arguments, of which only the shapes count.
+        arguments: those given by name.
+
+    Returns:
+        ``{"shapes", "words"}``, ready for JSON; None if the page does not know the function or an argument.
+    """
+    known = _KNOWN.get(page_function(op))
+    if known is None:
+        return None
+    found = signature(op).bind(*args, **nn_ops.without_options(arguments))
+    shapes = [list(np.shape(array)) for array in list(found.arguments.values())[:2]]
+    words = {}
+    for name, value in list(found.arguments.items())[2:]:
+        default = found.signature.parameters[name].default
+        if value is default or (isinstance(value, (int, str)) and value == default):
+            continue
+        words[name] = _plain(value)
+        if name not in known or words[name] is None:
+            return None
+    four = page_function(op).startswith("tensorflow.") and any(
+        isinstance(words.get(name), list) and len(words[name]) > 2
+        for name in ("strides", "dilations", "padding")
+    )
+    return None if four or any(len(shape) != 4 for shape in shapes) else {"shapes": shapes, "words": words}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number, a word, or a list of them; None for anything else."""
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    items = [_plain(item) for item in value] if isinstance(value, (list, tuple)) else [None]
+    return None if None in items else items
 
 
 def calls_of(op: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, str]:

@@ -7,11 +7,9 @@ op has its input on the side "out" and its result on the side "in".
 
 from __future__ import annotations
 
-import base64
 import inspect
-import json
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from math import isfinite
@@ -28,10 +26,12 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of, results_at, teaching
-from .calls import calls_of
+from .axis_tables import Part, axis_table, part_of, teaching
+from .calls import calls_of, page_call, page_function
+from .packing import AXIS_BYTES, image_numbers, nbytes
+from .page import image_address
 
-__all__ = ["SIDES", "Document", "Tables", "code", "dumps", "nbytes", "packed", "sides", "variant"]
+__all__ = ["SIDES", "Document", "Tables", "code", "sides", "variant"]
 
 Op = Callable[..., Any]
 
@@ -59,6 +59,8 @@ class Tables:
     def axis(self, axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> int:
         """Return the number of an axis in `axes`; add it if it is new."""
         key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
+        for line in axis.formulas:
+            self._line(line)
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
@@ -70,12 +72,12 @@ class Tables:
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
-    def calls(self, texts: dict[str, str]) -> dict[str, list[int]]:
+    def calls(self, texts: Mapping[str, str]) -> dict[str, list[int]]:
         """Return texts by the numbers of their lines in `lines`; add the lines that are new."""
-        return {
-            name: [self._number(line, self.lines, lambda line=line: line) for line in text.split("\n")]  # type: ignore[misc]
-            for name, text in texts.items()
-        }
+        return {name: [self._line(line) for line in text.split("\n")] for name, text in texts.items()}
+
+    def _line(self, line: str) -> int:
+        return self._number(line, self.lines, lambda: line)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of axes, arrays, lines and bytes."""
@@ -99,7 +101,7 @@ class Tables:
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())
-            self.nbytes += nbytes(store[-1])
+            self.nbytes += nbytes(store[-1]) if store is not self.axes else AXIS_BYTES
         return self._known[key]
 
 
@@ -152,6 +154,7 @@ class Document:
             "result": result,
             "names": sides(call),
             "code": code(self.op, self.args, self.kwargs),
+            "function": self.function,
             "backend": traced.backend,
             "algorithm": traced.algorithm,
             "bias": None if call.bias is None else number_list(call.bias),
@@ -166,8 +169,18 @@ class Document:
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
             "base": variant(call, self.part, self.tables, numbers)
-            | {"calls": self.tables.calls(calls_of(self.op, self.args, self.kwargs))},
+            | {"call": page_call(self.op, self.args, self.kwargs), "calls": self.calls},
         }
+
+    @cached_property
+    def function(self) -> str | None:
+        """The name of the function on the page, if that writes the call in each framework's words itself."""
+        return page_function(self.op) if page_call(self.op, self.args, self.kwargs) else None
+
+    @cached_property
+    def calls(self) -> dict[str, list[int]]:
+        """The call in each framework's words, by the numbers of its lines, if the page does not write it."""
+        return {} if self.function else self.tables.calls(calls_of(self.op, self.args, self.kwargs))
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
         """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""
@@ -184,25 +197,19 @@ class Document:
         return first, row, col, last
 
     def _overview(self) -> dict[str, Any] | None:
-        """Return a small image of the whole source and the position of the part, if only a part is shown."""
+        """Return an image of the whole source if only a part is shown, and its numbers if they are few."""
         call, part = self.call, self.part
         rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
         image = call.first[part.images.start] if self._shown() and not self.empty else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
+        numbers = None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image)
         step = max(1, -(-max(image.shape[:2]) // 160))
         small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
         low, high = min(0.0, small.min()), small.max()
-        grey = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
-        data = base64.b64encode(png(grey if grey.shape[2] == 3 else grey[:, :, 0])).decode()
-        (height, width), tops = image.shape[:2], (rows.start, cols.start)
-        return {
-            "image": f"data:image/png;base64,{data}",
-            "part": [tops[0] / height, tops[1] / width, len(rows) / height, len(cols) / width],
-            "results": None
-            if call.kind.sums_images
-            else [results_at(axis, call.kind, step) for axis in (call.geometry.rows, call.geometry.cols)],
-        }
+        pixels = (255 * (small - low) / ((high - low) or 1.0)).astype(np.uint8)
+        picture = image_address(png(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]))
+        return {"image": picture, "numbers": numbers, "moves": not call.kind.sums_images}
 
     def _shown(self) -> str:
         """Return which part of a large call is shown, or "" if all of it is."""
@@ -293,29 +300,6 @@ def _json_number(value: float) -> Any:
     if value == int(value) and abs(value) < 2**53 and (value or str(value) == "0.0"):
         return int(value)
     return value
-
-
-def dumps(value: Any) -> str:
-    """Return JSON text without spaces that is safe inside a script element."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def packed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a document whose axes have the numbers of their formulas in `lines`: many axes share them."""
-    lines = [*data["call"]["lines"]]
-    numbers = {line: number for number, line in enumerate(lines)}
-    axes = []
-    for axis in data["call"]["axes"]:
-        lines += [line for line in axis["formulas"] if line not in numbers]
-        numbers |= {line: len(numbers) + i for i, line in enumerate(lines[len(numbers) :])}
-        axes.append(axis | {"formulas": [numbers[line] for line in axis["formulas"]]})
-    return data | {"call": data["call"] | {"axes": axes, "lines": lines}}
-
-
-def nbytes(value: Any) -> int:
-    """Return how many bytes of a page a value takes as JSON."""
-    return len(dumps(value).encode())
 
 
 # ---------------------------------------------------------------------------------------------

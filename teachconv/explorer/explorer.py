@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from io import BytesIO
@@ -18,15 +17,16 @@ from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..inspection import plotting
-from ..inspection.explaining import explain
+from ..inspection.explaining import Explanation, explain
 from ..progress import during
 from ..tables import count
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from ..verification.diffing import diff
 from .axis_tables import part_call
-from .document import SIDES, Document, code, dumps, packed
-from .page import frame, page
+from .document import SIDES, Document, code
+from .packing import dumps, packed
+from .page import frame, image_address, page
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
@@ -141,10 +141,32 @@ class Explorer:
             raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
         return path
 
+    @property
+    def _first(self) -> Sequence[int]:
+        """The first cell to show, as the caller numbers it."""
+        call = self._document.call
+        return self.at or call.name(call.kind.result, self._document.at) or self._document.at
+
     def _window(self) -> Any:
         """Return the figure of the first cell's window."""
-        at = self.at or self._document.call.name(self._document.call.kind.result, self._document.at)
-        return plotting.window(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs))
+        return plotting.window(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
+
+    def _png(self, dpi: float | str = "figure") -> bytes | None:
+        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
+        written = BytesIO()
+        try:
+            if not self._document.empty:
+                self._window().savefig(written, format="png", dpi=dpi)
+        except (ImportError, ValueError):  # too large for a picture
+            return None
+        return written.getvalue() or None
+
+    @cached_property
+    def _explained(self) -> Explanation | None:
+        """What `explain` says of the first cell; None if there is no cell."""
+        if self._document.empty:
+            return None
+        return explain(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
@@ -161,8 +183,7 @@ class Explorer:
         return widget(self)
 
     def _repr_html_(self) -> str:
-        address = f"data:image/png;base64,{b64encode(self._image).decode()}" if self._image else ""
-        return frame(self.html(), self._still, repr(self), address)
+        return frame(self.html(), self._still, repr(self), image_address(self._image))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return the page in its frame, and an image for places that show no HTML."""
@@ -171,14 +192,8 @@ class Explorer:
 
     @cached_property
     def _image(self) -> bytes | None:
-        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
-        written = BytesIO()
-        try:
-            if not self._document.empty:
-                self._window().savefig(written, format="png")
-        except (ImportError, ValueError):  # too large for a picture
-            return None
-        return written.getvalue() or None
+        """The image for places that show no page."""
+        return self._png()
 
     @cached_property
     def _still(self) -> str:
@@ -187,12 +202,7 @@ class Explorer:
 
     def _repr_svg_(self) -> str | None:
         """Return a static picture, which explains the first cell, or None if there is no cell."""
-        if self._document.empty:
-            return None
-        at = self.at
-        if at is None:
-            at = (0,) * len(self._document.call.result_shape)
-        return explain(self.op, *self.args, at=at, **nn_ops.without_options(self.kwargs)).picture()
+        return None if self._explained is None else self._explained.picture()
 
     def __repr__(self) -> str:
         beside = "" if self._other is None else f", beside {self._other[0]}"

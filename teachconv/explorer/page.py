@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
 from .. import palette
 
-__all__ = ["frame", "frame_of", "page", "playground_page", "script", "style"]
+__all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
 
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -48,6 +49,12 @@ _AROUND_A_FRAME = (
 
 # the front-end's modules in the order in which they are joined: each imports only from those before it
 MODULES = (
+    "python_text",
+    "law",
+    "dialects",
+    "axis_tables",
+    "target_calls",
+    "translate",
     "numbers",
     "elements",
     "view",
@@ -66,12 +73,13 @@ MODULES = (
     "motion",
     "stamping",
     "controls",
+    "shown",
     "app",
+    "moving",
     "main",
 )
-# what the playground adds: the law, and documents made on the page
-LAW_MODULES = ("python_text", "law", "dialects", "axis_tables", "call_document", "target_calls", "translate")
-PLAYGROUND_MODULES = ("playground_state", "playground_numbers", "playground")
+# what the playground adds: documents made on the page
+PLAYGROUND_MODULES = ("call_document", "playground_state", "playground_numbers", "playground")
 
 
 @lru_cache(maxsize=4)
@@ -118,7 +126,7 @@ def playground_page() -> str:
         HTML text.
     """
     still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
-    modules = script((*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES))
+    modules = script((*MODULES, *PLAYGROUND_MODULES))
     run = 'playground(document.getElementById("explorer"));'
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
@@ -137,8 +145,7 @@ def page(title: str, data: str, still: str) -> str:
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
-        "for (const axis of data.call.axes) axis.formulas = axis.formulas.map((i) => data.call.lines[i]);\n"
-        'mount(document.getElementById("explorer"), data);'
+        'open(document.getElementById("explorer"), data);'
     )
     return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
 
@@ -155,6 +162,11 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
         f'<main id="explorer">{still}</main>{data}'
         f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )
+
+
+def image_address(png: bytes | None) -> str:
+    """Return the bytes of a PNG as an address that holds them, or "" for None."""
+    return f"data:image/png;base64,{b64encode(png).decode()}" if png else ""
 
 
 def frame(html: str, still: str, label: str, image: str = "") -> str:

@@ -8,7 +8,8 @@ Add ``teachconv.explorer.sphinx_directive`` to ``extensions`` in conf.py, then::
        :strides: 2
        :padding: SAME
 
-Input and filters are shapes; the numbers are small seeded integers. Only builders of HTML show the picture.
+Input and filters are shapes; the numbers are small seeded integers. Where no script runs, as in LaTeX and
+EPUB, there is an image of the first cell's window instead, and in plain text the table of its products.
 """
 
 from __future__ import annotations
@@ -18,9 +19,15 @@ from typing import Any
 from .. import nn_ops
 from ..data.seeded import make_array
 from ..errors import ArgumentError, suggestion
-from .explorer import explore
+from .explorer import Explorer, explore
+from .page import image_address
 
 __all__ = ["setup"]
+
+# which builders show what: the builders of HTML run scripts, but a reader of EPUB may not
+_SCRIPTS, _TEXT = "html and not epub", "text or man"
+_IMAGES = "not (html or text or man) or epub"
+_DPI = 200  # of the image, for print
 
 _OPS: dict[str, Any] = {
     "conv2d": nn_ops.conv2d,
@@ -58,17 +65,27 @@ def _directive() -> Any:
         }
 
         def run(self) -> list[Any]:
-            """Return the picture as raw HTML."""
+            """Return the picture for each builder: its page, its image, or its table."""
             try:
                 picture = _picture(self.arguments[0], self.options)
             except (ValueError, TypeError, IndexError) as error:
                 raise self.error(f"teachconv: {error}") from error
-            return [nodes.raw("", picture._repr_html_(), format="html")]
+            page = nodes.raw("", picture._repr_html_(), format="html")
+            if not hasattr(self.state.document.settings, "env"):  # docutils alone, without Sphinx's builders
+                return [page]
+            from sphinx.addnodes import only
+
+            text = str(picture._explained or picture)
+            table = nodes.literal_block(text, text, language="none")
+            address = image_address(picture._png(_DPI))
+            still = nodes.image(uri=address, alt=text.partition("\n")[0]) if address else table.deepcopy()
+            shown = {_SCRIPTS: page, _TEXT: table, _IMAGES: still}
+            return [only("", node, expr=builders) for builders, node in shown.items()]
 
     return TeachconvDirective
 
 
-def _picture(name: str, options: dict[str, Any]) -> Any:
+def _picture(name: str, options: dict[str, Any]) -> Explorer:
     """Return the explorer of one directive."""
     if name not in _OPS:
         raise ArgumentError(f"the op must be one of {', '.join(_OPS)}; got {name!r}{suggestion(name, _OPS)}")

@@ -20,8 +20,9 @@ from ..arguments import Shape, as_array, to_nhwc
 from ..dispatch import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of
-from .calls import calls_of
-from .document import SIDES, Document, code, nbytes, variant
+from .calls import calls_of, page_call
+from .document import SIDES, Document, code, variant
+from .packing import nbytes, packed_variant
 
 __all__ = ["Choices", "Variants"]
 
@@ -121,7 +122,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes({_key(key): made}) + tables.nbytes - before[-1]
+            cost = nbytes({_key(key): packed_variant(made)}) + tables.nbytes - before[-1]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1
@@ -154,14 +155,31 @@ class Variants:
             return {"error": str(error)}
         made = variant(call, part, self.document.tables, numbers, note)
         made["code"] = code(self.op, (), arguments)
-        if run or self._changes(key) == 1:  # a page has the frameworks' calls of its nearest variants
-            made["calls"] = self.document.tables.calls(calls_of(self.op, (), arguments))
+        if self.document.function:
+            made["call"] = page_call(self.op, (), arguments)
+        else:
+            made["calls"] = self._calls(arguments)
         if run:
             options = {k: v for k, v in self.document.options.items() if k != "out"}
             result = dispatch.run_canonical(call, **options)
             side = SIDES[call.kind.result]
             numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
+
+    def _calls(self, arguments: dict[str, Any]) -> list[list[int]]:
+        """Return a variant's call in each framework's words, as what differs from the document's own call.
+
+        The numbers are how many of the first and of the last lines are the same, and the lines between.
+        """
+        if not self.document.calls:  # what translations do not know
+            return []
+        found = []
+        calls = self.document.tables.calls(calls_of(self.op, (), arguments))
+        for base, lines in zip(self.document.calls.values(), calls.values(), strict=False):
+            head = _alike(base, lines)
+            tail = _alike(base[head:][::-1], lines[head:][::-1])
+            found.append([head, tail, *lines[head : len(lines) - tail]])
+        return found
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
         """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""
@@ -325,6 +343,12 @@ def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: b
             pads[axis] = (before, -spare - before)
             array = np.pad(array, pads)
     return array
+
+
+def _alike(first: list[int], second: list[int]) -> int:
+    """Return how many numbers at the beginning of two lists are the same."""
+    pairs = zip(first, second, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def _inside(cell: tuple[int, ...], shape: tuple[int, ...]) -> Any:

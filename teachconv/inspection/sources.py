@@ -62,6 +62,14 @@ class SourceStep:
         """``file:line``, or ""."""
         return f"{self.file}:{self.line}" if self.file else ""
 
+    def code(self, more: int = 12) -> list[tuple[int, str]]:
+        """Return numbers and text of the line and of ``more`` lines after it; [] if they cannot be read."""
+        try:
+            found = marks.source(self.file, self.line, more) if self.file else []
+        except (OSError, ValueError):  # a function of a notebook has no file
+            return []
+        return [(number, text) for number, text in found if number >= self.line]
+
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
@@ -138,24 +146,32 @@ class SourceChain(tables.Report):
         return "\n".join(f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown)
 
     def _repr_html_(self) -> str:
-        steps = tables.Table(self._table().columns, self._table().rows, self._headline()).html()
-        blocks = []
+        """The steps and the lines; a click on one opens or closes the code around it."""
+        parts = [f"<p>{escape(self._headline())}</p>"]
+        for number, step in enumerate(self.steps, 1):
+            title = f"{number} {escape(step.what)} <b>{escape(step.name)}</b> {escape(step.where)}"
+            parts.append(_on_click(f"{title} {escape(step.note)}", step.code()))
+        lines = []
         for line in self.lines:
-            title = f"{line.backend} {line.algorithm}: {line.mark}" if not self.backend else line.mark
-            if not line.file:
-                blocks.append(f"<p><b>{escape(title)}</b> {escape(line.text)}</p>")
-                continue
-            texts = [
-                f"<mark>{number:5} {escape(text)}</mark>"
-                if number == line.line
-                else f"{number:5} {escape(text)}"
-                for number, text in line.around(2)
-            ]
-            blocks.append(
-                f"<p><b>{escape(title)}</b> {escape(line.file)}:{line.line}</p>"
-                f"<pre>{'<br>'.join(texts)}</pre>"
-            )
-        return steps + "".join(blocks)
+            name = line.mark if self.backend else f"{line.backend} {line.algorithm}: {line.mark}"
+            where = f"{line.file}:{line.line}" if line.file else line.text
+            title = f"<b>{escape(name)}</b> {escape(where)}"
+            lines.append(_on_click(title, line.around(2), line.line, opened=bool(self.backend)))
+        if lines and not self.backend:  # of all backends: too many to show at once
+            lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
+        return "".join(parts + lines)
+
+
+def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
+    """Return HTML: a title that shows and hides lines of code, of which one is marked."""
+    if not code:
+        return f"<div>{title}</div>"
+    texts = [
+        f"<mark>{number:5} {escape(text)}</mark>" if number == marked else f"{number:5} {escape(text)}"
+        for number, text in code
+    ]
+    state = " open" if opened else ""
+    return f"<details{state}><summary>{title}</summary><pre>{'<br>'.join(texts)}</pre></details>"
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:

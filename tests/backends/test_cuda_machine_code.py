@@ -9,7 +9,7 @@ import pytest
 from cuda_compilers import Kept, find_nvrtc
 
 import teachconv as tc
-from teachconv.backends.cuda import gemm, sources
+from teachconv.backends.cuda import gemm, ladder, sources
 from teachconv.backends.cuda.job import Job
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
@@ -19,7 +19,6 @@ KINDS = {
     "KIND=InputGradient": INPUT_GRADIENT,
     "KIND=FilterGradient": FILTER_GRADIENT,
 }
-LARGE = ("TILE_ROWS=128", "TILE_COLS=128")
 needs_nvrtc = pytest.mark.skipif(find_nvrtc() is None, reason="needs pip install nvidia-cuda-nvrtc")
 needs_nvdisasm = pytest.mark.skipif(
     machine.find_nvdisasm() is None, reason="needs pip install nvidia-cuda-nvdisasm"
@@ -70,12 +69,16 @@ def shared_of(kind, dtype, cols):
 
 
 PIPELINED = [entry[1:] for entry in compiled.ALL if entry[0] == "pipelined_gemm.cu"]
+ON_TENSOR_CORES = [entry for entry in PIPELINED if entry[0] != "float32" or "TF32" in entry[1]]
+
+
+def names(value):
+    """Name a test by a dtype or by macros."""
+    return value if isinstance(value, str) else "-".join(value)
 
 
 @pytest.mark.parametrize("arch", [80, 90, 100])
-@pytest.mark.parametrize(
-    ("dtype", "defines"), PIPELINED, ids=lambda value: "-".join([value] if isinstance(value, str) else value)
-)
+@pytest.mark.parametrize(("dtype", "defines"), PIPELINED, ids=names)
 def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arch, nvrtc):
     """By the registers of their threads and by their shared memory, dynamic and static."""
     taken = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch))["pipelined_gemm"]
@@ -84,27 +87,44 @@ def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arc
     assert machine.blocks_per_multiprocessor(arch, taken.registers, shared) == 2
 
 
+def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
+    chosen = set()
+    for algorithm, dtypes in (
+        ("pipelined_gemm", ("float16", "bfloat16")),
+        ("pipelined_gemm_float32", ("float32",)),
+    ):
+        for channels in range(8, 520, 8):
+            for size in (1, 7, 56):
+                g = tc.conv2d_geometry((2, size, size, channels), (3, 3, channels, 520 - channels), 1, "SAME")
+                for kind in KINDS.values():
+                    for dtype in dtypes:
+                        step = ladder.schedule(kind, g, dtype, algorithm, None, False, False).steps[0]
+                        chosen.add((dtype, step.kernel.defines))
+    assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
+
+
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("dtype", "more"), [("float16", ()), ("bfloat16", ()), ("float32", ("TF32",))])
-def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, more, kind, arch, nvrtc):
+@pytest.mark.parametrize(("dtype", "defines"), ON_TENSOR_CORES, ids=names)
+def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, defines, arch, nvrtc):
     """On sm_80 a scheduler issues 8 instructions while its tensor core works on one HMMA."""
-    cubin = binary(nvrtc, "pipelined_gemm.cu", dtype, (kind, *LARGE, *more), arch)
+    cubin = binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch)
     loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm")
     assert loop.counts["HMMA"] == 32
-    assert loop.macs == (1024 if more else 2048)
+    assert loop.macs == (1024 if "TF32" in defines else 2048)
     assert loop.instructions <= 8 * loop.counts["HMMA"]
     assert set(loop.loads) == {16}
 
 
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_float32_rung_multiplies_and_adds(kind, arch, nvrtc):
-    """In the input gradient a chunk is multiplied in a loop of 4 rounds, otherwise the loop is unrolled."""
-    cubin = binary(nvrtc, "pipelined_gemm.cu", "float32", (kind, *LARGE), arch)
-    rounds = 4 if kind == "KIND=InputGradient" else 1
+@pytest.mark.parametrize(
+    "defines", [entry[1] for entry in PIPELINED if entry not in ON_TENSOR_CORES], ids=names
+)
+def test_the_float32_rung_multiplies_and_adds(defines, arch, nvrtc):
+    """In the filter gradient a chunk is unrolled, otherwise it is multiplied in a loop of 4 rounds."""
+    cubin = binary(nvrtc, "pipelined_gemm.cu", "float32", defines, arch)
+    rounds = 1 if "KIND=FilterGradient" in defines else 4
     loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm", rounds)
     assert (loop.operation, loop.counts["FFMA"]) == ("FFMA", 1024)
     assert loop.share >= 0.8

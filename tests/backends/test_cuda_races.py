@@ -23,19 +23,26 @@ pytestmark = [
     ),
 ]
 SYNCHRONISES = re.compile(r"__syncthreads\(\);|__syncwarp\(\);|__pipeline_wait_prior\(STAGES - 2\);")
-# 144 numbers deep: 5 chunks of pipelined_gemm's halves and 9 of its floats, so that the last one lies in the stage that
-# the corners of the sums go through
 DENSE = conv2d_geometry((2, 9, 8, 16), (3, 3, 16, 24), 1, "SAME")
 DEPTHWISE = conv2d_geometry((2, 9, 8, 24), (3, 3, 1, 24), 1, "SAME")
+# the two widths of pipelined_gemm's tiles: each is 5 chunks of halves and 9 of floats deep, more than it has stages
+NARROW = conv2d_geometry((1, 9, 8, 32), (3, 3, 32, 24), 1, "SAME")
+WIDE = conv2d_geometry((1, 9, 8, 16), (3, 3, 16, 72), 1, "SAME")
 RUNS = {  # source: algorithm, dtype, geometry
     "tiled.cu": ("tiled", "float32", DENSE),
     "registers.cu": ("registers", "float32", DENSE),
     "implicit_gemm.cu": ("implicit_gemm", "float32", DENSE),
     "tensor_gemm.cu": ("tensor_gemm", "float16", DENSE),
-    "pipelined_gemm.cu": ("pipelined_gemm", "float16", DENSE),
+    "pipelined_gemm.cu": ("pipelined_gemm", "float16", NARROW),
     "depthwise.cu": ("depthwise", "float32", DEPTHWISE),
 }
-MORE = [("pipelined_gemm_float32", "float32", DENSE), ("pipelined_gemm_tf32", "float32", DENSE)]
+MORE = [
+    ("pipelined_gemm_float32", "float32", NARROW),
+    ("pipelined_gemm_tf32", "float32", NARROW),
+    ("pipelined_gemm", "float16", WIDE),
+    ("pipelined_gemm_float32", "float32", WIDE),
+    ("pipelined_gemm_tf32", "float32", WIDE),
+]
 
 
 def run(machine, kind, algorithm, dtype, g):
@@ -51,11 +58,14 @@ def run(machine, kind, algorithm, dtype, g):
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["first to last", "last to first"])
-@pytest.mark.parametrize("name", [*(run[0] for run in RUNS.values()), *(run[0] for run in MORE)])
-def test_no_two_threads_race(name, reverse, kernel_folder):
-    algorithm, dtype, g = next(run for run in (*RUNS.values(), *MORE) if run[0] == name)
+@pytest.mark.parametrize(
+    ("name", "dtype", "g"),
+    [*RUNS.values(), *MORE],
+    ids=lambda value: f"{value.filters_shape[3]} columns" if hasattr(value, "filters_shape") else value,
+)
+def test_no_two_threads_race(name, dtype, g, reverse, kernel_folder):
     for kind in next(one.kinds for one in ladder.ALGORITHMS if one.name == name):
-        assert run(Racer(kernel_folder, reverse), kind, algorithm, dtype, g)
+        assert run(Racer(kernel_folder, reverse), kind, name, dtype, g)
 
 
 def places():

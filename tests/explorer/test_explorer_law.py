@@ -13,8 +13,10 @@ import pytest
 from browser import chromium, needs_browser
 
 import teachconv as tc
-from teachconv.explorer.document import Document, dumps
-from teachconv.explorer.page import LAW_MODULES, MODULES, script
+from teachconv.explorer.document import Document
+from teachconv.explorer.packing import dumps, packed
+from teachconv.explorer.page import MODULES, script
+from teachconv.verification.cases import CASES
 
 pytestmark = needs_browser
 
@@ -57,20 +59,27 @@ const answer = ({ name, shapes, words, at, targets }) => {
   }
 };
 window.documents = (calls) => JSON.stringify(calls.map(answer));
+window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
 """
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory):
-    """A function from calls to the page's documents."""
+def law(tmp_path_factory):
+    """A browser in which the functions of the page can be called."""
     path = tmp_path_factory.mktemp("law") / "law.html"
-    modules = script((*MODULES, *LAW_MODULES))
+    modules = script((*MODULES, "call_document"))
     path.write_text(
         f'<!DOCTYPE html><meta charset="utf-8"><script type="module">{modules}\n{_DOCUMENTS}</script>'
     )
     with chromium() as driver:
         driver.get(path.as_uri())
-        yield lambda calls: json.loads(driver.execute_script("return documents(arguments[0])", calls))
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def documents(law):
+    """A function from calls to the page's documents."""
+    return lambda calls: json.loads(law.execute_script("return documents(arguments[0])", calls))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -260,7 +269,9 @@ def python_document(call):
     made["result_values"] = made["arrays"].pop(made["base"]["arrays"].pop(made["result"]))
     # of the Python process, and a PNG of the whole input where only a part is shown
     made |= {"trace": [], "backend": None, "algorithm": None, "overview": None}
-    made["base"].pop("calls"), made.pop("lines")  # the page makes these texts when they are asked for
+    for name in ("call", "calls"):  # the page makes these texts when they are asked for
+        made["base"].pop(name)
+    made.pop("lines"), made.update(function=None)
     calls = [tc.translate(function, *shapes, to=to, **words) for to in call["targets"]]
     return {"document": made, "calls": [t.code if t.possible else t.why for t in calls]}
 
@@ -294,6 +305,17 @@ def compare(documents, dialect, numbers):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_documents_are_pythons(documents, dialect):
     compare(documents, dialect, range(100))
+
+
+@pytest.mark.parametrize("op", sorted({case.op for case in CASES}))
+def test_a_page_makes_anew_what_is_left_out_of_it(law, op):
+    """The tables of all axes, and the call and the facts of every variant, are those that Python has."""
+    for case in [case for case in CASES if case.op == op][:12]:
+        problem = next(iter(case.problems("float32", "integers")))
+        data = tc.explore(problem.op, *problem.args, budget=230_000, **problem.kwargs).data()
+        want = json.loads(dumps(data))
+        got = json.loads(law.execute_script("return unpack(arguments[0])", dumps(packed(data))))
+        assert not differing(got, want), case.name
 
 
 @pytest.mark.slow

@@ -344,10 +344,58 @@ def test_the_overview_moves_the_selected_cell(show):
     page.run("document.querySelector('button.overview').focus()")
     page.press("\ue015")
     assert f"[0, {row + 1}, {col}, 0]" in page.look()["headline"]
+
+
+def place(page):
+    """The row and the column that the headline has, and its number."""
+    seen = page.look()
+    row, col = (int(part) for part in seen["headline"].split("[")[1].split("]")[0].split(", ")[1:3])
+    return row, col, seen["value"]
+
+
+@pytest.mark.parametrize("numbers", ["bytes", "parts of 255", "float32", "float64"])
+def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
+    bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
+    x, w = bytes_, integers(3, 3, 3, 2)
+    if numbers == "parts of 255":
+        x = bytes_ / np.float32(255)
+    elif numbers != "bytes":
+        x, w = (bytes_[..., :1] / 3 - 40).astype(numbers), w[:, :, :1].astype(numbers)
+    page = show(tc.explore(tc.conv2d, x, w, 2, "SAME"))
+    for stride, down, right in ((2, 0.01, 0.99), (2, 0.99, 0.02), (1, 0.5, 0.99), (1, 0.02, 0.02)):
+        page.choose("stride", str(stride))
+        page.run(CLICK, down, right)
+        page.run("return new Promise((done) => setTimeout(done, 150))")  # the image is decoded
+        row, col, value = place(page)
+        assert abs(stride * row - 80 * down) <= 4
+        assert abs(stride * col - 90 * right) <= 4
+        assert same(value, float(tc.conv2d(x, w, stride, "SAME", backend="reference")[0, row, col, 0]))
+        assert page.look()["message"] == ""
+        frame = page.run(PART)
+        assert frame[0] - 3 <= 100 * down <= frame[0] + frame[2] + 3
+        assert frame[1] - 3 <= 100 * right <= frame[1] + frame[3] + 3
+
+
+PART = """const { top, left, height, width } = document.querySelector(".overview .part").style;
+return [top, left, height, width].map(parseFloat);"""
+
+
+def test_a_page_without_the_whole_image_goes_to_the_nearest_cell(show):
+    x = np.random.default_rng(8).normal(size=(1, 180, 190, 3)).astype("float32")
+    page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"))
     page.run(CLICK, 0.01, 0.99)
-    assert "tc.explore with at=(0, 0, 4" in page.look()["message"]
+    row, col, _ = place(page)
+    assert (row, col) == (page.run(FIRST)[0], page.run(FIRST)[3])
+    assert "the cell nearest to that place is selected" in page.look()["message"]
+    assert "at=(0, 0, 9" in page.look()["message"]
     page.run(CLICK, 0.5, 0.5)
     assert page.look()["message"] == ""
+
+
+# the first and the last row and column of the result's plane
+FIRST = """const cells = [...document.querySelectorAll(".stage .grid:nth-of-type(3) [role=gridcell]")];
+const [rows, cols] = ["row", "col"].map((name) => cells.map((cell) => Number(cell.dataset[name])));
+return [Math.min(...rows), Math.max(...rows), Math.min(...cols), Math.max(...cols)];"""
 
 
 def test_the_equation_stays_at_the_top_of_a_phone(show):

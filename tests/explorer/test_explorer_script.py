@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import teachconv.explorer
-from teachconv.explorer.page import LAW_MODULES, MODULES, PLAYGROUND_MODULES, script
+from teachconv.explorer.page import MODULES, PLAYGROUND_MODULES, script
 
 SOURCES = Path(teachconv.explorer.__file__).parent / "script"
 MOST_LINES = 450
-ALL = (*MODULES, *LAW_MODULES, *PLAYGROUND_MODULES)
+ALL = (*MODULES, *PLAYGROUND_MODULES)
 
 
 def names(text):

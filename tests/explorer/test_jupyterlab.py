@@ -1,6 +1,6 @@
-"""Notebooks in a real JupyterLab: the pictures work in its outputs and follow its theme.
+"""Notebooks in a real JupyterLab and Notebook 7: the pictures work in their outputs and follow their theme.
 
-It is in the extra ``notebooks``; the environment that runs the tests needs it, and is skipped without.
+Both are in the extra ``notebooks``; a test is skipped where its program is not installed.
 """
 
 import importlib.util
@@ -20,11 +20,10 @@ from teachconv import palette
 pytestmark = [
     needs_browser,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        importlib.util.find_spec("jupyterlab") is None,
-        reason="JupyterLab is not installed: pip install jupyterlab",
-    ),
 ]
+
+# the module of each program, and the address of a notebook in it
+PROGRAMS = {"jupyterlab": "lab/tree", "notebook": "notebooks"}
 
 CELLS = (
     "import numpy as np, teachconv as tc\n"
@@ -55,10 +54,12 @@ def executed(path, environment):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """The address of a running JupyterLab, which serves an executed notebook on this machine alone."""
-    home = tmp_path_factory.mktemp("lab")
+@pytest.fixture(scope="module", params=PROGRAMS)
+def program(request, tmp_path_factory):
+    """A running JupyterLab or Notebook, which serves on this machine alone: its name, and an executed notebook."""
+    if importlib.util.find_spec(request.param) is None:
+        pytest.skip(f"{request.param} is not installed: pip install {request.param}")
+    home = tmp_path_factory.mktemp(request.param)
     folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
     environment = os.environ | folders | {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings")}
     (home / "work").mkdir()
@@ -75,7 +76,7 @@ def lab(tmp_path_factory):
         "allow_root": True,
         "root_dir": str(home / "work"),
     }
-    command = [sys.executable, "-m", "jupyterlab", "--expose-app-in-browser", "--LabApp.news_url="]
+    command = [sys.executable, "-m", request.param, "--expose-app-in-browser", "--LabApp.news_url="]
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
@@ -88,14 +89,14 @@ def lab(tmp_path_factory):
                 except OSError:
                     assert time.monotonic() < deadline, (home / "log").read_text()
                     time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}/lab/tree/page.ipynb"
+            yield request.param, f"http://127.0.0.1:{port}/{PROGRAMS[request.param]}/page.ipynb"
         finally:
             server.terminate()
             server.wait(20)
 
 
 def until(ask, seconds=60):
-    """Wait until the answer is not empty; Lab may draw an output again while we look at it."""
+    """Wait until the answer is not empty; an output may be drawn again while we look at it."""
     from selenium.common.exceptions import WebDriverException
 
     deadline = time.monotonic() + seconds
@@ -119,11 +120,12 @@ class Address:
         return self.address
 
 
-def test_the_outputs_follow_the_theme_of_lab(lab, tmp_path):
+def test_the_outputs_follow_the_theme(program):
+    name, address = program
     with chromium() as driver:
         online = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         driver.execute_cdp_cmd("Network.emulateNetworkConditions", online)
-        page = Page(driver, Address(lab), width=1400, height=1000, dark=False)
+        page = Page(driver, Address(address), width=1400, height=1000, dark=False)
         until(lambda: page.all(".jp-OutputArea iframe"))
 
         def in_the_frame(script):
@@ -142,7 +144,7 @@ def test_the_outputs_follow_the_theme_of_lab(lab, tmp_path):
             until(lambda dark=dark: in_the_frame(GROUND) == PAPER[dark])
             until(lambda dark=dark: page.run(FILL) == PAPER[dark])
             if folder := os.environ.get("TEACHCONV_SCREENSHOTS"):
-                driver.save_screenshot(f"{folder}/lab-{theme.rpartition(' ')[2]}.png")
+                driver.save_screenshot(f"{folder}/{name}-{theme.rpartition(' ')[2]}.png")
         # the keys of the explorer stay in its frame
         seen = in_the_frame(
             "document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));"  # it moves until then

@@ -105,6 +105,96 @@ def test_the_back_button_undoes_a_step(at):
     assert (heading(page), address(page).partition("&at")[0]) == (head, before.partition("&at")[0])
 
 
+VIEW = """
+return { channels: [...document.querySelectorAll(".thumb[aria-pressed=true]")].map((e) => e.dataset.thumb).join(),
+  current: [...document.querySelectorAll(".stage .cell.current")].map((e) => [e.closest(".grid").querySelector("b").textContent, e.dataset.row, e.dataset.col].join()).join(" "),
+  open: [...document.querySelectorAll("details[open]")].map((e) => e.dataset.section).join(), later: document.querySelectorAll(".product.later").length,
+  colours: document.querySelector(".tcx.colours") !== null, stamp: document.querySelector(".stamp")?.getAttribute("aria-pressed") };"""
+PAUSE = "return new Promise((done) => setTimeout(done, 120))"
+
+
+def test_a_link_shows_the_channels_the_place_and_what_is_open(at):
+    page = at("#conv2d&n=6&k=3&s=2&p=same&c=2&o=3")
+    page.run("document.querySelector('[data-thumb=o2]').click()")
+    page.run("document.querySelector('[data-thumb=c1]').click()")
+    page.run('document.querySelector(\'.stage .grid:nth-of-type(2) [data-row="0"][data-col="2"]\').click()')
+    page.open("matrix")
+    page.run("document.querySelector('.channels input[type=checkbox]').click()")
+    page.run(PAUSE)
+    link, seen = address(page), page.run(VIEW)
+    assert link.endswith("&ch=1,2&on=w,0,2&show=colours,matrix")
+    assert seen == {
+        "channels": "c1,o2",
+        "current": "filters,0,2",
+        "open": "geometry,calls,matrix",
+        "later": 0,
+        "colours": True,
+        "stamp": None,
+    }
+    again = at(link, motion=True)  # what is pointed at stays, also where pages begin to move
+    again.run("return new Promise((done) => setTimeout(done, 1200))")
+    assert (address(again), again.run(VIEW)) == (link, seen)
+
+
+def test_a_link_shows_a_tap_and_stamping(at):
+    page = at("#conv2d&n=5&k=3&s=1&p=valid&at=1,1")
+    for _ in range(3):
+        page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+    link = address(page)
+    assert link.endswith("&at=1,1&tap=2")
+    again = at(link)
+    assert again.run(VIEW)["later"] == 6
+    page = at("#transpose&n=3&k=3&s=2&p=same")
+    page.run("document.querySelector('.stamp').click()")
+    page.run('document.querySelector(\'.stage .grid [data-row="1"][data-col="2"]\').click()')
+    link, seen = address(page), page.run(VIEW)
+    assert link.endswith("&on=x,1,2&show=stamp")
+    assert seen["stamp"] == "true"
+    assert seen["current"] == "input,1,2"
+    again = at(link)
+    assert (address(again), again.run(VIEW)) == (link, seen)
+
+
+def test_the_back_button_undoes_a_choice_of_channels(at):
+    page = at("#conv2d&n=5&k=3&s=1&p=valid&c=2&o=2")
+    before = page.run(VIEW)
+    page.run("document.querySelector('[data-thumb=o1]').click()")
+    assert "ch=0,1" in address(page)
+    set_field(page, "s", "2")
+    assert "ch=0,1" in address(page)  # kept by a change of the stride
+    for _ in range(2):
+        page.run("history.back()")
+        page.run(PAUSE)
+    assert page.run(VIEW) == before
+    assert "ch=" not in address(page)
+
+
+@pytest.mark.parametrize(
+    "hash_", ["#conv2d&ch=0,9", "#conv2d&on=x,77,0", "#conv2d&tap=500", "#conv2d&show=nothing"]
+)
+def test_a_place_that_the_call_lacks_is_left_out(at, hash_):
+    page = at(hash_)
+    assert page.look()["headline"].startswith("output[0, 0, 0, 0]")
+    assert not {"ch", "on", "tap", "show"} & {part.partition("=")[0] for part in address(page).split("&")}
+
+
+def test_the_overview_of_a_large_input_goes_anywhere(at):
+    page = at("#conv2d&n=64&k=3&s=1&p=same&c=2&ch=1,0")
+    for down, right in ((0.02, 0.98), (0.98, 0.02)):
+        page.run(
+            """const box = document.querySelector(".overview img").getBoundingClientRect();
+            document.querySelector("button.overview").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1,
+              clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[0] }));""",
+            down,
+            right,
+        )
+        page.run(PAUSE)
+        row, col = (int(64 * part) for part in (down, right))
+        assert page.look()["headline"].startswith(f"output[0, {row}, {col}, 0]")
+        assert address(page).endswith(f"&at={row},{col}&ch=1,0")
+        assert page.look()["message"] == ""
+
+
 @pytest.mark.parametrize(
     ("framework", "forward", "transposed"),
     [

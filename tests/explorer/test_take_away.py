@@ -18,7 +18,8 @@ W = np.random.default_rng(4).integers(-4, 5, (3, 3, 2, 2)).astype("float32")
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    return tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path_factory.mktemp("take") / "page.html")
+    picture = tc.explore(tc.conv2d, X, W, 2, "SAME", budget=400_000)  # with all its variants
+    return picture.save(tmp_path_factory.mktemp("take") / "page.html")
 
 
 @needs_browser
@@ -71,10 +72,24 @@ def test_the_call_can_be_copied_in_each_frameworks_words(driver, path):
         assert copied(to) == (tc.translate(tc.conv2d, X, W, 2, "SAME", to=to).code, "")
     page.choose("stride", "1")
     assert copied("torch")[0] == tc.translate(tc.conv2d, X, W, 1, "SAME", to="torch").code
-    page.choose("padding", "SAME_LOWER")  # two changes
-    code, said = copied("torch")
-    assert code is None
-    assert "tc.translate" in said
+    page.choose("padding", "1")
+    page.choose("dilation", "2")
+    page.choose("filter size", "2 × 2")  # four changes
+    call = tc.conv2d, X.shape, (2, 2, 2, 2), 1, 1
+    for to in ("tensorflow", "torch", "jax", "onnx", "keras"):
+        assert copied(to) == (tc.translate(*call, dilations=2, to=to).code, "")
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_a_refused_call_says_why_it_cannot_be_copied(driver, tmp_path):
+    page = Page(driver, tc.explore(tc.conv2d, X[:, :4, :4], W).save(tmp_path / "page.html"))
+    page.choose("filter size", "5 × 5")
+    with pytest.raises(ValueError, match="VALID needs in_rows >= 5") as refused:
+        tc.conv2d(X[:, :4, :4], np.ones((5, 5, 2, 2), "float32"))
+    page.all(".take-away .copy")[0].click()
+    time.sleep(0.05)
+    assert page.all(".said")[0].text == f"not possible: {refused.value}"
     assert page.complaints() == []
 
 

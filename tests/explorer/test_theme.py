@@ -53,7 +53,7 @@ def outputs():
     data = explorer.html().split('id="explorer-data">')[1].split("</script>")[0]
     widget = (
         f"<style>{palette.scheme_rules('.tcx')}{style()}</style><div id='widget'></div>"
-        f"<script type='module'>{script()}\nmount(document.getElementById('widget'), {data});</script>"
+        f"<script type='module'>{script()}\nopen(document.getElementById('widget'), {data});</script>"
     )
     return explorer._repr_html_() + widget + tc.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))._repr_html_()
 

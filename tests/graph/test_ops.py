@@ -122,7 +122,7 @@ def test_find_source_follows_every_op():
                     text = source.read().splitlines()[step.line - 1 : step.line + 3]
                 what = step.name.split(".")[-1]
                 assert any(what in row or "register" in row for row in text), step
-    assert ">public wrapper</td>" in tg.find_source("conv2d")._repr_html_()
+    assert "<summary>1 public wrapper <b>conv2d</b>" in tg.find_source("conv2d")._repr_html_()
     with pytest.raises(ValueError, match="name must be that of an op"):
         tg.find_source("nothing at all")
 

@@ -171,6 +171,7 @@ def test_the_sample_of_the_design():
     html = chain._repr_html_()
     assert html.count("<mark>") == sum(bool(line.file) for line in chain.lines)
     assert re.search(r"<mark> *\d+ +in_row = out_row \* rows.stride", html)
+    assert re.search(r"<summary>1 public function <b>conv2d</b>.*?</summary><pre> *\d+ def conv2d\(", html)
 
 
 def test_where_an_algorithm_gives_way_the_chain_says_so():

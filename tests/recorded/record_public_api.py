@@ -17,8 +17,6 @@ sys.path.append(str(FILE.parents[2] / "docs"))
 
 import public_names  # noqa: E402
 
-import teachconv as tc  # noqa: E402
-
 
 def signature(thing):
     """Return names, kinds and defaults of the parameters, without annotations."""
@@ -51,7 +49,7 @@ def _annotations(base):
 def public_api():
     """Return {module: {name: signature, or of a class {"()": its signature, attribute: signature}}}."""
     found = {}
-    for module_name, module in ({"teachconv": tc} | public_names.listed_modules()).items():
+    for module_name, module in public_names.public_modules().items():
         found[module_name] = {
             name: _entry(f"{module_name}.{name}", getattr(module, name)) for name in sorted(module.__all__)
         }

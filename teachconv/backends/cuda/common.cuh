@@ -93,6 +93,7 @@ struct Problem {
     /* One comparison for each axis: as an unsigned number a negative index is larger than any size. */
     /* mark: padding of direct/y direct/dw im2col/y im2col/dw depthwise/dw tiled registers */
     DEVICE bool has_input(int row, int col) const { return (unsigned)row < (unsigned)in_rows && (unsigned)col < (unsigned)in_cols; }
+    DEVICE bool has_output(int row, int col) const { return (unsigned)row < (unsigned)out_rows && (unsigned)col < (unsigned)out_cols; }
 
     DEVICE Index x_at(int image, int row, int col) const { return (((Index)image * in_rows + row) * in_cols + col) * in_channels; }
     DEVICE Index y_at(int image, int row, int col) const { return (((Index)image * out_rows + row) * out_cols + col) * out_channels; }

@@ -18,18 +18,17 @@ template <class Engine, class Tile> DEVICE void multiply(Tile tile) {
     typedef typename Tile::B B;
     Number a_next[A::ITEMS], b_next[B::ITEMS];
     Engine engine;
-    auto read = [](const Number *array, Index offset) { return offset < 0 ? narrow(0) : array[offset]; };
     auto load = [&] {
 #pragma unroll
-        for (int i = 0; i < A::ITEMS; i++) a_next[i] = read(tile.first, tile.a(i));
+        for (int i = 0; i < A::ITEMS; i++) a_next[i] = tile.has_a(i) ? tile.first[tile.a(i)] : narrow(0);
 #pragma unroll
-        for (int i = 0; i < B::ITEMS; i++) b_next[i] = read(tile.second, tile.b(i));
+        for (int i = 0; i < B::ITEMS; i++) b_next[i] = tile.has_b(i) ? tile.second[tile.b(i)] : narrow(0);
     };
     auto keep = [&](int buffer) {
 #pragma unroll
-        for (int i = 0; i < A::ITEMS; i++) a[buffer][A::k(i)][A::row(i)] = Engine::factor(a_next[i]);
+        for (int i = 0; i < A::ITEMS; i++) a[buffer][A::k()][A::row(i)] = Engine::factor(a_next[i]);
 #pragma unroll
-        for (int i = 0; i < B::ITEMS; i++) b[buffer][B::k(i)][B::row(i)] = Engine::factor(b_next[i]);
+        for (int i = 0; i < B::ITEMS; i++) b[buffer][B::k()][B::row(i)] = Engine::factor(b_next[i]);
     };
     load();
     keep(0);

@@ -10,7 +10,6 @@ from .job import ENOUGH_BLOCKS, Job
 
 __all__ = ["implicit_gemm", "pipelined_gemm", "pipelined_needs", "registers", "tensor_gemm", "tiled"]
 
-_STAGES = 4  # STAGES of pipelined_gemm.cu
 _SHORTEST = 256  # the least depth of a block that shares its tile with others
 
 
@@ -40,11 +39,12 @@ def pipelined_gemm(job: Job, *defines: str) -> None:
     rows, cols = 128, 64 if _sizes(job)[1] <= 64 else 128
     itemsize = np.dtype(np.uint16 if job.dtype == "bfloat16" else job.dtype).itemsize
     vector = 16 // itemsize
-    depth = 4 * vector
+    # as STAGES and TILE_DEPTH in the source
+    stages, depth = (4, 4 * vector) if cols > 64 else (3, 8 * vector)
     # as `Layout` in the source: lines along the depth, or along the rows (columns)
     a_size = depth * (rows + 8) if job.kind.sums_images else rows * (depth + vector)
     b_size = cols * (depth + vector) if job.kind.scatters else depth * (cols + 8)
-    shared = _STAGES * (a_size + b_size) * itemsize
+    shared = stages * (a_size + b_size) * itemsize
     _product(job, "pipelined_gemm.cu", rows, cols, *defines, shared=shared)
 
 

@@ -27,12 +27,12 @@
 #define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 #endif
 
-/* Begin to copy 16 bytes to shared memory, or to write 16 zeros there if the offset is negative. CUDA's own function takes the number of
-   zeros, and the compiler makes two copies of it, each with its own addresses; this is one instruction. */
-DEVICE void copy_or_zero(void *to, const void *from, Index offset) {
-    asm volatile("{ .reg .pred zero; setp.lt.s32 zero, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, zero; }"
+/* Begin to copy 16 bytes to shared memory, or to write 16 zeros there: `from` is not read then, and need not be in an array. CUDA's own
+   function takes the number of zeros, and the compiler makes two copies of it, each with its own addresses; this is one instruction. */
+DEVICE void copy_or_zero(void *to, const void *from, bool zero) {
+    asm volatile("{ .reg .pred zero; setp.ne.s32 zero, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, zero; }"
                  :
-                 : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"((int)(sizeof(Index) == 8 ? (Long)offset >> 32 : offset))
+                 : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"((int)zero)
                  : "memory");
 }
 /* Load four quarters from shared memory. Each has 8 lines of 16 bytes; lane l gives the start of line l % 8 of quarter l / 8. */
@@ -57,11 +57,17 @@ DEVICE void multiply_add(float *upper, float *lower, const unsigned *rows, const
 }
 /* Whether this holds for any lane of the warp. */
 DEVICE bool any_lane(bool holds) { return __any_sync(0xffffffff, holds); }
-/* blockIdx.x, read anew: the compiler would keep what it has computed from the old one in registers, instead of computing it again. */
-DEVICE unsigned read_block_index() {
-    unsigned index;
-    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
-    return index;
+/* Have a number kept in a register: the compiler would compute it again and again in a loop. */
+DEVICE int keep(int number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+/* Have what follows computed from the problem anew: the compiler would keep what it has computed before in registers. */
+DEVICE void forget(Problem &p) {
+    asm volatile(""
+                 : "+r"(p.batch), "+r"(p.in_rows), "+r"(p.in_cols), "+r"(p.in_channels), "+r"(p.out_rows), "+r"(p.out_cols),
+                   "+r"(p.out_channels), "+r"(p.groups), "+r"(p.filter_rows), "+r"(p.filter_cols), "+r"(p.stride_rows),
+                   "+r"(p.stride_cols), "+r"(p.dilation_rows), "+r"(p.dilation_cols), "+r"(p.pad_top), "+r"(p.pad_left));
 }
 #endif
 

@@ -1,6 +1,6 @@
 /* pipelined_gemm: the product fed without a pause: copies of 16 bytes straight into shared memory, three chunks ahead.
 
-     one block of 256 threads = one tile of TILE_ROWS x TILE_COLS; a chunk is 64 bytes deep: 32 halves or 16 floats
+     one block of 256 threads = one tile of 128 x 128; a chunk is 64 bytes deep: 32 halves or 16 floats
 
        global --asynchronous copies, 16 B--> [ chunk c+3 | c+2 | c+1 | c ] --> registers --> sums
                                                4 stages of shared memory
@@ -18,6 +18,9 @@
    ordinary multiply-adds or, with -DTF32, tensor cores. Two blocks share a multiprocessor, so that one multiplies while the other
    waits; this leaves a thread 128 registers, of which 64 hold sums.
 
+   With at most 64 columns a tile is 128 x 64, and a chunk twice as deep, so that each step of the loop has as many products; three
+   stages of it, two chunks ahead, leave room for the second block.
+
    It needs channels in multiples of 16 bytes, so that a copy is all padding or none, and sm_80 for asynchronous copies. */
 
 #include <cuda_pipeline.h>
@@ -25,9 +28,9 @@
 #include "tiles.cuh"
 #include "instructions.cuh"
 
-#define STAGES 4
 #define VECTOR (16 / (int)sizeof(Number)) /* numbers in 16 bytes */
-#define TILE_DEPTH (4 * VECTOR)
+#define STAGES (TILE_COLS > 64 ? 4 : 3)
+#define TILE_DEPTH ((TILE_COLS > 64 ? 4 : 8) * VECTOR)
 
 typedef Tile<KIND, TILE_ROWS, TILE_COLS, TILE_DEPTH, VECTOR> OurTile;
 
@@ -71,38 +74,45 @@ struct Engine {
         const int line = threadIdx.x % 4 * 2 + j % 2;
         return warp_col() + (in_fours<B>() ? line * 4 + j / 2 : j / 2 * 8 + line);
     }
+    const int from_a = keep(of_lane<A>(warp_row())), from_b = keep(of_lane<B>(warp_col()));
+
     DEVICE void multiply(const Number *a, const Number *b) {
 #pragma unroll
         for (int k = 0; k < TILE_DEPTH; k += 2 * VECTOR) {
-            unsigned rows[RM / 2][4], cols[RN / 4][4];
+            unsigned rows[2][4], cols[RN / 4][4];
 #pragma unroll
-            for (int i = 0; i < RM / 2; i += 2) load<A>(rows + i, a, warp_row() + 16 * i, k);
+            for (int j = 0; j < RN / 4; j += 2) load<B>(cols + j, b + from_b + B::at(16 * j, k));
 #pragma unroll
-            for (int j = 0; j < RN / 4; j += 2) load<B>(cols + j, b, warp_col() + 16 * j, k);
-#pragma unroll
-            for (int i = 0; i < RM / 2; i++)
+            for (int i = 0; i < RM / 2; i++) {
+                if (i % 2 == 0) load<A>(rows, a + from_a + A::at(16 * i, k));
 #pragma unroll
                 for (int j = 0; j < RN / 2; j++)
                     /* mark: multiply-add kernel of pipelined_gemm pipelined_gemm_tf32 */
-                    multiply_add(sums[2 * i] + 2 * j, sums[2 * i + 1] + 2 * j, rows[i], cols[j / 2] + j % 2 * 2);
+                    multiply_add(sums[2 * i] + 2 * j, sums[2 * i + 1] + 2 * j, rows[i % 2], cols[j / 2] + j % 2 * 2);
+            }
         }
     }
     /* Whether a lane loads four neighbouring rows (columns) at once, one for each of four products: floats that lie along them. */
     template <class Side> DEVICE static constexpr bool in_fours() { return sizeof(Number) == 4 && !Side::along_depth; }
 
-    /* Load 32 rows (columns) x 2 * VECTOR of a chunk, from this corner on. */
-    template <class Side> DEVICE void load(unsigned (*to)[4], const Number *chunk, int row, int k) {
+    /* Where a lane begins to read the 32 rows (columns) x 2 * VECTOR from this row (column) on. */
+    template <class Side> DEVICE static int of_lane(int row) {
         const int lane = threadIdx.x % 32, quarter = lane / 8, line = lane % 8;
+        if (in_fours<Side>()) return Side::at(row + lane / 4 * 4, lane % 4);
+        return Side::at(row + Side::row(quarter), Side::k(quarter)) + (Side::along_depth ? Side::at(line, 0) : Side::at(0, line));
+    }
+    /* Load 32 rows (columns) x 2 * VECTOR of a chunk. */
+    template <class Side> DEVICE void load(unsigned (*to)[4], const Number *from) {
 #pragma unroll
         for (int n = 0; n < 2; n++)
             if (in_fours<Side>()) {
-                const Four four = *(const Four *)(chunk + Side::at(row + lane / 4 * 4, k + VECTOR * n + lane % 4));
+                const Four four = *(const Four *)(from + Side::at(0, VECTOR * n));
 #pragma unroll
                 for (int m = 0; m < 4; m++) to[m / 2][Side::quarter(m % 2, n)] = __float_as_uint(four.value[m]);
             } else if (Side::along_depth)
-                load_quarters(to[n], chunk + Side::at(row + 16 * n + Side::row(quarter) + line, k + Side::k(quarter)));
+                load_quarters(to[n], from + Side::at(16 * n, 0));
             else
-                load_transposed_quarters(to[n], chunk + Side::at(row + 16 * n + Side::row(quarter), k + Side::k(quarter) + line));
+                load_transposed_quarters(to[n], from + Side::at(16 * n, 0));
         for (int n = 0; n < 8; n += 2) round(to[n / 4][n % 4], to[n / 4][n % 4 + 1]);
     }
 #if defined(TF32)
@@ -142,26 +152,28 @@ struct Engine {
         const int first = threadIdx.x / 32 % 2 * (TILE_COLS / 2), lane = threadIdx.x % 8;
         return first + (B::along_depth ? lane + 8 * j : lane * 4 + 32 * (j / 4) + j % 4);
     }
+    const int from_a = keep(A::at(row(0), 0)), from_b = keep(B::at(col(0), 0)); /* where the thread begins to read a chunk */
+
     DEVICE void multiply(const float *a, const float *b) {
-        /* in the input gradient the compiler would load so far ahead, if all of it were unrolled, that registers run out */
-#pragma unroll(B::along_depth ? 1 : TILE_DEPTH / 4)
+        /* in 4 rounds if A lies along the depth: the compiler would load so far ahead, if all were unrolled, that registers run out */
+#pragma unroll(A::along_depth ? TILE_DEPTH / 16 : TILE_DEPTH / 4)
         for (int k = 0; k < TILE_DEPTH; k += 4) {
-            float rows[RM][4]; /* 4 steps of the depth */
-#pragma unroll
-            for (int n = 0; n < RM; n++) {
-                const Four four = load<A>(a, row, n, k);
-#pragma unroll
-                for (int m = 0; m < 4; m++) rows[line<A>(n, m)][step<A>(n, m)] = four.value[m];
-            }
+            float cols[RN][4]; /* 4 steps of the depth */
 #pragma unroll
             for (int n = 0; n < RN; n++) {
-                const Four four = load<B>(b, col, n, k); /* used at once: registers are scarce */
+                const Four four = load<B, 8>(b + from_b, n, k);
+#pragma unroll
+                for (int m = 0; m < 4; m++) cols[line<B>(n, m)][step<B>(n, m)] = four.value[m];
+            }
+#pragma unroll
+            for (int n = 0; n < RM; n++) {
+                const Four four = load<A, 4>(a + from_a, n, k); /* used at once: registers are scarce */
 #pragma unroll
                 for (int m = 0; m < 4; m++)
 #pragma unroll
-                    for (int i = 0; i < RM; i++)
+                    for (int j = 0; j < RN; j++)
                         /* mark: multiply-add kernel of pipelined_gemm_float32 */
-                        sums[i][line<B>(n, m)] += rows[i][step<B>(n, m)] * four.value[m];
+                        sums[line<A>(n, m)][j] += four.value[m] * cols[j][step<A>(n, m)];
             }
         }
     }
@@ -169,38 +181,51 @@ struct Engine {
     /* Which row (column) of the thread, and which step of 4, number m of load n belongs to. */
     template <class Side> DEVICE static constexpr int line(int n, int m) { return Side::along_depth ? n : n / 4 * 4 + m; }
     template <class Side> DEVICE static constexpr int step(int n, int m) { return Side::along_depth ? m : n % 4; }
-    template <class Side> DEVICE static Four load(const float *chunk, int (*place)(int), int n, int k) {
-        return *(const Four *)(chunk + Side::at(place(line<Side>(n, 0)), k + step<Side>(n, 0)));
+    template <class Side, int LANES> DEVICE static Four load(const float *from, int n, int k) {
+        const int row = Side::along_depth ? n * LANES : n / 4 * 4 * LANES;
+        return *(const Four *)(from + Side::at(row, k + step<Side>(n, 0)));
     }
 };
 #endif
 
 DEVICE void multiply(Call call) {
     extern __shared__ __align__(128) unsigned char memory[];
-    Number *a = (Number *)memory, *b = a + STAGES * A::SIZE; /* STAGES chunks of each */
+    constexpr int SIZE = A::SIZE + B::SIZE; /* of a stage, which has a chunk of A and one of B */
     OurTile tile(call);
-    auto copy = [](Number *to, const Number *array, Index offset) { copy_or_zero(to, array + (offset < 0 ? 0 : offset), offset); };
+    /* where the thread's items go in a chunk */
+    const int to_a = keep(A::at(OurTile::A::row(0), OurTile::A::k())), to_b = keep(B::at(OurTile::B::row(0), OurTile::B::k()));
     auto fetch = [&](int stage) {
+        Number *const a = (Number *)memory + stage, *const b = a + A::SIZE;
 #pragma unroll
-        for (int i = 0; i < OurTile::A::ITEMS; i++) copy(a + stage * A::SIZE + A::at(OurTile::A::row(i), OurTile::A::k(i)), tile.first, tile.a(i));
+        for (int i = 0; i < OurTile::A::ITEMS; i++)
+            copy_or_zero(a + to_a + A::at(OurTile::A::NEXT * i, 0), tile.first + tile.a(i), !tile.has_a(i));
 #pragma unroll
-        for (int i = 0; i < OurTile::B::ITEMS; i++) copy(b + stage * B::SIZE + B::at(OurTile::B::row(i), OurTile::B::k(i)), tile.second, tile.b(i));
-        tile.next_chunk();
+        for (int i = 0; i < OurTile::B::ITEMS; i++)
+            copy_or_zero(b + to_b + B::at(OurTile::B::NEXT * i, 0), tile.second + tile.b(i), !tile.has_b(i));
     };
     Engine engine;
-    for (int stage = 0; stage < STAGES - 1; stage++) {
-        if (stage < tile.chunks) fetch(stage);
+#pragma unroll 1
+    for (int chunk = 0; chunk < STAGES - 1; chunk++) {
+        if (chunk < tile.chunks) {
+            if (chunk) tile.next_chunk();
+            fetch(chunk * SIZE);
+        }
         __pipeline_commit();
     }
-    for (Index chunk = 0; chunk < tile.chunks; chunk++) {
+    int stage = 0;
+    for (Index chunks = tile.chunks; chunks > 0; chunks--) {
         __pipeline_wait_prior(STAGES - 2);
         __syncthreads();
-        if (chunk + STAGES - 1 < tile.chunks) fetch((int)(chunk + STAGES - 1) % STAGES);
+        if (chunks >= STAGES) {
+            tile.next_chunk();
+            fetch(stage ? stage - SIZE : (STAGES - 1) * SIZE);
+        }
         __pipeline_commit();
-        engine.multiply(a + (int)chunk % STAGES * A::SIZE, b + (int)chunk % STAGES * B::SIZE);
+        engine.multiply((Number *)memory + stage, (Number *)memory + stage + A::SIZE);
+        stage = stage == (STAGES - 1) * SIZE ? 0 : stage + SIZE;
     }
     engine.finish();
-    call.block = read_block_index(); /* where the sums go is computed once more: the loop has no registers to keep it */
+    forget(call.p); /* where the sums go is computed once more: the loop has no registers to keep it */
     store<Engine>(OurTile(call), engine.sums);
 }
 

@@ -7,8 +7,9 @@
 
    A Tile describes TM x TN cells of the result and steps along the depth in chunks of TK. A chunk of A and of B is loaded in
    items of V neighbours in memory, a few for each of the 256 threads: a(item) and b(item) return the offset of an item in the first
-   or the second operand, or ZEROS, and A::row, A::k, B::row and B::k its place in the chunk. Other files copy the items to shared
-   memory and multiply, with ordinary units or with tensor cores; store() takes the finished sums.
+   or the second operand, has_a(item) and has_b(item) whether it is there or zero, and A::row, A::k, B::row and B::k its place in the
+   chunk. Other files copy the items to shared memory and multiply, with ordinary units or with tensor cores; store() takes the
+   finished sums.
 
    V neighbours lie along the depth or along the rows (columns), whichever is contiguous in memory:
 
@@ -17,8 +18,9 @@
 
    V = 1 takes any convolution; V > 1 needs channels in multiples of V, so that V neighbours are all there or all zero.
 
-   Positions are advanced by additions, not computed by divisions: a step of TK along (tap, channel) or (image, row, col) takes
-   only a few. `splits` blocks may share the depth of a tile: each writes its partial sums, which add_splits.cu adds. */
+   All items of a thread have the same place along the depth. So a step along (tap, channel) or (image, row, col) moves all its items
+   of A by the same distance: `down` and `right` in x or dy, `shift` in memory. The distance is advanced by additions, not computed by
+   divisions. `splits` blocks may share the depth of a tile: each writes its partial sums, which add_splits.cu adds. */
 
 #ifndef TEACHCONV_TILES_CUH
 #define TEACHCONV_TILES_CUH
@@ -26,49 +28,57 @@
 #include "definition.cuh"
 
 #define THREADS 256
-#define NOWHERE (-(1 << 30)) /* a row of x or dy that is outside for every tap */
-#define ZEROS -1             /* instead of an offset: the item is not in memory */
+#define NOWHERE (-(1 << 30)) /* a row, or a distance in rows, so far outside that their sum is outside, too */
 
-/* Which number of a chunk of T x TK an item of a thread begins with. */
+/* Which numbers of a chunk of T x TK the items of a thread begin with. */
 template <int T, int TK, int V> struct AlongDepth {
     static constexpr bool along_depth = true;
-    static constexpr int ITEMS = T * TK / V / THREADS;
-    DEVICE static int k(int) { return threadIdx.x % (TK / V) * V; }
-    DEVICE static int row(int item) { return threadIdx.x / (TK / V) + THREADS / (TK / V) * item; }
+    static constexpr int ITEMS = T * TK / V / THREADS, NEXT = THREADS / (TK / V); /* rows from an item to the next */
+    DEVICE static int k() { return threadIdx.x % (TK / V) * V; }
+    DEVICE static int row(int item) { return threadIdx.x / (TK / V) + NEXT * item; }
 };
 template <int T, int TK, int V> struct AlongRows {
     static constexpr bool along_depth = false;
-    static constexpr int ITEMS = T * TK / V / THREADS;
-    static constexpr int LANES = T / V < 32 ? T / V : 32; /* threads side by side */
-    static constexpr int ROWS = T / V / LANES, KS = ITEMS / ROWS; /* how many different rows, and k, a thread has */
-    DEVICE static int k(int item) { return threadIdx.x / LANES + THREADS / LANES * (item / ROWS); }
-    DEVICE static int row(int item) { return (threadIdx.x % LANES + LANES * (item % ROWS)) * V; }
+    static constexpr int ITEMS = T * TK / V / THREADS, NEXT = THREADS / TK * V;
+    DEVICE static int k() { return threadIdx.x / (THREADS / TK); }
+    DEVICE static int row(int item) { return threadIdx.x % (THREADS / TK) * V + NEXT * item; }
 };
 
 DEVICE Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
 
 /* What all kinds of tiles have. Tiles are numbered with columns fastest, then groups, rows, phases and splits. */
 struct Call {
-    const Problem p;
+    Problem p;
     const Number *const first, *const second, *const bias;
     const int relu, splits;
     Sum *const partial; /* [splits, cells of the result], or null if nothing is split */
     Number *const result;
-    unsigned block; /* blockIdx.x */
+    const unsigned block; /* blockIdx.x */
 };
 
-template <class Kind, int TM, int TN> struct TileOf : Call {
+template <class Kind, int TM, int TN, class A_, class B_> struct TileOf : Call {
+    typedef A_ A;
+    typedef B_ B;
     int first_col, group, split;
-    Index first_row, rest; /* rest: the tile's number after columns and groups */
+    Index first_row, rest, chunks; /* rest: the tile's number after columns and groups */
+    /* Where the items of A begin in x or dy, and the distance of this step from there */
+    int row[A::ITEMS], col[A::ITEMS], down, right;
+    Index at[A::ITEMS], shift;
+    /* Where item 0 of B is at this step, and how many columns there are from it on */
+    Index b_at;
+    int b_cols;
 
     DEVICE TileOf(const Call &call, int cols) : Call(call) {
         const int col_tiles = (cols + TN - 1) / TN;
         first_col = (int)(call.block % col_tiles) * TN;
         group = (int)(call.block / col_tiles % p.groups);
+        b_cols = cols - first_col - B::row(0);
+        b_at = b_cols > 0 ? first_col + B::row(0) : 0; /* of a column that is there, so that an offset tells the step */
         rest = (Index)(call.block / col_tiles / p.groups);
     }
+    DEVICE Index a(int item) const { return at[item] + shift; }
     /* The share of this block in a depth: from `begin` on, in `chunks` chunks. */
-    DEVICE void share(Index depth, int step, Index &begin, Index &chunks) const {
+    DEVICE void share(Index depth, int step, Index &begin) {
         const Index all = divide_up(depth, step), each = divide_up(all, splits);
         begin = split * each * step;
         chunks = begin >= depth ? 0 : all - split * each < each ? all - split * each : each;
@@ -104,59 +114,70 @@ template <class Where, class Tile, int RM, int RN> DEVICE void store(const Tile 
     }
 }
 
+/* A step along the depth of two kinds of product: a tap, counted along each axis, and a channel. */
+struct Step {
+    int tap_row, tap_col, channel;
+    DEVICE Step() {}
+    DEVICE Step(Index k, int tap_cols, int channels) : channel((int)(k % channels)) {
+        tap_row = (int)(k / channels / tap_cols), tap_col = (int)(k / channels % tap_cols);
+    }
+    DEVICE void advance(int by, int tap_cols, int channels) {
+        channel += by;
+        while (channel >= channels) {
+            channel -= channels;
+            if (++tap_col == tap_cols) tap_col = 0, tap_row++;
+        }
+    }
+};
+
 template <class Kind, int TM, int TN, int TK, int V> struct Tile;
 
 /* y[place, out_channel] = sum over k = (tap, in_channel) of x[place + tap, in_channel] * w[k, out_channel] */
-template <int TM, int TN, int TK, int V> struct Tile<Forward, TM, TN, TK, V> : TileOf<Forward, TM, TN> {
-    typedef TileOf<Forward, TM, TN> Base;
-    typedef AlongDepth<TM, TK, V> A;
-    typedef AlongRows<TN, TK, V> B;
-    using Base::p;
-    Index chunks;
-    Index pixel[A::ITEMS]; /* the offset of the item in x for tap 0 and channel 0; below, its row and column */
-    int row[A::ITEMS], col[A::ITEMS];
-    int channel, tap_row, tap_col; /* this thread's k in A */
-    Index k, depth;                /* this chunk's first k */
+template <int TM, int TN, int TK, int V>
+struct Tile<Forward, TM, TN, TK, V> : TileOf<Forward, TM, TN, AlongDepth<TM, TK, V>, AlongRows<TN, TK, V>> {
+    typedef TileOf<Forward, TM, TN, AlongDepth<TM, TK, V>, AlongRows<TN, TK, V>> Base;
+    using typename Base::A, typename Base::B;
+    using Base::p, Base::row, Base::col, Base::at, Base::down, Base::right, Base::shift, Base::b_at, Base::b_cols;
+    Step step;  /* of this thread's items of A */
+    Index stop; /* where the depth ends in B */
 
-    DEVICE Tile(const Call &call) : Base(call, call.p.out_depth()), depth((Index)call.p.taps() * call.p.in_depth()) {
+    DEVICE Tile(const Call &call) : Base(call, call.p.out_depth()) {
         const Index row_tiles = divide_up(p.places(), TM);
         this->first_row = this->rest % row_tiles * TM;
         this->split = (int)(this->rest / row_tiles);
-        this->share(depth, TK, k, chunks);
+        Index begin;
+        const Index depth = (Index)p.taps() * p.in_depth();
+        this->share(depth, TK, begin);
 #pragma unroll
         for (int item = 0; item < A::ITEMS; item++) {
             const Index place = this->first_row + A::row(item), line = place / p.out_cols;
-            row[item] = NOWHERE, col[item] = 0, pixel[item] = 0;
+            row[item] = NOWHERE, col[item] = 0, at[item] = 0;
             if (place >= p.places()) continue;
             /* mark: stride of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
             row[item] = p.in_row((int)(line % p.out_rows), 0);
             col[item] = p.in_col((int)(place % p.out_cols), 0);
-            pixel[item] = p.x_at((int)(line / p.out_rows), row[item], col[item]) + this->group * p.in_depth();
+            at[item] = p.x_at((int)(line / p.out_rows), row[item], col[item]) + this->group * p.in_depth();
         }
-        const Index from = k + A::k(0);
-        channel = (int)(from % p.in_depth());
-        tap_row = (int)(from / p.in_depth() / p.filter_cols), tap_col = (int)(from / p.in_depth() % p.filter_cols);
+        step = Step(begin + A::k(), p.filter_cols, p.in_depth());
+        stop = depth * p.out_channels;
+        b_at += (begin + B::k()) * p.out_channels + this->group * p.out_depth();
+        aim();
+    }
+    DEVICE void aim() {
+        /* mark: dilation of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
+        down = step.tap_row * p.dilation_rows, right = step.tap_col * p.dilation_cols;
+        shift = ((Index)down * p.in_cols + right) * p.in_channels + step.channel;
+        if (step.tap_row >= p.filter_rows) down = NOWHERE;
     }
     DEVICE void next_chunk() {
-        k += TK;
-        channel += TK;
-        while (channel >= p.in_depth() && tap_row < p.filter_rows) {
-            channel -= p.in_depth();
-            if (++tap_col == p.filter_cols) tap_col = 0, tap_row++;
-        }
+        b_at += (Index)TK * p.out_channels;
+        step.advance(TK, p.filter_cols, p.in_depth());
+        aim();
     }
-    DEVICE Index a(int item) const {
-        /* mark: dilation of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
-        const int down = tap_row * p.dilation_rows, right = tap_col * p.dilation_cols;
-        /* mark: padding of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
-        const bool outside = tap_row >= p.filter_rows | !p.has_input(row[item] + down, col[item] + right);
-        return outside ? ZEROS : pixel[item] + (((Index)down * p.in_cols + right) * p.in_channels + channel);
-    }
-    DEVICE Index b(int item) const {
-        const int out_channel = this->first_col + B::row(item);
-        if (k + B::k(item) >= depth || out_channel >= p.out_depth()) return ZEROS;
-        return (k + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel;
-    }
+    /* mark: padding of implicit_gemm/y tensor_gemm/y tensor_gemm_tf32/y pipelined_gemm/y pipelined_gemm_tf32/y pipelined_gemm_float32/y */
+    DEVICE bool has_a(int item) const { return p.has_input(row[item] + down, col[item] + right); }
+    DEVICE bool has_b(int item) const { return b_at < stop && B::NEXT * item < b_cols; }
+    DEVICE Index b(int item) const { return b_at + B::NEXT * item; }
     /* The offset in y of the tile's cell in this row and column 0, or -1 if it has no such row. */
     DEVICE Index row_at(int tile_row) const {
         const Index place = this->first_row + tile_row;
@@ -166,19 +187,17 @@ template <int TM, int TN, int TK, int V> struct Tile<Forward, TM, TN, TK, V> : T
     DEVICE int bias_at() const { return this->group * p.out_depth() + this->first_col; } /* the channel of column 0 */
 };
 
-/* The taps of one axis that read the cells of one phase: those whose distance from the cell is a multiple of the stride. They
-   are `step` apart. An output is the cell's index in its phase plus the tap's shift, which falls by shift_step from tap to tap. */
+/* The taps of one axis that read the cells of one phase: those whose distance from the cell is a multiple of the stride. They are
+   `step` apart. The output that a cell is read by is the cell's index in its phase plus the tap's shift. */
 struct Taps {
-    int first, step, count, shift, shift_step; /* first: the filter's size if there is none */
+    int first, step, count, shift, shift_step; /* shift_step: from tap to tap */
     DEVICE Taps() {}
-    DEVICE Taps(int phase, int size, int stride, int dilation) : first(size), step(size), count(0), shift(0), shift_step(0) {
-        for (int tap = 0; tap < size; tap++) {
-            /* mark: stride dilation of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
-            if ((phase - tap * dilation) % stride) continue;
-            if (count == 0) first = tap, shift = (phase - tap * dilation) / stride;
-            if (count == 1) step = tap - first, shift_step = step * dilation / stride;
-            count++;
-        }
+    DEVICE Taps(int phase, int size, int stride, int dilation) : first(0), step(1) {
+        while (step < size && step * dilation % stride) step++;
+        /* mark: stride dilation of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
+        while (first < step && (phase - first * dilation) % stride) first++;
+        count = first < step ? (size - first + step - 1) / step : 0;
+        shift = (phase - first * dilation) / stride, shift_step = -(step * dilation / stride);
     }
 };
 
@@ -186,17 +205,15 @@ struct Taps {
 
    Cells are sorted into stride_rows * stride_cols phases; the cells of one phase are read through the same taps. A tile
    belongs to one phase and skips the other taps, so that no zeros are inserted. */
-template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, V> : TileOf<InputGradient, TM, TN> {
-    typedef TileOf<InputGradient, TM, TN> Base;
-    typedef AlongDepth<TM, TK, V> A;
-    typedef AlongDepth<TN, TK, V> B;
-    using Base::p;
+template <int TM, int TN, int TK, int V>
+struct Tile<InputGradient, TM, TN, TK, V> : TileOf<InputGradient, TM, TN, AlongDepth<TM, TK, V>, AlongDepth<TN, TK, V>> {
+    typedef TileOf<InputGradient, TM, TN, AlongDepth<TM, TK, V>, AlongDepth<TN, TK, V>> Base;
+    using typename Base::A, typename Base::B;
+    using Base::p, Base::row, Base::col, Base::at, Base::down, Base::right, Base::shift, Base::b_at, Base::b_cols;
     int phase_row, phase_col, phase_rows, phase_cols; /* the last two: the number of the phase's cells in an image */
-    Index chunks;
-    Index upstream[A::ITEMS]; /* the offset of the item in dy for a shift of 0; below, its row and column */
-    int row[A::ITEMS], col[A::ITEMS];
-    int channel, tap_row, tap_col, row_shift, col_shift; /* the shifts: of the tap, in outputs */
     Taps row_taps, col_taps;
+    Step step; /* of this thread's items, in taps of the phase */
+    Index weight, weight_row, weight_col; /* in w: the offset of item 0 of B at step 0, and from tap to tap */
 
     DEVICE Index cells() const { return (Index)p.batch * phase_rows * phase_cols; }
 
@@ -211,49 +228,37 @@ template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, 
         phase_cols = phase_col < p.in_cols ? (int)divide_up(p.in_cols - phase_col, p.stride_cols) : 0;
         row_taps = Taps(phase_row + p.pad_top, p.filter_rows, p.stride_rows, p.dilation_rows);
         col_taps = Taps(phase_col + p.pad_left, p.filter_cols, p.stride_cols, p.dilation_cols);
+        if (col_taps.count == 0) row_taps.count = 0;
         Index begin;
-        this->share((Index)row_taps.count * col_taps.count * p.out_depth(), TK, begin, chunks);
+        this->share((Index)row_taps.count * col_taps.count * p.out_depth(), TK, begin);
 #pragma unroll
         for (int item = 0; item < A::ITEMS; item++) {
             const Index cell = this->first_row + A::row(item);
-            row[item] = NOWHERE, col[item] = 0, upstream[item] = 0;
+            row[item] = NOWHERE, col[item] = 0, at[item] = 0;
             if (cell >= cells()) continue;
-            row[item] = (int)(cell / phase_cols % phase_rows);
-            col[item] = (int)(cell % phase_cols);
-            upstream[item] = p.y_at((int)(cell / phase_cols / phase_rows), row[item], col[item]) + this->group * p.out_depth();
+            row[item] = (int)(cell / phase_cols % phase_rows) + row_taps.shift;
+            col[item] = (int)(cell % phase_cols) + col_taps.shift;
+            at[item] = p.y_at((int)(cell / phase_cols / phase_rows), row[item], col[item]) + this->group * p.out_depth();
         }
-        channel = 0;
-        tap_row = col_taps.count ? row_taps.first : p.filter_rows, tap_col = col_taps.first;
-        row_shift = row_taps.shift, col_shift = col_taps.shift;
-        walk(begin + A::k(0));
+        step = Step(begin + A::k(), col_taps.count ? col_taps.count : 1, p.out_depth());
+        weight = p.w_at(row_taps.first, col_taps.first, this->first_col + B::row(0)) + this->group * p.out_depth();
+        weight_row = p.w_at(row_taps.step, 0, 0), weight_col = p.w_at(0, col_taps.step, 0);
+        aim();
     }
-    DEVICE void next_tap() {
-        tap_col += col_taps.step, col_shift -= col_taps.shift_step;
-        if (tap_col < p.filter_cols) return;
-        tap_col = col_taps.first, col_shift = col_taps.shift;
-        tap_row += row_taps.step, row_shift -= row_taps.shift_step;
+    DEVICE void aim() {
+        down = step.tap_row * row_taps.shift_step, right = step.tap_col * col_taps.shift_step;
+        shift = ((Index)down * p.out_cols + right) * p.out_channels + step.channel;
+        b_at = weight + step.tap_row * weight_row + step.tap_col * weight_col + step.channel;
+        if (step.tap_row >= row_taps.count) down = NOWHERE;
     }
-    DEVICE void walk(Index steps) {
-        steps += channel;
-        while (steps >= p.out_depth() && tap_row < p.filter_rows) {
-            steps -= p.out_depth();
-            next_tap();
-        }
-        channel = (int)steps;
+    DEVICE void next_chunk() {
+        step.advance(TK, col_taps.count, p.out_depth());
+        aim();
     }
-    DEVICE void next_chunk() { walk(TK); }
-    DEVICE Index a(int item) const {
-        const int out_row = row[item] + row_shift, out_col = col[item] + col_shift;
-        /* mark: padding of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
-        const bool outside = (unsigned)out_row >= (unsigned)p.out_rows || (unsigned)out_col >= (unsigned)p.out_cols;
-        const Index shift = ((Index)row_shift * p.out_cols + col_shift) * p.out_channels + channel;
-        return tap_row >= p.filter_rows | outside ? ZEROS : upstream[item] + shift;
-    }
-    DEVICE Index b(int item) const {
-        const int in_channel = this->first_col + B::row(item);
-        if (tap_row >= p.filter_rows || in_channel >= p.in_depth()) return ZEROS;
-        return p.w_at(tap_row, tap_col, in_channel) + this->group * p.out_depth() + channel;
-    }
+    /* mark: padding of implicit_gemm/dx tensor_gemm/dx tensor_gemm_tf32/dx pipelined_gemm/dx pipelined_gemm_tf32/dx pipelined_gemm_float32/dx */
+    DEVICE bool has_a(int item) const { return p.has_output(row[item] + down, col[item] + right); }
+    DEVICE bool has_b(int item) const { return step.tap_row < row_taps.count && B::NEXT * item < b_cols; }
+    DEVICE Index b(int item) const { return b_at + (Index)B::NEXT * item * p.out_channels; }
     DEVICE Index row_at(int tile_row) const {
         const Index cell = this->first_row + tile_row;
         if (cell >= cells()) return -1;
@@ -268,65 +273,59 @@ template <int TM, int TN, int TK, int V> struct Tile<InputGradient, TM, TN, TK, 
 /* dw[(tap, in_channel), out_channel] = sum over places of x[place + tap, in_channel] * dy[place, out_channel].
 
    The result is small and the sum is long, so that the depth, the places, is almost always split. */
-template <int TM, int TN, int TK, int V> struct Tile<FilterGradient, TM, TN, TK, V> : TileOf<FilterGradient, TM, TN> {
-    typedef TileOf<FilterGradient, TM, TN> Base;
-    typedef AlongRows<TM, TK, V> A;
-    typedef AlongRows<TN, TK, V> B;
-    using Base::p;
-    Index chunks, rows, place, stop; /* this chunk's first place, and the end of this block's share */
-    int row_shift[A::ROWS], col_shift[A::ROWS], channel[A::ROWS]; /* the tap, and the channel of x or -1 */
-    Index image_at[A::KS];                                       /* the start of the place's image in x */
-    int out_row[A::KS], out_col[A::KS];
+template <int TM, int TN, int TK, int V>
+struct Tile<FilterGradient, TM, TN, TK, V> : TileOf<FilterGradient, TM, TN, AlongRows<TM, TK, V>, AlongRows<TN, TK, V>> {
+    typedef TileOf<FilterGradient, TM, TN, AlongRows<TM, TK, V>, AlongRows<TN, TK, V>> Base;
+    using typename Base::A, typename Base::B;
+    using Base::p, Base::row, Base::col, Base::at, Base::down, Base::right, Base::shift, Base::b_at, Base::b_cols;
+    Index rows, stop;     /* stop: where this block's share of the depth ends in B */
+    Index image_at;       /* the start of this thread's image in x */
+    int out_row, out_col; /* and its place there */
 
     DEVICE Tile(const Call &call) : Base(call, call.p.out_depth()), rows((Index)call.p.taps() * call.p.in_depth()) {
         const Index row_tiles = divide_up(rows, TM);
         this->first_row = this->rest % row_tiles * TM;
         this->split = (int)(this->rest / row_tiles);
-        this->share(p.places(), TK, place, chunks);
-        stop = place + chunks * TK < p.places() ? place + chunks * TK : p.places();
+        Index begin;
+        this->share(p.places(), TK, begin);
+        const Index end = begin + this->chunks * TK, place = begin + A::k();
+        stop = (end < p.places() ? end : p.places()) * p.out_channels;
 #pragma unroll
-        for (int item = 0; item < A::ROWS; item++) {
-            const Index row = this->first_row + A::row(item);
-            const int tap = (int)(row / p.in_depth());
+        for (int item = 0; item < A::ITEMS; item++) {
+            const Index here = this->first_row + A::row(item);
+            const int tap = (int)(here / p.in_depth());
             /* mark: dilation of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
-            row_shift[item] = p.in_row(0, tap / p.filter_cols);
-            col_shift[item] = p.in_col(0, tap % p.filter_cols);
-            channel[item] = row < rows ? this->group * p.in_depth() + (int)(row % p.in_depth()) : -1;
+            row[item] = p.in_row(0, tap / p.filter_cols), col[item] = p.in_col(0, tap % p.filter_cols);
+            at[item] = p.x_at(0, row[item], col[item]) + this->group * p.in_depth() + here % p.in_depth();
+            if (here >= rows) row[item] = NOWHERE;
         }
-#pragma unroll
-        for (int item = 0; item < A::KS; item++) {
-            const Index here = place + A::k(item * A::ROWS);
-            out_col[item] = (int)(here % p.out_cols);
-            out_row[item] = (int)(here / p.out_cols % p.out_rows);
-            image_at[item] = here / p.out_cols / p.out_rows * p.in_rows * p.in_cols * p.in_channels;
-        }
+        out_col = (int)(place % p.out_cols);
+        out_row = (int)(place / p.out_cols % p.out_rows);
+        image_at = p.x_at((int)(place / p.out_cols / p.out_rows), 0, 0);
+        b_at += place * p.out_channels + this->group * p.out_depth();
+        aim();
+    }
+    DEVICE void aim() {
+        /* mark: stride of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
+        down = out_row * p.stride_rows, right = out_col * p.stride_cols;
+        shift = image_at + ((Index)down * p.in_cols + right) * p.in_channels;
+        if (b_at >= stop) down = NOWHERE;
     }
     DEVICE void next_chunk() {
-        place += TK;
-#pragma unroll
-        for (int item = 0; item < A::KS; item++) {
-            out_col[item] += TK;
-            while (out_col[item] >= p.out_cols) {
-                out_col[item] -= p.out_cols;
-                if (++out_row[item] < p.out_rows) continue;
-                out_row[item] = 0;
-                image_at[item] += (Index)p.in_rows * p.in_cols * p.in_channels;
-            }
+        b_at += (Index)TK * p.out_channels;
+        out_col += TK;
+        while (out_col >= p.out_cols) {
+            out_col -= p.out_cols;
+            if (++out_row < p.out_rows) continue;
+            out_row = 0;
+            image_at += (Index)p.in_rows * p.in_cols * p.in_channels;
         }
+        aim();
     }
-    DEVICE Index a(int item) const {
-        const int k = item / A::ROWS, r = item % A::ROWS;
-        /* mark: stride of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
-        const int in_row = out_row[k] * p.stride_rows + row_shift[r], in_col = out_col[k] * p.stride_cols + col_shift[r];
-        /* mark: padding of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
-        const bool outside = place + A::k(item) >= stop | channel[r] < 0 | !p.has_input(in_row, in_col);
-        return outside ? ZEROS : image_at[k] + ((Index)in_row * p.in_cols + in_col) * p.in_channels + channel[r];
-    }
-    DEVICE Index b(int item) const {
-        const int out_channel = this->first_col + B::row(item);
-        if (place + B::k(item) >= stop || out_channel >= p.out_depth()) return ZEROS;
-        return (place + B::k(item)) * p.out_channels + this->group * p.out_depth() + out_channel;
-    }
+    /* mark: padding of implicit_gemm/dw tensor_gemm/dw tensor_gemm_tf32/dw pipelined_gemm/dw pipelined_gemm_tf32/dw pipelined_gemm_float32/dw */
+    DEVICE bool has_a(int item) const { return p.has_input(row[item] + down, col[item] + right); }
+    DEVICE bool has_b(int item) const { return b_at < stop && B::NEXT * item < b_cols; }
+    DEVICE Index b(int item) const { return b_at + B::NEXT * item; }
     DEVICE Index row_at(int tile_row) const {
         const Index row = this->first_row + tile_row;
         return row < rows ? row * p.out_channels + this->group * p.out_depth() + this->first_col : -1;

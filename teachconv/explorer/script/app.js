@@ -1,5 +1,6 @@
 // The app: one call, the place that is selected in it, and the page that shows both.
 
+import { axisOf, resultAround, sourceAmid } from "./axis_tables.js";
 import { h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
@@ -22,6 +23,7 @@ export class App {
     this.grids = {};
     /** @type {any} the parts that controls.js makes */
     this.playButton = this.slider = this.position = this.inputs = null;
+    this.quiet = false; // while what was shown is shown again
     this.opened = new Map(); // which sections are open, by name: kept when another call is drawn
     this.draw(data);
     new ResizeObserver(() => this.fit()).observe(root);
@@ -127,6 +129,7 @@ export class App {
 
   async choose(control, choice) {
     this.key[control] = choice;
+    this.inputs[control][choice].children[0].checked = true;
     const key = this.key.join();
     let variant = this.variantOf(this.key);
     if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
@@ -156,6 +159,7 @@ export class App {
   chooseChannel(name, channel) {
     this.state[name] = channel;
     this.pairUp(name);
+    this.tellHost(true);
     this.drawStage();
   }
 
@@ -226,22 +230,36 @@ export class App {
     else if (how !== "hover") this.tellHost();
   }
 
-  /** Select a cell of the result that may be outside the part that is on the page: then the host is asked for it. */
-  async moveTo(row, col) {
+  /** The place in the source that is in the middle of the window of a place in the result. */
+  amid(place) {
+    const axes = [this.view.rows, this.view.cols].map(axisOf);
+    return axes.map((axis, i) => sourceAmid(axis, this.doc.source === "out", place[i]));
+  }
+
+  /** Select the cell of the result whose window is around a place in the source, which may be outside the part shown. */
+  async moveTo(source) {
+    const around = (view) => [view.rows, view.cols].map((axis, i) => resultAround(axisOf(axis), this.doc.source === "out", source[i]));
+    const [row, col] = around(this.view);
     const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
     this.message.hidden = true;
-    if (rows.includes(row) && cols.includes(col)) this.select(row, col);
-    else if (this.host?.move) this.draw(await this.host.move([this.state.n, row, col, this.cell()[3]]));
-    else {
-      this.message.hidden = false;
+    if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
+      const [key, { c, o }] = [[...this.key], this.state];
+      const at = around(new View(this.doc, this.doc.base));
+      this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source));
+      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
+      Object.assign(this.state, { c, o, row, col });
+      this.drawStage();
+    } else {
+      this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
+      this.message.hidden = rows.includes(row) && cols.includes(col);
       const place = index(this.view.name(this.doc.result, this.view.cell(this.doc.result, row, col, this.state)));
-      this.message.textContent = `This page holds the part in the frame. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
+      this.message.textContent = `This page holds the part in the frame: the cell nearest to that place is selected. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
     }
   }
 
-  /** Tell the host which cell is selected. */
-  tellHost() {
-    if (!this.view.isCropped(this.cell())) this.host?.selected?.([this.state.row, this.state.col]);
+  /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */
+  tellHost(step = false) {
+    if (!this.quiet) this.host?.shows?.(this, step);
   }
 
   unhover() {
@@ -297,6 +315,7 @@ export class App {
 
   showAll() {
     this.allRows = this.allChannels = true;
+    this.tellHost(true);
     this.drawStage();
   }
 
@@ -328,7 +347,7 @@ export class App {
     this.slider.value = String(Math.max(0, now));
     this.slider.setAttribute("aria-valuetext", named(view, doc.result, this.cell()));
     this.position.textContent = now < 0 ? "cut away" : `${now + 1} / ${this.cells.length}`;
-    if (!this.pinned && !state.focus) this.tellHost();
+    if (!this.pinned) this.tellHost();
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .said, .gradient")].map((e) => e.textContent).join(". ");
     this.refresh();
   }

@@ -1,6 +1,6 @@
 // The tables of one axis, and the part of a large call that a page shows: the copy of axis_tables.py.
 
-import { effectiveFilter, floorDiv, gatherAll, inIndex, range, scatterAll, shapesOf } from "./law.js";
+import { axisGeometry, effectiveFilter, floorDiv, gatherAll, inIndex, range, scatterAll, shapesOf } from "./law.js";
 
 const MOST_VALUES = 20_000; // numbers of one array on a page
 const PLANE_SIDES = [40, 24, 16, 10, 6, 3, 1]; // rows and columns of a plane: the first number that fits is used
@@ -55,9 +55,8 @@ function channelPart(g, transposed, channel, few) {
 function axisPart(axis, transposed, wanted, side) {
   if (Math.max(axis.in_size, axis.out_size) <= side) return [[0, axis.in_size], [0, axis.out_size]];
   const [resultSize, sourceSize] = transposed ? [axis.in_size, axis.out_size] : [axis.out_size, axis.in_size];
-  const gathered = (index) => gatherAll(axis, index).filter(([, , out]) => !out).map(([, i]) => i);
-  const scattered = (index) => scatterAll(axis, index).filter(([, , out]) => !out).map(([, i]) => i);
-  const [look, lookBack] = transposed ? [scattered, gathered] : [gathered, scattered];
+  const both = [gathered, scattered].map((list) => (index) => list(axis, index));
+  const [lookBack, look] = transposed ? both : both.toReversed();
   const at = Math.min(wanted, resultSize - 1);
   let met = look(at);
   if (!met.length) met = [Math.min(at, sourceSize - 1)];
@@ -78,6 +77,26 @@ function around(centre, wanted, size, start = 0) {
   return [start + first, start + first + length];
 }
 
+/** The indices with values on the other side of one axis: that a result is made of, or that a source contributes to. */
+const gathered = (axis, index) => gatherAll(axis, index).filter(([, , out]) => !out).map(([, i]) => i);
+const scattered = (axis, index) => scatterAll(axis, index).filter(([, , out]) => !out).map(([, i]) => i);
+const middle = (list) => list[floorDiv(list.length, 2)];
+
+/** The index of the result whose window is around an index of the source; if no window reads it, around one before. */
+export function resultAround(axis, transposed, index) {
+  for (let i = index; i >= 0; i--) {
+    const met = transposed ? gathered(axis, i) : scattered(axis, i);
+    if (met.length) return middle(met);
+  }
+  return 0;
+}
+
+/** The index of the source in the middle of the window of a result. */
+export function sourceAmid(axis, transposed, index) {
+  const met = transposed ? scattered(axis, index) : gathered(axis, index);
+  return met.length ? middle(met) : Math.min(index, (transposed ? axis.out_size : axis.in_size) - 1);
+}
+
 /** The index of the result to begin with: axis_tables.teaching. */
 export function teaching(axis, transposed) {
   const [size, look] = transposed ? [axis.in_size, scatterAll] : [axis.out_size, gatherAll];
@@ -85,6 +104,10 @@ export function teaching(axis, transposed) {
   const [first, last] = [0, size - 1].map((index) => look(axis, index).some(([, , out]) => out));
   return last && !first ? size - 1 : 0;
 }
+
+/** The integers of an axis, of its table. */
+export const axisOf = ({ in_size, filter_size, out_size, stride, dilation, pad, formulas }) =>
+  axisGeometry(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
 
 /** The tables of one axis for the page: axis_tables.axis_table. */
 export function axisTable(axis, transposed, ins, outs) {
@@ -149,4 +172,28 @@ function zeroInsertion(axis, ins) {
   const places = [...inserted.keys()];
   const [low, high] = places.length ? [Math.min(...places), Math.max(...places)] : [0, -1];
   return { inserted: drawn(low, high, places).map((place) => [place, inserted.get(place) ?? null]), windows };
+}
+
+/** The ranges of an array, and its values in C order. */
+export function held(axes, value) {
+  const values = [];
+  const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
+  for (const a of first) for (const b of second) for (const c of third) for (const d of fourth) values.push(value([a, b, c, d]));
+  return { axes, values };
+}
+
+/** Which part of a large call is shown, or "". */
+export function shownText(g, part, transposed) {
+  const [ins, outs] = transposed ? ["output", "input"] : ["input", "output"];
+  const pieces = [
+    ["image", part.images, g.batch],
+    [`${ins} row`, part.inRows, g.rows.in_size],
+    [`${ins} column`, part.inCols, g.cols.in_size],
+    [`${ins} channel`, part.inChannels, g.in_channels],
+    [`${outs} row`, part.outRows, g.rows.out_size],
+    [`${outs} column`, part.outCols, g.cols.out_size],
+    [`${outs} channel`, part.outChannels, g.out_channels],
+  ].filter(([, [start, stop], size]) => stop - start < size).map(([name, [start, stop], size]) =>
+    `${name}${stop - start > 1 ? `s ${start} to ${stop - 1}` : ` ${start}`} of ${size}`);
+  return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays; at=(…) moves the part shown.` : "";
 }

@@ -1,6 +1,6 @@
 // A call as the JSON that the view draws, made on the page itself: the copy of document.py, beside law.js.
 
-import { axisTable, partOf, teaching } from "./axis_tables.js";
+import { axisTable, held, partOf, shownText, teaching } from "./axis_tables.js";
 import { callText, resolve } from "./dialects.js";
 import { facts, floorDiv, legalOutputShapes, range, shapesOf, termsOf } from "./law.js";
 
@@ -53,6 +53,7 @@ export function callDocument(name, shapes, words, values, at = null) {
     at: start,
     empty,
     shown: shownText(g, part, transposed),
+    function: null,
     overview: null,
     trace: [],
     axes,
@@ -69,14 +70,6 @@ export function callDocument(name, shapes, words, values, at = null) {
     steps: call.steps,
     legal_output_shapes: name === "tensorflow.conv2d_transpose" ? legalOutputShapes(g) : [],
   };
-}
-
-/** The ranges of an array, and its values in C order. */
-function held(axes, value) {
-  const values = [];
-  const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
-  for (const a of first) for (const b of second) for (const c of third) for (const d of fourth) values.push(value([a, b, c, d]));
-  return { axes, values };
 }
 
 /** The filter depths that a range of input channels uses. */
@@ -101,20 +94,4 @@ function cellNames({ transposed, input, filter, output, flip }) {
   const own = { letters: input, stuffing: [1, 1], part_channels: 0 };
   const filters = { letters: filter, canonical: transposed ? "HWOI" : "HWIO", flip, split: 0 };
   return transposed ? { in: { letters: output }, filter: filters, out: own } : { in: own, filter: filters, out: { letters: output } };
-}
-
-/** Which part of a large call is shown, or "". */
-function shownText(g, part, transposed) {
-  const [ins, outs] = transposed ? ["output", "input"] : ["input", "output"];
-  const pieces = [
-    ["image", part.images, g.batch],
-    [`${ins} row`, part.inRows, g.rows.in_size],
-    [`${ins} column`, part.inCols, g.cols.in_size],
-    [`${ins} channel`, part.inChannels, g.in_channels],
-    [`${outs} row`, part.outRows, g.rows.out_size],
-    [`${outs} column`, part.outCols, g.cols.out_size],
-    [`${outs} channel`, part.outChannels, g.out_channels],
-  ].filter(([, [start, stop], size]) => stop - start < size).map(([name, [start, stop], size]) =>
-    `${name}${stop - start > 1 ? `s ${start} to ${stop - 1}` : ` ${start}`} of ${size}`);
-  return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays; at=(…) moves the part shown.` : "";
 }

@@ -76,8 +76,10 @@ export class Thumbs {
   /** The numbers of all maps, and the largest and the least of each side: one scale for all its channels. */
   measure() {
     const { view, doc } = this.app;
-    const unknown = !view.arrays[doc.result] && productsOf(view) > MAP_WORK;
-    const value = (side, cell) => (side !== doc.result ? view.number(side, cell) : unknown ? undefined : view.value(cell));
+    const cells = [...this.maps.values()].filter(({ side }) => side === doc.result).reduce((sum, { rows, cols }) => sum + rows.length * cols.length, 0);
+    const shown = doc.result === "out" ? this.app.state.o : this.app.state.c; // the plane beside sums it anyway
+    const known = (cell) => view.arrays[doc.result] || cells * view.variant.terms <= MAP_WORK || cell[3] === shown;
+    const value = (side, cell) => (side !== doc.result ? view.number(side, cell) : known(cell) ? view.value(cell) : undefined);
     for (const map of this.maps.values()) {
       map.values = map.rows.map((r) => map.cols.map((q) => Number(value(map.side, view.cell(map.side, r, q, map.state)) ?? NaN)));
       for (const number of map.values.flat().filter(Number.isFinite)) {
@@ -97,6 +99,7 @@ export class Thumbs {
     });
     this.element.style.color = "";
     for (const { canvas, side, values, rows, cols } of this.maps.values()) {
+      if (!values.flat().some(Number.isFinite)) continue;
       const grey = side !== "filter" && this.least[side] === 0 && rows.length * cols.length > 300;
       const pen = canvas.getContext("2d");
       if (grey) {
@@ -131,10 +134,4 @@ function heldChannels(view, side) {
   const known = side === "in" ? view.groupOfIn : view.groupOfOut;
   const held = view.arrays[side]?.indices(3) ?? (side === "out" ? view.arrays.filter?.indices(3) : null) ?? [...known.keys()];
   return new Set(held.filter((channel) => known.has(channel)));
-}
-
-/** The number of products of a whole result. */
-function productsOf(view) {
-  const { shapes, terms } = view.variant;
-  return shapes[view.doc.result].reduce((product, size) => product * size, 1) * terms;
 }

@@ -24,7 +24,7 @@ export function labelControls(app) {
   for (const [number, control] of app.data.variants.controls.entries()) {
     for (const [i, label] of app.inputs[number].entries()) {
       const variant = app.variantOf(app.key.with(number, i));
-      const absent = !variant && !app.host;
+      const absent = !variant && !app.host?.request;
       const [input, words] = label.children;
       input.disabled = absent;
       label.className = absent ? "absent" : variant?.error ? "refused" : "";
@@ -49,7 +49,10 @@ export function channelControls(app) {
     const element = h("select", { "data-channel": name, onchange: () => app.chooseChannel(name, Number(element.value)) }, options);
     return h("label", {}, `${label} `, element);
   };
-  const colours = h("input", { type: "checkbox", checked: root.classList.contains("colours"), onchange: () => root.classList.toggle("colours", colours.checked) });
+  const colours = h("input", { type: "checkbox", checked: root.classList.contains("colours"), onchange: () => {
+    root.classList.toggle("colours", colours.checked);
+    app.tellHost(true);
+  } });
   return [
     images.length > 1 ? select("n", "image", images) : null,
     select("c", `${doc.names.in} channel`, ins),

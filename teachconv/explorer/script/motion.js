@@ -15,6 +15,7 @@ export class Player {
     this.timer = 0;
     this.tap = null; // the last tap that is shown; null for all of them
     this.rounds = 0; // how many cells are still to be shown before the opening ends
+    this.stays = false;
     this.opening = false; // playing since the page was opened, until the reader does something
   }
 
@@ -43,6 +44,18 @@ export class Player {
     clearTimeout(this.timer);
     this.timer = 0;
     this.app.playing(false);
+    this.app.tellHost();
+  }
+
+  /** Do not begin to move by itself: the page was opened for what it shows. */
+  stay() {
+    this.stays = true;
+  }
+
+  /** Show the taps up to one. */
+  showTap(tap) {
+    this.tap = tap;
+    this.show();
   }
 
   setSpeed(speed) {
@@ -90,6 +103,7 @@ export class Player {
     const last = this.tap !== null && next >= this.taps.length;
     this.tap = next < this.taps.length ? next : null;
     this.show(true);
+    if (!this.on) this.app.tellHost();
     if (last) flySum(this.app, SPEEDS[this.speed].cell * 0.6);
   }
 
@@ -122,6 +136,7 @@ export class Player {
     const view = new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       view.disconnect();
+      if (this.stays) return;
       this.opening = true;
       this.rounds = this.app.cells.length;
       this.play(true);

@@ -3,39 +3,42 @@
 import { brief, full } from "./numbers.js";
 import { h, plural } from "./elements.js";
 import { KINDS, MARKS } from "./grids.js";
+import { inside } from "./view.js";
 
 /**
  * A small image of the whole source, with a frame around the part that is shown; a click or the arrow keys move the
  * selected cell there. `show` draws where that is.
  */
 export function overview(app) {
-  const { doc } = app;
+  const { doc, view } = app;
   if (!doc.overview) return null;
-  const { image, part, results } = doc.overview;
+  const { image, moves } = doc.overview;
   const words = `the whole ${doc.names[doc.source]}; the part shown is framed`;
+  const sizes = view.variant.shapes[doc.source].slice(1, 3);
   const frame = h("span", { class: "part" });
-  for (const [i, name] of ["top", "left", "height", "width"].entries()) frame.style[name] = `${100 * part[i]}%`;
+  for (const [axis, list] of view.drawn(doc.source).entries()) {
+    const shown = inside(list);
+    frame.style[axis ? "left" : "top"] = `${(100 * shown[0]) / sizes[axis]}%`;
+    frame.style[axis ? "width" : "height"] = `${(100 * (shown.at(-1) + 1 - shown[0])) / sizes[axis]}%`;
+  }
   const picture = h("img", { src: image, alt: words });
-  if (!results) return { element: h("div", { class: "overview" }, picture, frame), show: () => {} };
+  if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {} };
   const spot = h("span", { class: "spot" });
-  const move = (places) => app.moveTo(...places.map((place, axis) => results[axis][Math.max(0, Math.min(results[axis].length - 1, place))]));
-  const places = () => [app.state.row, app.state.col].map((index, axis) => {
-    const distances = results[axis].map((result) => Math.abs(result - index));
-    return distances.indexOf(Math.min(...distances));
-  });
+  const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
+  const place = () => app.amid([app.state.row, app.state.col]);
   const element = h("button", { type: "button", class: "overview", "aria-label": `${words}; choose a place by a click or the arrow keys`, onclick: (event) => {
     if (!event.detail) return; // by the keyboard
     const { left, top, width, height } = picture.getBoundingClientRect();
     const shares = [(event.clientY - top) / height, (event.clientX - left) / width];
-    move(shares.map((share, axis) => Math.floor(share * results[axis].length)));
+    move(shares.map((share, axis) => Math.floor(share * sizes[axis])));
   }, onkeydown: (event) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step) return;
     event.preventDefault();
-    move(places().map((place, axis) => place + step[axis] * Math.ceil(results[axis].length / 40)));
+    move(place().map((at, axis) => at + step[axis] * Math.ceil(sizes[axis] / 40)));
   } }, picture, frame, spot);
   const show = () => {
-    for (const [axis, place] of places().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (place + 0.5)) / results[axis].length}%`;
+    for (const [axis, at] of place().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (at + 0.5)) / sizes[axis]}%`;
   };
   return { element, show };
 }

@@ -7,10 +7,11 @@ import { callDocument } from "./call_document.js";
 import { resolve } from "./dialects.js";
 import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
 import { TARGETS } from "./target_calls.js";
-import { download } from "./take_away.js";
+import { shownIn, showAgain } from "./shown.js";
+import { FRAMEWORKS, download } from "./take_away.js";
 import { translate } from "./translate.js";
-import { FIELDS, FRAMEWORKS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
-import { PRESETS, fromCsv, fromImage, fromNpy, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
+import { FIELDS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
+import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
 const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
 const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
@@ -60,6 +61,7 @@ class Playground {
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
     if (["n", "k", "s", "p", "op", "d"].includes(name)) this.state.size = null;
+    if (!["x", "w", "as"].includes(name)) Object.assign(this.state, { on: null, tap: null });
     this.arrays();
     this.push();
     this.buildForm();
@@ -70,11 +72,20 @@ class Playground {
     if (ADDRESS) history.pushState(null, "", toAddress(this.state));
   }
 
-  /** Remember the selected cell without a step for the back button. */
-  selected([row, col]) {
-    if (this.state.at?.join() === `${row},${col}`) return;
+  /** Remember what is shown; only some of it is a step for the back button. */
+  shows(app, step) {
+    const shown = shownIn(app);
+    Object.assign(this.state, shown, { at: shown.at ?? this.state.at });
+    const address = toAddress(this.state);
+    if (!ADDRESS || address === location.hash) return;
+    if (step) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+
+  /** Show the part of a large input around another cell. */
+  async move([, row, col]) {
     this.state.at = [row, col];
-    if (ADDRESS) history.replaceState(null, "", toAddress(this.state));
+    return this.data(this.document(this.state));
   }
 
   say(problem) {
@@ -157,10 +168,20 @@ class Playground {
       this.facts.replaceChildren();
       return;
     }
-    const data = { call: made, variants: NO_VARIANTS, beside: null, live: false, playground: true };
-    if (this.app) this.app.draw(data);
-    else this.app = mount(this.stage, data, { sections: this.sections(), selected: (cell) => this.selected(cell), edit: (...edit) => this.edit(...edit) });
+    const { channels, on, tap, modes } = state; // drawing begins anew, and says so
+    if (this.app) this.app.draw(this.data(made));
+    else {
+      this.app = mount(this.stage, this.data(made), {
+        sections: this.sections(), shows: (...shown) => this.ready && this.shows(...shown), edit: (...edit) => this.edit(...edit), move: (cell) => this.move(cell),
+      });
+    }
+    this.ready = true;
+    showAgain(this.app, { channels, on, tap, modes });
     this.drawFacts(resolve(this.call.name, this.call.shapes, this.call.words));
+  }
+
+  data(call) {
+    return { call, variants: NO_VARIANTS, beside: null, live: false, playground: true };
   }
 
   /** The document of a state, in TensorFlow's words where its framework has none. */
@@ -169,7 +190,8 @@ class Playground {
     const values = { source: value(this.x), filter: value(this.w) };
     const made = (as) => {
       this.call = callOf({ ...state, as });
-      return callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
+      const drawn = callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
+      return drawn.shown ? { ...drawn, overview: { image: imageOf(this.x.numbers, this.x.shape), numbers: null, moves: true } } : drawn;
     };
     try {
       return made(state.as);

@@ -83,6 +83,24 @@ export async function fromImage(file, most = 32) {
   return checked(height, width, grey ? 1 : 3, (r, q, plane) => data[4 * (r * width + q) + plane]);
 }
 
+/** The address of an image of an array: its three channels as colours, or its first one in grey. */
+export function imageOf(numbers, shape) {
+  const [, height, width, channels] = shape;
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  const [low, high] = [Math.min(0, ...numbers), Math.max(...numbers)];
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    for (let i = 0; i < 3; i++) {
+      const number = numbers[pixel * channels + (channels === 3 ? i : 0)];
+      image.data[4 * pixel + i] = (255 * (number - low)) / (high - low || 1);
+    }
+    image.data[4 * pixel + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas.toDataURL();
+}
+
 const READERS = {
   "<f4": ["getFloat32", 4], "<f8": ["getFloat64", 8], "<i4": ["getInt32", 4], "<i2": ["getInt16", 2], "|i1": ["getInt8", 1], "|u1": ["getUint8", 1],
 };

@@ -3,6 +3,8 @@
 import { FUNCTIONS } from "./dialects.js";
 import { Refusal, floorDiv, normalizePadding, transposedGeometry } from "./law.js";
 import { tuple } from "./python_text.js";
+import { modesOf, placeOn } from "./shown.js";
+import { FRAMEWORKS } from "./take_away.js";
 
 /** What can be set: the name in the address, the words on the page, and the legal range of each number. */
 export const FIELDS = {
@@ -17,15 +19,13 @@ export const FIELDS = {
 const FARTHEST_PAD = 20;
 export const WORDS = ["same", "valid", "same_lower"];
 
-export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
-
 /**
  * The state of an address without any parameter.
  * @returns {any}
  */
 export function defaultState() {
   const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
-  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small" };
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, modes: [] };
 }
 
 /** The numbers of a text such as "7", "7,5", "7x5" or "7 × 5"; refused if one is not in the range. */
@@ -53,6 +53,14 @@ export function setField(state, name, text) {
     state[name] = found?.length === 1 ? [found[0], found[0]] : found;
   } else if (name === "at") {
     state.at = text === "" ? null : numbersOf(text, "at", [2], 0, 999);
+  } else if (name === "ch") {
+    state.channels = numbersOf(text, "ch", [2], 0, FIELDS.c.most - 1);
+  } else if (name === "tap") {
+    [state.tap] = numbersOf(text, "tap", [1], 0, 9999);
+  } else if (name === "on" && placeOn(text)) {
+    state.on = placeOn(text);
+  } else if (name === "show" && modesOf(text)) {
+    state.modes = modesOf(text);
   } else if (name === "op" && ["conv2d", "transpose"].includes(text)) {
     state.op = text;
   } else if (name === "as" && text in FRAMEWORKS) {
@@ -100,6 +108,10 @@ export function toAddress(state) {
     if (text !== usual[name] && text.length <= 1500) parts.push(`${name}=${text}`); // longer addresses are cut off on their way
   }
   if (state.at) parts.push(`at=${state.at.join(",")}`);
+  if (state.channels) parts.push(`ch=${state.channels.join(",")}`);
+  if (state.on) parts.push(`on=${state.on.join(",")}`);
+  if (state.tap !== null) parts.push(`tap=${state.tap}`);
+  if (state.modes.length) parts.push(`show=${state.modes.join(",")}`);
   return `#${parts.join("&")}`;
 }
 

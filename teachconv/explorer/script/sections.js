@@ -14,11 +14,12 @@ export function sectionsOf(app) {
   const add = (name, title, depends, content, open = false) => {
     const body = h("div", { class: "body" });
     const toggled = () => {
+      if (element.open !== (app.opened.get(name) ?? open)) app.tellHost();
       app.opened.set(name, element.open);
       app.refresh();
     };
     const element = h("details", { open: app.opened.get(name) ?? open, "data-section": name, ontoggle: toggled }, h("summary", {}, title), body);
-    list.push({ element, body, depends, content });
+    list.push({ element, body, depends, content, usual: open });
   };
   if (app.data.beside) add("beside", `Beside it: ${app.data.beside.label}`, "cell", () => besidePanel(app.view, app), true);
   add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(app.view), true);

@@ -45,6 +45,7 @@ export function stampButton(app) {
     button.setAttribute("aria-pressed", String(app.stamp));
     say();
     app.state.focus = app.pinned = null;
+    app.tellHost(true);
     app.drawStage();
     if (app.stamp) app.goTo(0);
   } });

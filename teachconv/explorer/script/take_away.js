@@ -2,8 +2,10 @@
 
 import { h } from "./elements.js";
 import { copyButton } from "./parts.js";
+import { fromJson } from "./python_text.js";
+import { translate } from "./translate.js";
 
-const FRAMEWORK_NAMES = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
+export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
 
 /** The controls below the picture. */
 export function takeAway(app) {
@@ -11,20 +13,41 @@ export function takeAway(app) {
   return h("div", { class: "transport take-away", role: "group", "aria-label": "Take it away" }, callCopier(app), save);
 }
 
-/** Copies the call in a framework's words; null if the page has none, or has a section for them. */
+/** Copies the call that is shown in a framework's words; null if the page has none, or has a section for them. */
 function callCopier(app) {
-  if (!Object.keys(app.doc.base.calls ?? {}).length) return null;
-  const names = Object.keys(app.doc.base.calls).map((to) => h("option", { value: to }, FRAMEWORK_NAMES[to]));
+  if (!app.doc.function && !Object.keys(app.doc.base.calls ?? {}).length) return null;
+  const names = Object.entries(FRAMEWORKS).map(([to, name]) => h("option", { value: to }, name));
   const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
   const said = h("span", { class: "said", role: "status" });
   const text = () => {
-    const numbers = app.variantOf(app.key)?.calls?.[choice.value];
-    const code = numbers?.map((i) => app.doc.lines[i]).join("\n");
-    const none = code === undefined ? "This page has the frameworks' calls of single changes: use tc.translate, or .live()." : "";
-    said.textContent = none || (code.startsWith("not possible") ? code : "");
+    const code = codeOf(app.doc, app.variantOf(app.key), choice.value);
+    said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
   return [h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said];
+}
+
+/** The code of a variant's call in a framework, or "not possible: " and why. */
+function codeOf(doc, variant, framework) {
+  if (!variant || variant.error) return `not possible: ${variant?.error ?? "this combination is not on this page"}`;
+  if (!doc.function) return heldCall(doc, variant, framework);
+  const { code, why } = translate(doc.function, variant.call.shapes, wordsOf(doc, variant), framework);
+  return code || `not possible: ${why}`;
+}
+
+/** The arguments of a variant's call, as Python has them. */
+export function wordsOf(doc, { call: { words } }) {
+  const lists = doc.function.startsWith("onnx.");
+  return Object.fromEntries(Object.entries(words).map(([word, value]) => [word, fromJson(value, lists)]));
+}
+
+/** The same of a function that this page does not know: a variant holds what differs from the document's own call. */
+function heldCall(doc, variant, framework) {
+  const base = doc.base.calls[framework];
+  const changed = variant === doc.base ? [0, 0, ...base] : variant.calls[Object.keys(doc.base.calls).indexOf(framework)];
+  if (!changed) return "not possible: this page has no translation of this call";
+  const [head, tail, ...between] = changed;
+  return [...base.slice(0, head), ...between, ...base.slice(base.length - tail)].map((i) => doc.lines[i]).join("\n");
 }
 
 /** Give the reader a file. */

@@ -37,6 +37,8 @@ class Held {
   }
 }
 
+const DIMMEST = 32; // the largest number of a photo of 0 to 255
+
 /** One variant of one call. Cells are canonical: [n, row, col, channel], or a filter's four indices. */
 export class View {
   constructor(doc, variant) {
@@ -264,6 +266,7 @@ export class View {
   isPhoto() {
     const held = this.arrays[this.doc.source];
     if (this.kind !== "conv2d" || !held || this.variant.shapes.in[3] !== 3 || held.indices(1).length * held.indices(2).length < 300) return false;
+    if (held.largest > 1 && held.largest < DIMMEST) return false; // digits in three channels would all be black
     return held.indices(3).length === 3 && held.values.every((value) => value >= 0 && value <= 255);
   }
 
@@ -296,8 +299,7 @@ export class View {
 
   get computedBy() {
     const { backend, algorithm } = this.doc;
-    if (!backend) return "summed on this page";
-    if (!this.arrays[this.doc.result]) return "summed on this page from Python's tap tables";
+    if (!backend || !this.arrays[this.doc.result]) return "summed on this page";
     return `computed by ${backend}${algorithm ? `, ${algorithm}` : ""}`;
   }
 }

@@ -25,7 +25,6 @@ __all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
 class _Convolution(Windowed):
     """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
 
-    filters: int
     _casts_integers = True
 
     def __init__(
@@ -125,6 +124,8 @@ class Conv2D(_Convolution):
     >>> layer.output_shape, layer.count_params()
     ((None, 4, 4, 4), 40)
     """
+
+    filters: int
 
     def __init__(
         self,
@@ -268,6 +269,8 @@ class Conv2DTranspose(_Convolution):
     >>> keras.layers.Conv2DTranspose(1, 3, strides=2, padding="same", input_shape=(4, 4, 8)).output_shape
     (None, 8, 8, 1)
     """
+
+    filters: int
 
     def __init__(
         self,

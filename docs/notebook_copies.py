@@ -1,0 +1,48 @@
+"""Copies the notebooks into docs/learn, with a badge that opens each in Colab if the repository is on GitHub.
+
+The address is `repository-code` of CITATION.cff. The badge is a picture of these pages, so that a page asks
+no other host for anything.
+"""
+
+import json
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).parent
+COLAB = "https://colab.research.google.com/github/"
+
+
+def badge(name: str, address: str) -> str:
+    """Return a line of Markdown that opens a notebook in Colab; "" if the repository is not on GitHub.
+
+    >>> badge("07_output_sizes.ipynb", "https://github.com/someone/teachconv")[-60:]
+    'someone/teachconv/blob/main/notebooks/07_output_sizes.ipynb)'
+    """
+    host, _, repository = address.removesuffix("/").removesuffix(".git").partition("github.com/")
+    if host != "https://" or not repository:
+        return ""
+    picture = "[![Open in Colab](../_static/open_in_colab.svg)]"
+    return f"{picture}({COLAB}{repository}/blob/main/notebooks/{name})"
+
+
+def with_badge(text: str, name: str, address: str) -> str:
+    """Return a notebook's text with its badge below the title."""
+    line = badge(name, address)
+    if not line:
+        return text
+    notebook = json.loads(text)
+    first = notebook["cells"][0]["source"]
+    how = " [Install teachconv there first](../install.md#in-colab-and-other-hosted-notebooks).\n"
+    first[1:1] = ["\n", line + how]
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Copy the notebooks, each only if it has changed."""
+    cited = yaml.safe_load((HERE.parent / "CITATION.cff").read_text(encoding="utf-8"))
+    for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
+        text = with_badge(path.read_text(encoding="utf-8"), path.name, cited.get("repository-code", ""))
+        target = folder / path.name
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")

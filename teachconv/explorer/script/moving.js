@@ -1,0 +1,62 @@
+// A page that holds a whole image, and shows a part of it: the part around another place.
+
+import { axisOf, axisTable, held, partOf, resultAround, shownText } from "./axis_tables.js";
+import { geometry } from "./law.js";
+
+/** The geometry of a variant. */
+export function geometryOf(call, { rows, cols, shapes }) {
+  const axes = [rows, cols].map((axis) => axisOf(call.axes[axis]));
+  return geometry(shapes.in[0], axes[0], axes[1], shapes.in[3], shapes.out[3], call.groups.length);
+}
+
+/** The host of a page that holds all numbers of an image, which can show any part of it; null of any other page. */
+export function imageHost(data) {
+  const numbers = data.call.overview?.numbers;
+  if (!numbers || data.beside) return null; // what stands beside it is not known elsewhere
+  let value = null;
+  return { move: async (cell, source) => moved(data, (value ??= await numberAt(numbers, data.call.bits / 8)), cell, source) };
+}
+
+/** The number at a cell of an image, from its PNG: packing.image_numbers. */
+async function numberAt({ image, scale, shape: [rows, cols, channels] }, size) {
+  const picture = new Image();
+  picture.src = image;
+  await picture.decode();
+  const { width, height } = picture;
+  const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+  pen.drawImage(picture, 0, 0);
+  const bytes = pen.getImageData(0, 0, width, height).data.filter((_, i) => i % 4 === 0);
+  const place = ([, row, col, channel]) => (channel * rows + row) * cols + col;
+  if (scale) return (cell) => bytes[place(cell)] / scale;
+  const view = new DataView(new ArrayBuffer(8));
+  return (cell) => {
+    for (let i = 0; i < size; i++) view.setUint8(i, bytes[i * rows * cols * channels + place(cell)]);
+    return size === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
+  };
+}
+
+/** The document with the part around another cell, as document.py makes it; its results are summed on the page. */
+function moved(data, value, cell, source) {
+  const { call, variants } = data;
+  const transposed = call.source === "out";
+  const around = (variant) => {
+    const g = geometryOf(call, variant);
+    const [row, col] = [g.rows, g.cols].map((axis, i) => resultAround(axis, transposed, source[i]));
+    return { g, part: partOf(g, transposed, [cell[0], row, col, cell[3]]) };
+  };
+  const recut = (variant) => {
+    if (variant.error) return variant;
+    const { g, part } = around(variant);
+    const [images, , , channels] = call.arrays[variant.arrays[call.source]].axes;
+    const ranges = transposed ? [images, part.outRows, part.outCols, channels] : [images, part.inRows, part.inCols, channels];
+    return {
+      ...variant,
+      rows: axisTable(g.rows, transposed, part.inRows, part.outRows),
+      cols: axisTable(g.cols, transposed, part.inCols, part.outCols),
+      arrays: { [call.source]: held(ranges, value), [call.operand]: variant.arrays[call.operand] },
+    };
+  };
+  const { g, part } = around(call.base);
+  const table = Object.fromEntries(Object.entries(variants.table).map(([key, variant]) => [key, recut(variant)]));
+  return { ...data, call: { ...call, at: cell, base: recut(call.base), shown: shownText(g, part, transposed) }, variants: { ...variants, table } };
+}

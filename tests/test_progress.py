@@ -1,0 +1,103 @@
+"""How far a long computation is: on a terminal without rich, and in a notebook's cell."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from teachconv import progress
+
+CELL = """
+import time
+from teachconv import progress
+progress._PATIENCE = 0.2
+with progress.during("thinking"):
+    time.sleep(0.6)
+for item in progress.track(["a", "b"], "items"):
+    time.sleep(0.3)
+progress._PATIENCE = 60
+with progress.during("quick"):
+    pass
+print("done")
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def without_rich(monkeypatch):
+    """A terminal in place of the standard error, where rich is not installed."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_console", lambda: None)
+    return terminal
+
+
+def wait_for_text(terminal):
+    """Another thread writes it."""
+    deadline = time.monotonic() + 10
+    while not terminal.getvalue():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_terminal_without_rich_has_one_line(monkeypatch):
+    terminal = without_rich(monkeypatch)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with progress.during("thinking"):
+        wait_for_text(terminal)
+    assert terminal.getvalue() == "\r\x1b[Kthinking …\r\x1b[K"
+
+
+def test_what_is_quick_shows_nothing(monkeypatch):
+    terminal = without_rich(monkeypatch)
+    with progress.during("thinking"):
+        pass
+    assert list(progress.track(["a", "b"], "items")) == ["a", "b"]
+    assert terminal.getvalue() == ""
+
+
+def test_an_error_clears_the_line(monkeypatch):
+    terminal = without_rich(monkeypatch)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with pytest.raises(ZeroDivisionError), progress.during("thinking"):  # noqa: PT012
+        wait_for_text(terminal)
+        raise ZeroDivisionError
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_where_nobody_looks_nothing_is_written(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with progress.during("thinking"):
+        assert list(progress.track([1], "items")) == [1]
+    assert stream.getvalue() == ""
+
+
+def test_a_notebooks_cell_has_one_output_that_is_empty_at_the_end():
+    """In a real kernel: each text takes the place of the one before."""
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    seen = []
+
+    class Client(client.NotebookClient):
+        def process_message(self, message, cell, number):
+            if message["msg_type"] in ("display_data", "update_display_data"):
+                seen.append((message["msg_type"], message["content"]["data"]["text/plain"]))
+            return super().process_message(message, cell, number)
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    Client(notebook, timeout=60).execute()
+    assert seen[0] == ("display_data", "thinking …")
+    assert {kind for kind, _ in seen[1:]} == {"update_display_data"}
+    texts = [text for _, text in seen[1:]]
+    assert texts[0] == texts[-1] == ""
+    assert "items: 1 of 2 …" in texts
+    shown, printed = notebook.cells[0].outputs
+    assert shown["data"] == {"text/plain": ""}
+    assert printed["text"] == "done\n"
