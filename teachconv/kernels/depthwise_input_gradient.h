@@ -107,7 +107,8 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
                         slots_for((p->filter_rows - 1) * p->dilation_rows / p->stride_rows + 2, p->out_rows);
     const int tiles = input_tiles_can(p);
     /* tiles: the pairs of rows that hold row 0 to the last, with the padding before them */
-    const ptrdiff_t first_pair = p->pad_top / 2, past_pair = (p->pad_top + p->in_rows - 1) / 2 + 1;
+    const ptrdiff_t first_pair = floor_divide(p->pad_top, 2),
+                    past_pair = floor_divide(p->pad_top + p->in_rows - 1, 2) + 1;
     const ptrdiff_t strips =
         tiles ? divide_up(past_pair - first_pair, 2) : divide_up(p->in_rows, DEPTHWISE_STRIP);
     const int spread_out = lanes != p->in_channels;

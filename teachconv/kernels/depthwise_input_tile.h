@@ -95,10 +95,11 @@ KERNEL void depthwise_input_border(const depthwise_input_tiles *k, ptrdiff_t v, 
 /* Computes the row pairs v..past_v-1 of one image. */
 KERNEL void depthwise_input_pairs(const depthwise_input_tiles *k, ptrdiff_t v, ptrdiff_t past_v) {
     const conv_problem *p = k->p;
-    const ptrdiff_t first = p->pad_left / 2, past = (p->pad_left + p->in_cols - 1) / 2 + 1;
+    const ptrdiff_t first = floor_divide(p->pad_left, 2),
+                    past = floor_divide(p->pad_left + p->in_cols - 1, 2) + 1;
     /* the column pairs that lie inside dx with all that they read inside dy */
-    const ptrdiff_t inner = larger(1, divide_up(p->pad_left, 2)),
-                    past_inner = smaller(p->out_cols, (p->pad_left + p->in_cols) / 2);
+    const ptrdiff_t inner = larger(1, ceil_divide(p->pad_left, 2)),
+                    past_inner = smaller(p->out_cols, floor_divide(p->pad_left + p->in_cols, 2));
     took(TOOK_TILES);
     for (; v < past_v; v++) {
         const int whole =

@@ -53,29 +53,33 @@ INLINE pixel_layout pixel_shape(const conv_problem *p, int may_merge) {
 }
 
 /* Sets how many rows and images make a block whose x and dy take about `bytes`. Returns the bytes of the
-   copies. */
-INLINE ptrdiff_t pixel_blocks(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
-    const ptrdiff_t budget = bytes / (ptrdiff_t)sizeof(real), down = l->one_tap ? 1 : p->stride_rows;
+   copies. Sizes are doubles, because huge steps would overflow an integer; up to 2^53 they are exact. */
+INLINE double pixel_blocks(const conv_problem *p, pixel_layout *l, ptrdiff_t bytes) {
+    const ptrdiff_t down = l->one_tap ? 1 : p->stride_rows;
     const ptrdiff_t reach_rows = (p->filter_rows - 1) * p->dilation_rows + 1;
-    const ptrdiff_t x_row =
-        larger(1, l->x_cols * (l->merged ? p->in_channels : p->groups * l->tiles * X_TILE));
-    const ptrdiff_t dy_row = larger(1, p->out_cols * p->groups * l->panels * 2 * LANES);
-    const ptrdiff_t fit = (budget - smaller(budget, reach_rows * x_row)) / (x_row * down + dy_row) + 1;
-    l->block_rows = smaller(p->out_rows, fit);
+    const ptrdiff_t x_pixel = l->merged ? p->in_channels : p->groups * l->tiles * X_TILE;
+    const double budget = (double)(bytes / (ptrdiff_t)sizeof(real));
+    const double x_row = (double)larger(1, l->x_cols) * (double)larger(1, x_pixel);
+    const double dy_row = (double)larger(1, p->out_cols * p->groups * l->panels * 2 * LANES);
+    const double reach = (double)reach_rows * x_row;
+    const double fit = (budget > reach ? budget - reach : 0) / (x_row * (double)down + dy_row) + 1;
+    l->block_rows = fit < (double)p->out_rows ? (ptrdiff_t)fit : p->out_rows;
     l->row_blocks = divide_up(p->out_rows, l->block_rows);
     l->block_rows = divide_up(p->out_rows, l->row_blocks);
     l->row_blocks = divide_up(p->out_rows, l->block_rows);
     l->x_rows = (l->block_rows - 1) * down + reach_rows;
     if (!l->merged && !l->one_tap && l->row_blocks == 1)
         l->x_rows = smaller(l->x_rows, p->in_rows + 2 * reach_rows);
-    l->block_images = l->row_blocks > 1
-                          ? 1
-                          : larger(1, smaller(p->batch, budget / (l->x_rows * x_row + p->out_rows * dy_row)));
+    const double image = (double)l->x_rows * x_row + (double)p->out_rows * dy_row;
+    l->block_images = l->row_blocks > 1 ? 1 : larger(1, smaller(p->batch, (ptrdiff_t)(budget / image)));
     l->image_blocks = divide_up(p->batch, l->block_images);
     l->block_cols = p->out_cols, l->col_blocks = 1;
-    l->x_numbers = l->copy_x ? l->block_images * l->x_rows * x_row : 0;
-    l->dy_numbers = l->copy_dy ? l->block_images * l->block_rows * dy_row : 0;
-    return (l->x_numbers + l->dy_numbers) * (ptrdiff_t)sizeof(real);
+    const double x_numbers = l->copy_x ? (double)l->block_images * (double)l->x_rows * x_row : 0,
+                 dy_numbers = l->copy_dy ? (double)(l->block_images * l->block_rows) * dy_row : 0,
+                 all_bytes = (x_numbers + dy_numbers) * sizeof(real);
+    const int fits = all_bytes <= (double)SCRATCH_BYTES; /* otherwise the caller goes on to another layout */
+    l->x_numbers = fits ? (ptrdiff_t)x_numbers : 0, l->dy_numbers = fits ? (ptrdiff_t)dy_numbers : 0;
+    return all_bytes;
 }
 
 /* Finds a layout within the scratch bound. It tries smaller blocks, then x in place, then dy in place too
