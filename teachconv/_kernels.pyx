@@ -126,7 +126,7 @@ def set_isa(str name):
 # the names of the bits in kernels/paths.h
 PATHS = (
     "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
-    "strips", "adjacent", "wide", "rows", "moving", "one_channel", "tiles",
+    "strips", "adjacent", "wide", "rows", "moving", "one_channel", "tiles", "tall",
 )
 
 

@@ -2,7 +2,8 @@
 
      for each image, for each strip of 4 out rows                     <- threads share these
        3x3 at stride 1:    depthwise_strip.h, all rows of the strip together
-       any other filter:   depthwise_tile.h, row by row; border pixels one by one, with the taps inside
+       5x5 at stride 1, 3x3 at stride 2, with all taps inside:   depthwise_tall_tile.h, one or two rows
+       otherwise:          depthwise_tile.h, row by row; border pixels one by one, with the taps inside
 
    If x and y exceed the caches, the results are streamed.
 
@@ -28,15 +29,15 @@ static inline int depthwise_can(const conv_problem *p) {
 }
 
 /* Returns w [taps][lanes] packed as [block][taps][LANES], with zeros beyond the lanes; NULL if there is not
-   enough memory. */
-INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_back) {
+   enough memory. reversed: from the last tap to the first. */
+INLINE real *depthwise_packed(const conv_problem *p, const real *w, int step_back, int reversed) {
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, lanes = p->out_channels;
     real *packed = (real *)new_scratch(checked_times(taps * divide_up(lanes, LANES) * LANES, sizeof(real))),
          *to = packed;
     for (ptrdiff_t lane = 0; packed && lane < lanes; lane += LANES) {
         const ptrdiff_t first = block_start(lane, lanes, step_back), count = smaller(LANES, lanes - first);
         for (ptrdiff_t tap = 0; tap < taps; tap++, to += LANES)
-            store(to, load_part(w + tap * lanes + first, count));
+            store(to, load_part(w + (reversed ? taps - 1 - tap : tap) * lanes + first, count));
     }
     return packed;
 }
@@ -63,20 +64,21 @@ INLINE void depthwise_border(const conv_problem *s, const depthwise_walk *k, con
                     w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
 }
 
-/* Computes one row of outputs for the lanes of one group. w is packed; y points to the row's first output. */
+/* Computes one row of outputs, or `tall` rows in tall tiles, for the lanes of one group. w is packed; y points
+   to the first row's first output. */
 KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
                           const real *w, const depthwise_ending *ending, ptrdiff_t out_row,
-                          ptrdiff_t y_pixel, real *y) {
+                          ptrdiff_t tall, ptrdiff_t y_pixel, real *y) {
     const conv_problem *s = &g->shape;
-    /* mark: stride of depthwise/y if wide rows adjacent */
+    /* mark: stride of depthwise/y if wide rows adjacent tall */
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
     const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
-    const real *rows[DEPTHWISE_MAX_ROWS];
+    const real *rows[DEPTHWISE_MAX_ROWS + TALL_TILE_ROWS - 1];
     ptrdiff_t first_row, past_row, first, past;
-    /* mark: padding of depthwise/y if wide rows adjacent */
+    /* mark: padding of depthwise/y if wide rows adjacent tall */
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
-    for (ptrdiff_t tap = first_row; tap < past_row; tap++)
-        /* mark: dilation of depthwise/y if wide rows adjacent */
+    for (ptrdiff_t tap = first_row; tap < past_row + tall - 1; tap++)
+        /* mark: dilation of depthwise/y if wide rows adjacent tall */
         rows[tap - first_row] = cached_row(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
     const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
@@ -89,6 +91,7 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
                               .w_row = g->tap_row_step * g->stored_cols * LANES,
                               .w_block = taps * LANES,
                               .y_pixel = y_pixel,
+                              .y_row = g->y_row_step,
                               .lanes = past_lane(cache, group) - first_lane,
                               .x_ahead = near && cache->in_place ? DEPTHWISE_READ_AHEAD : 0,
                               .y_ahead = near ? DEPTHWISE_WRITE_AHEAD : 0,
@@ -102,7 +105,16 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
          + first_lane * taps;
     const real *bias = ending->bias ? ending->bias + first_lane : NULL;
     y += first_lane;
-    for (ptrdiff_t col = 0; col < first; col++) depthwise_border(s, &k, rows, start, w, bias, col, y);
+    for (ptrdiff_t r = 0; r < tall; r++) {
+        for (ptrdiff_t col = 0; col < first; col++)
+            depthwise_border(s, &k, rows + r, start, w, bias, col, y + r * k.y_row);
+        for (ptrdiff_t col = past; col < s->out_cols; col++)
+            depthwise_border(s, &k, rows + r, start, w, bias, col, y + r * k.y_row);
+    }
+    if (tall_tiles_can(g, ending->streams) && k.tap_rows == s->filter_rows) {
+        depthwise_tall_tiles(s->filter_cols, tall, first, past, &k, rows, start, w, bias, y);
+        return;
+    }
     for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
         const ptrdiff_t count = (past - col) / pixels;
         (s->filter_cols == 5 && adjacent ? depthwise_tiles_5_adjacent
@@ -111,8 +123,6 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
              : depthwise_tiles)(pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
         col += count * pixels;
     }
-    for (ptrdiff_t col = past; col < s->out_cols; col++)
-        depthwise_border(s, &k, rows, start, w, bias, col, y);
 }
 
 /* Returns whether strips can compute the gather. */
@@ -128,20 +138,24 @@ KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t im
                            const real *w, const depthwise_ending *ending, ptrdiff_t first_row,
                            ptrdiff_t past_row, real *y) {
     const conv_problem *s = &g->shape;
-    const int strips = strips_can(g, cache);
+    const int strips = strips_can(g, cache), tall = s->stride_rows == 1 && tall_tiles_can(g, ending->streams);
     const real *x = cache->image + image * s->in_rows * s->in_cols * s->in_channels;
     for (ptrdiff_t row = first_row, count; row < past_row; row += count) {
         ptrdiff_t first_tap, past_tap;
-        count = 1;
-        indices_inside(3, 1, row - s->pad_top, s->in_rows, &first_tap, &past_tap);
-        if (!strips || first_tap == past_tap) {
-            depthwise_row(g, cache, image, group, w, ending, row, g->y_col_step, y + row * g->y_row_step);
-            continue;
+        indices_inside(s->filter_rows, s->dilation_rows, row * s->stride_rows - s->pad_top, s->in_rows,
+                       &first_tap, &past_tap);
+        /* as many as have all tap rows inside */
+        const ptrdiff_t whole = past_tap - first_tap < s->filter_rows
+                                    ? 1
+                                    : smaller(past_row, s->in_rows - s->filter_rows + 1 + s->pad_top) - row;
+        if (strips && first_tap < past_tap) {
+            count = whole;
+            depthwise_strip_rows(g, x, row, count, first_tap, past_tap, w, ending, y);
+        } else {
+            count = tall ? smaller(TALL_TILE_ROWS, whole) : 1;
+            depthwise_row(g, cache, image, group, w, ending, row, count, g->y_col_step,
+                          y + row * g->y_row_step);
         }
-        if (past_tap - first_tap == 3)
-            /* as many as have all three inside */
-            count = smaller(past_row, s->in_rows - 2 + s->pad_top) - row;
-        depthwise_strip_rows(g, x, row, count, first_tap, past_tap, w, ending, y);
     }
 }
 
@@ -152,7 +166,7 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
     const gather whole = forward_gather(p);
     const ptrdiff_t multiplier = p->out_channels / p->in_channels,
-                    slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
+                    slots = slots_for((p->filter_rows - 1) * p->dilation_rows + TALL_TILE_ROWS, p->in_rows);
     const ptrdiff_t group_lanes = lanes_at_a_time(p->out_channels, multiplier, slots * p->in_cols);
     const ptrdiff_t groups = divide_up(p->out_channels, group_lanes),
                     strips = divide_up(p->out_rows, DEPTHWISE_STRIP);
@@ -162,7 +176,7 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
                                             row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
                                             scratch_numbers(slots)),
                     cols_held = held_columns(p, cols), parts = divide_up(p->out_cols, cols);
-    real *packed = depthwise_packed(p, w, in_place); /* mark: kernel of depthwise/y */
+    real *packed = depthwise_packed(p, w, in_place, 0); /* mark: kernel of depthwise/y */
     const depthwise_ending ending = {bias, relu, depthwise_streams(p, y, p->out_channels)};
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);

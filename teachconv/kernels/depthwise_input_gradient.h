@@ -30,6 +30,17 @@ static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_
     return c;
 }
 
+/* At stride 1 there is one phase, which takes all taps from the last to the first: they are packed in this
+   order. */
+static inline int one_phase(const conv_problem *p) { return p->stride_rows == 1 && p->stride_cols == 1; }
+
+static inline gather depthwise_phase(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue) {
+    ptrdiff_t offset;
+    gather g = phase_gather(p, row_residue, col_residue, &offset);
+    if (one_phase(p)) g.first_tap_row = g.first_tap_col = 0, g.tap_row_step = g.tap_col_step = 1;
+    return g;
+}
+
 /* Sums the multiplier's outputs of each channel, for one row of dx. */
 INLINE void sum_multiplier(const real *spread, ptrdiff_t cells, ptrdiff_t channels, ptrdiff_t multiplier,
                            const real *bias, int relu, real *row) {
@@ -51,8 +62,7 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
     const depthwise_ending sums_only = {NULL, 0, 0};
     row += range->first_out * p->in_channels;
     for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
-        ptrdiff_t offset;
-        gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
+        gather g = depthwise_phase(p, in_row % p->stride_rows, residue);
         const column_range phase = {
             range->first_out / p->stride_cols,
             range->first_out / p->stride_cols + divide_up(cols - residue, p->stride_cols), range->first_in,
@@ -60,7 +70,7 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
         g.shape = in_columns(&g.shape, &phase);
         if (g.shape.in_channels == 0)
             g.shape.filter_rows = g.shape.filter_cols = 0; /* no tap contributes: zeros and bias */
-        depthwise_row(&g, dy, image, 0, packed, spread ? &sums_only : ending, in_row / p->stride_rows,
+        depthwise_row(&g, dy, image, 0, packed, spread ? &sums_only : ending, in_row / p->stride_rows, 1,
                       p->stride_cols * lanes, (spread ? spread : row) + residue * lanes);
     }
     if (spread)
@@ -75,9 +85,8 @@ INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, con
                                  const depthwise_ending *ending, real *spread, real *dx) {
     const ptrdiff_t past_row = smaller(p->in_rows, first_row + DEPTHWISE_STRIP);
     const int all_columns = range->past_out - range->first_out == p->in_cols;
-    if (p->stride_rows == 1 && p->stride_cols == 1 && !spread && all_columns) {
-        ptrdiff_t offset;
-        const gather g = phase_gather(p, 0, 0, &offset);
+    if (one_phase(p) && !spread && all_columns) {
+        const gather g = depthwise_phase(p, 0, 0);
         if (g.shape.in_channels > 0) {
             depthwise_rows(&g, dy, image, 0, packed, ending, first_row, past_row, dx);
             return;
@@ -112,7 +121,7 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
                          row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
     const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
                     dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
-    real *packed = depthwise_packed(p, w, lanes >= LANES); /* mark: kernel of depthwise/dx */
+    real *packed = depthwise_packed(p, w, lanes >= LANES, one_phase(p)); /* mark: kernel of depthwise/dx */
     const depthwise_ending ending = {bias, relu, !spread_out && depthwise_streams(p, dx, lanes)};
     int failed = !packed;
     threads = useful_threads(problem_macs(p) * 4, threads);

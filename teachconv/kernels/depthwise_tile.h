@@ -30,7 +30,7 @@ typedef struct {
     ptrdiff_t tap_rows, tap_cols;
     ptrdiff_t x_tap, x_pixel, x_block; /* to the next tap column, output, block of channels */
     ptrdiff_t w_tap, w_row, w_block;   /* to the next tap column, tap row, block */
-    ptrdiff_t y_pixel;
+    ptrdiff_t y_pixel, y_row; /* to the next output, the next row of outputs */
     ptrdiff_t lanes;            /* that exist */
     ptrdiff_t x_ahead, y_ahead; /* how many bytes ahead to prefetch; 0 if pixels lie far apart */
     int step_back;              /* the last block begins earlier instead of being cut short */
@@ -111,6 +111,22 @@ INLINE void depthwise_finish(const int pixels, const real *bias, ptrdiff_t count
     }
 }
 
+/* Finishes and writes one tile's `left` channels, or LANES if there are more. */
+INLINE void depthwise_write(const int pixels, const depthwise_walk *k, const real *bias, ptrdiff_t left,
+                            vec *sum, real *y) {
+    const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
+    if (bias || k->relu) depthwise_finish(pixels, bias, count, k->relu, sum);
+    if (k->streams) {
+        UNROLL(8)
+        for (int p = 0; p < pixels; p++) stream(y + p * k->y_pixel, sum[p]);
+    } else if (count == LANES) {
+        UNROLL(8)
+        for (int p = 0; p < pixels; p++) store(y + p * k->y_pixel, sum[p]);
+    } else {
+        for (int p = 0; p < pixels; p++) store_part(y + p * k->y_pixel, sum[p], count);
+    }
+}
+
 /* Computes all channels of one tile. */
 INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k,
                            const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
@@ -123,22 +139,12 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
             x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
         }
         depthwise_block(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
-        const ptrdiff_t count = k->step_back ? LANES : smaller(LANES, left);
-        if (bias || k->relu) depthwise_finish(pixels, bias, count, k->relu, sum);
         UNROLL(8)
         for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps, so a prefetch does not pay */
             PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
             if (!k->streams) PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
         }
-        if (k->streams) {
-            UNROLL(8)
-            for (int p = 0; p < pixels; p++) stream(y + p * k->y_pixel, sum[p]);
-        } else if (count == LANES) {
-            UNROLL(8)
-            for (int p = 0; p < pixels; p++) store(y + p * k->y_pixel, sum[p]);
-        } else {
-            for (int p = 0; p < pixels; p++) store_part(y + p * k->y_pixel, sum[p], count);
-        }
+        depthwise_write(pixels, k, bias, left, sum, y);
         x_start += k->x_block, w += k->w_block, y += LANES, last_row += k->x_block,
             bias = bias ? bias + LANES : NULL;
     }

@@ -23,6 +23,7 @@
 #include "pixel_gemm.h"
 #include "row_cache.h"
 #include "depthwise_tile.h"
+#include "depthwise_tall_tile.h"
 #include "depthwise_strip.h"
 #include "depthwise.h"
 #include "depthwise_input_tile.h"

@@ -21,7 +21,8 @@ enum {
     TOOK_ROWS = 1 << 12,
     TOOK_MOVING = 1 << 13,
     TOOK_ONE_CHANNEL = 1 << 14,
-    TOOK_TILES = 1 << 15
+    TOOK_TILES = 1 << 15,
+    TOOK_TALL = 1 << 16
 };
 
 extern int teachconv_paths;

@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,18 @@ def test_large_tiles_are_used(name, kernel_folder, small_blocks):
     assert np.array_equal(got, want)
 
 
+def test_the_taps_that_read_a_phase(kernel_folder):
+    """For strides and dilations with and without a common factor, and filters shorter than the taps' distance."""
+    module = host_backend(Host(kernel_folder))
+    for stride, dilation, size in product((1, 2, 4, 6), (1, 2, 3, 4), (1, 2, 5)):
+        g = conv2d_geometry((1, 25, 3, 4), (size, 1, 4, 8), (stride, 1), "SAME", dilations=(dilation, 1))
+        w = make_array(g.filters_shape, "float32", "integers", "w")
+        dy = make_array(g.output_shape, "float32", "integers", "dy")
+        want = backends.get("numpy").conv2d_backprop_input(dy, w, g, algorithm=None, precision=None)
+        got = module.conv2d_backprop_input(dy, w, g, algorithm="implicit_gemm", precision=None)
+        assert np.array_equal(got, want), (stride, dilation, size)
+
+
 @pytest.mark.parametrize("name", ["implicit_gemm", "pipelined_gemm_float32", "tensor_gemm_tf32"])
 def test_the_depth_is_split_where_there_are_few_tiles(name, kernel_folder):
     """At batch 1 one layer has fewer tiles than a card has multiprocessors; blocks then share each tile."""
@@ -213,6 +226,16 @@ def test_offsets_of_64_bits(kernel_folder, monkeypatch):
     ladder.schedule.cache_clear()
     assert not failed
     assert count >= 20
+
+
+def test_the_last_chunk_ends_within_the_range_of_offsets():
+    """It may be deeper than the operands: 64 lines of 2**24 channels are beyond what offsets of 32 bits reach."""
+    for channels, wide in ((1 << 24, True), ((1 << 24) - 8, False)):
+        g = conv2d_geometry((1, 1, 1, 8), (1, 1, 8, channels))
+        for kind in KINDS:
+            for name in ("implicit_gemm", "pipelined_gemm_float32"):
+                step = ladder.schedule(kind, g, "float32", name, None, False, False).steps[0]
+                assert ("WIDE" in step.kernel.defines) == wide
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -410,6 +410,10 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
         ((1, 2, 2, 16), (3, 3, 1, 16), 1, ((2, 2), (2, 2)), 1),
         ((1, 1, 1, 16), (3, 3, 1, 16), 2, ((1, 3), (4, 1)), 1),
         ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no strips
+        # tall tiles: pairs and single rows, 4 pixels and fewer, copied rows, a multiplier, a last block that steps back
+        ((2, 12, 13, 35), (5, 5, 1, 35), 1, "SAME", 1),
+        ((1, 9, 9, 3), (5, 5, 1, 6), 1, "VALID", 1),
+        ((1, 11, 10, 19), (3, 3, 1, 19), 2, ((2, 3), (0, 4)), 1),
         # tiles of its gradients: all kinds of borders, a last block that steps back, pixels 1024 bytes apart
         ((2, 11, 13, 256), (3, 3, 1, 256), 1, "SAME", 1),
         ((1, 12, 9, 256), (3, 3, 1, 256), 2, "SAME", 1),
@@ -436,6 +440,14 @@ def test_strips_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
     ):
         want = op(*args, **options, backend="numpy")
         assert np.array_equal(op(*args, **options, backend="cython"), want), op.__name__
+
+
+def test_results_beyond_the_caches_have_the_same_bits():
+    """Eight images of 5x5 depthwise are streamed, row by row; one is computed in tall tiles."""
+    x, w = make_array((8, 100, 100, 48), "float32"), make_array((5, 5, 48, 1), "float32")
+    assert np.array_equal(
+        tc.depthwise_conv2d(x, w, 1, "SAME")[3:4], tc.depthwise_conv2d(x[3:4], w, 1, "SAME")
+    )
 
 
 def test_one_channel_gives_the_bits_of_row_gemm():

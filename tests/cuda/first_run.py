@@ -22,6 +22,7 @@ SMALL = (*CASES[::12], EIGHTS)
 LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128))  # batch, size, channels: few tiles to many
 RUNGS = "implicit_gemm", "pipelined_gemm_float32", "pipelined_gemm_tf32", "winograd2"
 SIZES = {  # where: the name, and what is tried
+    "columns for which tiles have 64": (gemm, "_NARROW", (0, 64, 1 << 30)),
     "blocks that share a depth": (gemm, "ENOUGH_BLOCKS", (132, 264, 528)),
     "the least depth of a block": (gemm, "_SHORTEST", (128, 256, 512)),
     "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (4 << 20, 16 << 20, 64 << 20)),

@@ -84,6 +84,7 @@ CALLS = {
     "depthwise, strips": forward("depthwise", (1, 8, 8, 4), (3, 3, 1, 4), 1, "SAME"),
     "depthwise, three wide": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME", *DILATED),
     "depthwise, adjacent": forward("depthwise", (1, 12, 12, 4), (5, 5, 1, 4), 1, "SAME"),
+    "depthwise, tall": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME"),
     "depthwise, any width": forward("depthwise", (1, 9, 9, 4), (2, 2, 1, 4), 2),
     "depthwise dx": input_gradient(
         "depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME", *DILATED

@@ -10,6 +10,7 @@ from .job import ENOUGH_BLOCKS, Job
 
 __all__ = ["implicit_gemm", "pipelined_gemm", "pipelined_needs", "registers", "tensor_gemm", "tiled"]
 
+_NARROW = 64  # the most columns for which pipelined_gemm's tiles have 64 of them
 _SHORTEST = 256  # the least depth of a block that shares its tile with others
 
 
@@ -36,7 +37,7 @@ def tensor_gemm(job: Job) -> None:
 
 def pipelined_gemm(job: Job, *defines: str) -> None:
     """Add the steps of pipelined_gemm; ``defines`` may have "TF32"."""
-    rows, cols = 128, 64 if _sizes(job)[1] <= 64 else 128
+    rows, cols = 128, 64 if _sizes(job)[1] <= _NARROW else 128
     itemsize = np.dtype(np.uint16 if job.dtype == "bfloat16" else job.dtype).itemsize
     vector = 16 // itemsize
     # as STAGES and TILE_DEPTH in the source

@@ -19,6 +19,7 @@ __all__ = ["Job", "depthwise", "direct"]
 
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}
 _WIDE = 1 << 30  # arrays of so many elements need offsets of 64 bits
+_CHUNK = 64  # the depth of the deepest chunk of the gemms
 _SPLIT_BYTES = 64 << 20  # the most memory for partial sums
 ENOUGH_BLOCKS = 2 * 132  # two for each multiprocessor of a large card
 
@@ -132,6 +133,7 @@ class Job:
         arrays = (self.g.input_shape, self.g.filters_shape, self.g.output_shape)
         sizes = [prod(shape) for shape in arrays]
         sizes += [buffer.size for name, buffer in self.buffers.items() if name != "partial"]
+        sizes.append(_CHUNK * self.g.out_channels)  # the last chunk of a product may end beyond its operand
         steps = tuple(_with_offsets(step, max(sizes) >= _WIDE) for step in self.steps)
         return Schedule(algorithm, why, self.buffers, steps, self.kept, self.preparing)
 
