@@ -351,8 +351,9 @@ def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], pi
         "# Speed on the CPU",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
         "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
-        "in its own process, in interleaved rounds. GFLOP/s count the operations of direct summation, of the "
-        "fastest call; the numbers in a cell are "
+        "in its own process, in interleaved rounds, on arrays that begin at a cache line, as the libraries' "
+        "own do (NumPy's often do not: see [the engine](engine.md)). GFLOP/s count the operations of direct "
+        "summation, of the fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in _batches(measurements))
         + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "
         "with a plan. The best peer is the fastest of PyTorch (both layouts), ONNX Runtime, TensorFlow and "

@@ -33,7 +33,9 @@ import teachconv as tc
 
 AIM = 0.9
 THREADS = (1, 2)
-PAUSE = 0.005  # seconds between turns: threads that wait actively for work go to sleep
+# Seconds of a turn: untimed and timed. After a pause, a system may take 30 ms to give a thread that wakes up
+# the other processor; OpenBLAS's threads wait actively for work in such a pause.
+WARM, TIMED = 0.06, 0.06
 
 Call = Callable[[], Any]
 
@@ -106,17 +108,21 @@ def speed_ups(ours: Call, product: Call, seconds: float) -> tuple[float, float]:
         for which, threads in turns:
             tc.set_num_threads(threads)
             with threadpool_limits(threads, user_api="blas"):
-                which()  # wakes the threads
-                medians[which, threads].append(statistics.median(_seconds(which) for _ in range(5)))
-            time.sleep(PAUSE)
+                _times(which, min(WARM, seconds))
+                medians[which, threads].append(statistics.median(_times(which, min(TIMED, seconds))))
     one, two = ({w: statistics.median(medians[w, threads]) for w in (ours, product)} for threads in THREADS)
     return one[ours] / two[ours], one[product] / two[product]
 
 
-def _seconds(call: Call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def _times(call: Call, seconds: float) -> list[float]:
+    """Return the seconds of each of as many calls as fit into some seconds: three at least."""
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def measure(arguments: argparse.Namespace) -> tuple[dict[Problem, tuple[float, float]], list[str]]:
@@ -175,8 +181,9 @@ def page(facts: dict[str, Any], found: dict[Problem, tuple[float, float]]) -> st
         verdict(found) + ".",
         "Each cell says how many times as fast two threads are as one: teachconv's call, then the matrix "
         "product of OpenBLAS that im2col would make of the same call, in float32. All four took turns in one "
-        "process on the same two processors; medians. Results of two threads had the same bits as those of "
-        "one. A call of fewer than five million multiply-adds keeps one thread.",
+        "process on the same two processors; medians of calls that follow one another without a pause. "
+        "Results of two threads had the same bits as those of one. A call of fewer than ten million "
+        "multiply-adds keeps one thread.",
         report.as_markdown(table(found)),
         "## Machine and versions",
         "\n".join(known),

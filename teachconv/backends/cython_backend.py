@@ -27,16 +27,19 @@ from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from . import Algorithm, finish, to_accumulator, winograd_needs
 
+# How OpenMP's threads wait for one another: for some microseconds actively, then asleep. Waiting actively for
+# long is very slow on shared cores; waking up at each barrier of a small call takes longer than the call.
+_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "300"}
+
 
 def _load() -> tuple[Any, ImportError | None]:
-    """Import the compiled module and tell OpenMP to wait passively.
+    """Import the compiled module and tell OpenMP how to wait.
 
-    Waiting threads that spin are very slow on shared cores. OpenMP reads its environment once, when it is
-    loaded, so the variable is set for that moment only. A setting of the caller's is left alone.
+    OpenMP reads its environment once, when it is loaded, so the variables are set for that moment only.
+    Settings of the caller's are left alone.
     """
-    ours = "OMP_WAIT_POLICY" not in os.environ
-    if ours:
-        os.environ["OMP_WAIT_POLICY"] = "passive"
+    ours = {} if _WAITING.keys() & os.environ.keys() else _WAITING
+    os.environ.update(ours)
     try:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
@@ -47,8 +50,8 @@ def _load() -> tuple[Any, ImportError | None]:
     except ImportError as error:  # no compiler at install time; the other backends still work
         return None, error
     finally:
-        if ours:
-            del os.environ["OMP_WAIT_POLICY"]
+        for name in ours:
+            del os.environ[name]
 
 
 _kernels, _import_error = _load()

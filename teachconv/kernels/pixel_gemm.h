@@ -110,6 +110,8 @@ INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, co
     if (!copies) return CONV_NO_MEMORY;
     real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
     const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
+    /* neighbouring jobs share operands, so a thread takes up to 16 at once; but every thread gets some */
+    const int at_once = (int)larger(1, smaller(16, jobs / (4 * larger(1, threads))));
 #pragma omp parallel num_threads(threads) if (threads > 1)
     for (ptrdiff_t block = 0; block < l.image_blocks * l.row_blocks * l.col_blocks; block++) {
         const pixel_range r = pixel_block_range(p, &l, block);
@@ -119,7 +121,7 @@ INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, co
 #pragma omp for schedule(static)
         for (ptrdiff_t i = 0; i < (l.copy_dy ? r.images * r.rows : 0); i++)
             copy_dy_row(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
-#pragma omp for schedule(dynamic, 16)
+#pragma omp for schedule(dynamic, at_once)
         for (ptrdiff_t job = 0; job < jobs; job++) {
             const pixel_piece piece = {.group = job / l.taps / l.tiles / l.panels,
                                        .panel = job / l.taps / l.tiles % l.panels,

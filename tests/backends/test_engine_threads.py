@@ -2,7 +2,10 @@
 
 import contextlib
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -185,3 +188,26 @@ def test_a_fork_after_use_is_safe():
         same = all(np.array_equal(tc.conv2d(x, w, padding="SAME", algorithm=a), y) for a, y in wants.items())
         os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "wants"),
+    [
+        ({}, {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "300"}),
+        ({"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "ACTIVE"}),
+    ],
+    ids=["by default", "as the caller says"],
+)
+def test_how_threads_wait(given, wants):
+    code = "import os; before = dict(os.environ); import teachconv.backends.cython_backend; assert os.environ == before"
+    kept = {
+        name: text for name, text in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    }
+    environment = kept | {"OMP_DISPLAY_ENV": "verbose"} | given
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    shown = dict(re.findall(r"(\w+) = '(\w+)'", run.stderr))
+    if "GOMP_SPINCOUNT" not in shown:
+        pytest.skip("the OpenMP here is not GNU's")
+    assert wants.items() <= shown.items()
