@@ -103,6 +103,19 @@ def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
     assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
 
 
+@pytest.mark.parametrize("arch", [80, 90, 100])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_offsets_of_64_bits_spill_nothing_either(kind, arch, nvrtc):
+    large = tc.conv2d_geometry((64, 512, 512, 128), (3, 3, 128, 128), 1, "SAME")
+    for dtype, more in (("float32", ()), ("float32", ("TF32",)), ("float16", ()), ("bfloat16", ())):
+        job = Job(kind, large, dtype, None, 0)
+        gemm.pipelined_gemm(job, *more)
+        kernel = job.finish("", "").steps[0].kernel
+        assert "WIDE" in kernel.defines
+        (taken,) = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, kernel.defines, arch)).values()
+        assert taken.stack == 0, (kernel, taken)
+
+
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize(("dtype", "defines"), ON_TENSOR_CORES, ids=names)

@@ -37,7 +37,8 @@ def tensor_gemm(job: Job) -> None:
 
 def pipelined_gemm(job: Job, *defines: str) -> None:
     """Add the steps of pipelined_gemm; ``defines`` may have "TF32"."""
-    rows, cols = 128, 64 if _sizes(job)[1] <= _NARROW else 128
+    # with offsets of 64 bits, the registers do not hold 128 columns
+    rows, cols = 128, 64 if job.is_wide or _sizes(job)[1] <= _NARROW else 128
     itemsize = np.dtype(np.uint16 if job.dtype == "bfloat16" else job.dtype).itemsize
     vector = 16 // itemsize
     # as STAGES and TILE_DEPTH in the source

@@ -79,6 +79,15 @@ class Job:
         return prod(self.g.shape_of(self.kind.result))
 
     @property
+    def is_wide(self) -> bool:
+        """Whether an array is so large that its offsets need 64 bits."""
+        arrays = (self.g.input_shape, self.g.filters_shape, self.g.output_shape)
+        sizes = [prod(shape) for shape in arrays]
+        sizes += [buffer.size for name, buffer in self.buffers.items() if name != "partial"]
+        sizes.append(_CHUNK * self.g.out_channels)  # the last chunk of a product may end beyond its operand
+        return max(sizes) >= _WIDE
+
+    @property
     def problem(self) -> np.ndarray:
         """The geometry as the kernels take it."""
         return problem(self.g)
@@ -130,11 +139,7 @@ class Job:
 
     def finish(self, algorithm: str, why: str) -> Schedule:
         """Return the schedule. Its kernels are compiled for offsets of 64 bits if an array needs them."""
-        arrays = (self.g.input_shape, self.g.filters_shape, self.g.output_shape)
-        sizes = [prod(shape) for shape in arrays]
-        sizes += [buffer.size for name, buffer in self.buffers.items() if name != "partial"]
-        sizes.append(_CHUNK * self.g.out_channels)  # the last chunk of a product may end beyond its operand
-        steps = tuple(_with_offsets(step, max(sizes) >= _WIDE) for step in self.steps)
+        steps = tuple(_with_offsets(step, self.is_wide) for step in self.steps)
         return Schedule(algorithm, why, self.buffers, steps, self.kept, self.preparing)
 
 
