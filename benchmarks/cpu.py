@@ -36,22 +36,13 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     peers = [*report.FRAMEWORKS, "numpy"]
+    add_layer_arguments(parser, "1,8", "tiny layers, NumPy only")
     parser.add_argument("--threads", type=whole_numbers, default=[1], help="such as 1,2 (default: 1)")
-    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8")
     parser.add_argument("--ops", type=some_of(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
     dtypes = ("float32", "float64")
     parser.add_argument("--dtypes", type=some_of(dtypes), default=list(dtypes), help="default: both")
     parser.add_argument("--precision", choices=("default", "strict", "fast"), default="default")
     parser.add_argument("--plan", action="store_true", help="time a plan too, with packed weights as in ORT")
-    parser.add_argument(
-        "--shape",
-        type=shape_argument,
-        action="append",
-        default=[],
-        help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS] in place of the table, repeatable; "
-        "for transposed ROWSxCOLSxIN is what goes in",
-    )
-    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument("--peers", type=some_of(peers), help=f"of {','.join(peers)} (default: installed)")
     parser.add_argument(
         "--peer-python", default=sys.executable, metavar="PATH", help="interpreter that has the peers"
@@ -66,8 +57,6 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="DIR",
         help="for results.csv, results.json and roofline.svg (default: %(default)s)",
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, NumPy only")
     arguments = parser.parse_args(argv)
     quick = arguments.quick
     arguments.batch = arguments.batch or ([1, 2] if quick else [1, 8])
@@ -106,6 +95,22 @@ def shape_argument(text: str) -> Any:
         return parse_shape(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_layer_arguments(parser: argparse.ArgumentParser, batches: str, quick: str) -> None:
+    """Add what every benchmark of layers takes: which layers, how many images, a page, a smoke test."""
+    parser.add_argument("--batch", type=whole_numbers, help=f"default: {batches}")
+    parser.add_argument(
+        "--shape",
+        type=shape_argument,
+        action="append",
+        default=[],
+        help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS] in place of the table, repeatable; "
+        "for transposed ROWSxCOLSxIN is what goes in",
+    )
+    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
+    parser.add_argument("--quick", action="store_true", help=f"a smoke test: {quick}")
 
 
 def allowed_cores() -> list[int]:

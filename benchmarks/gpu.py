@@ -27,7 +27,7 @@ from typing import Any
 import machine
 import numpy as np
 import report
-from cpu import layer_list, progress, shape_argument, some_of, whole_numbers
+from cpu import add_layer_arguments, layer_list, progress, some_of
 from layers import LAYERS, QUICK_LAYERS, Layer, Problem, expand, fits
 from peers import Torch
 from racing import Measurement, Timing, Truth
@@ -282,14 +282,10 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     every_op = (*OPS, "transposed", "depthwise")
     parser.add_argument("--ops", type=some_of(every_op), default=list(OPS), help=f"of {','.join(every_op)}")
     parser.add_argument("--modes", type=some_of(modes), default=modes, help=f"of {','.join(modes)}")
-    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8,64")
-    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
-    parser.add_argument("--shape", type=shape_argument, action="append", default=[], help="as in cpu.py")
+    add_layer_arguments(parser, "1,8,64", "tiny layers, few rounds")
     parser.add_argument("--algorithms", action="store_true", help="time every rung of the ladder, too")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, few rounds")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([2] if arguments.quick else [1, 8, 64])
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 30)

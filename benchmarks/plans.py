@@ -23,7 +23,7 @@ from typing import Any
 import in_short
 import machine
 import report
-from cpu import allowed_cores, layer_list, pin, progress, shape_argument, whole_numbers
+from cpu import add_layer_arguments, allowed_cores, layer_list, pin, progress
 from layers import LAYERS, QUICK_LAYERS, Problem, fits
 from racing import Budget, Measurement, Race, validate_small
 
@@ -43,19 +43,15 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8")
-    parser.add_argument("--shape", type=shape_argument, action="append", default=[], help="as in cpu.py")
-    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument(
         "--peer-python", default=sys.executable, metavar="PATH", help="interpreter that has the engines"
     )
     parser.add_argument(
         "--core", type=int, default=allowed_cores()[0], help="processor to pin to (default: %(default)s)"
     )
+    add_layer_arguments(parser, "1,8", "tiny layers, NumPy only")
     parser.add_argument("--seconds", type=float, help="per problem, all engines together (default: 2)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results/plans"), metavar="DIR")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers, NumPy only")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([1, 2] if arguments.quick else [1, 8])
     arguments.seconds = arguments.seconds or (0.02 if arguments.quick else 2.0)

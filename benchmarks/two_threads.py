@@ -18,13 +18,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import machine
 import numpy as np
 import report
-from cpu import allowed_cores, layer_list, pin, progress, shape_argument, whole_numbers
+from cpu import add_layer_arguments, allowed_cores, layer_list, pin, progress
 from layers import LAYERS, OPS, QUICK_LAYERS, Problem, fits
 from racing import Truth
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -44,12 +43,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--batch", type=whole_numbers, help="default: 1,8")
-    parser.add_argument("--shape", type=shape_argument, action="append", default=[], help="as in cpu.py")
-    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
+    add_layer_arguments(parser, "1,8", "tiny layers")
     parser.add_argument("--seconds", type=float, help="for each problem (default: 2)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
-    parser.add_argument("--quick", action="store_true", help="a smoke test: tiny layers")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([1] if arguments.quick else [1, 8])
     arguments.seconds = arguments.seconds or (0.05 if arguments.quick else 2.0)

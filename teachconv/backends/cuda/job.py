@@ -139,7 +139,8 @@ class Job:
 
     def finish(self, algorithm: str, why: str) -> Schedule:
         """Return the schedule. Its kernels are compiled for offsets of 64 bits if an array needs them."""
-        steps = tuple(_with_offsets(step, self.is_wide) for step in self.steps)
+        wide = self.is_wide
+        steps = tuple(_with_offsets(step, wide) for step in self.steps)
         return Schedule(algorithm, why, self.buffers, steps, self.kept, self.preparing)
 
 
