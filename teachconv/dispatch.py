@@ -306,6 +306,9 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
             f"backend must be one of {', '.join(backends.TABLE)}, or a module with {', '.join(missing)}; "
             f"got {backend!r}"
         )
+    if type(backend).__hash__ is None:  # what was found for it is kept
+        kind = type(backend).__name__
+        raise ArgumentTypeError(f"a backend must be hashable, such as a module or a class; {kind} is not")
     return getattr(backend, "__name__", type(backend).__name__), backend
 
 

@@ -5,7 +5,6 @@ request that fails, no scrolling sideways, and texts with a contrast of at least
 search is asked for what people look for, and every link is looked up. `make docs` runs it.
 """
 
-import json
 import sys
 import urllib.parse
 from pathlib import Path
@@ -20,6 +19,8 @@ SEARCHES = {  # a word, and pages that it must find
     "stride": {"arguments/strides", "answers/four_strides"},
     "output_padding": {"answers/output_padding", "arguments/output_padding"},
 }
+# whether the search page says that it has finished
+_SEARCHED = "return /finished|did not match/.test(document.querySelector('#search-results')?.textContent)"
 
 
 def pages_of(folder):
@@ -53,34 +54,32 @@ def faults(driver, path, width, height, dark):
         yield f"contrast {least:.2f} at {where[:120]}"
 
 
-def found_by(folder, word):
-    """The names of the pages that Sphinx's search finds for a word, by the index that it uses."""
-    text = (folder / "searchindex.js").read_text(encoding="utf-8")
-    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
-    from snowballstemmer import stemmer
+def search_faults(driver, folder):
+    """Yield what is wrong when the search page is asked for each word, as a reader asks it."""
+    from selenium.webdriver.support.ui import WebDriverWait
 
-    found = set()
-    for key in {word.lower(), stemmer("english").stemWord(word.lower())}:
-        for terms in (index["terms"], index["titleterms"]):
-            places = terms.get(key, [])
-            found |= set(places if isinstance(places, list) else [places])
-    return {index["docnames"][place] for place in found}
+    Page(driver, folder / "search.html")
+    for word, wanted in SEARCHES.items():
+        driver.get(f"{(folder / 'search.html').as_uri()}?q={word}")
+        WebDriverWait(driver, 20).until(lambda driver: driver.execute_script(_SEARCHED))
+        links = driver.execute_script("return [...document.querySelectorAll('.search a')].map((a) => a.href)")
+        found = {link.partition("#")[0] for link in links}
+        for name in wanted:
+            if (folder / f"{name}.html").as_uri() not in found:
+                yield f"search for {word}: {name} is missing"
+        yield from (f"search for {word}: {entry['message']}" for entry in driver.get_log("browser"))
 
 
 def main(folder):
     """Print every fault and return how many there are."""
-    wrong = [
-        f"search for {word}: {name} is missing"
-        for word, names in SEARCHES.items()
-        for name in names - found_by(folder, word)
-    ]
-    wrong += built_links.faults(folder)
+    wrong = list(built_links.faults(folder))
     wrong += [f"no page describes {name}" for name in built_links.missing_names(folder)]
     print(f"{len(built_links.external(folder))} links lead outside; they are not followed")
     if why_no_browser():
         print(f"pages are not opened: {why_no_browser()}")
     else:
         with chromium() as driver:
+            wrong += search_faults(driver, folder)
             for name, path in pages_of(folder):
                 for width, height, dark in WIDTHS:
                     new = [

@@ -7,6 +7,7 @@ differ. A block is a whole part of the output, unless the next paragraph says th
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,18 @@ def test_the_checks_can_fail():
     assert is_in_order(shown, plain("a x.py:99 1 s\nc\nb"))
     assert not is_in_order(shown, plain("b\na x.py:99 1 s"))
     assert not is_part_of(plain("a y.py:12"), plain("a x.py:12"))
+
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+FOR_DEVELOPERS = {"bench-plans", "cuda-compiler", "dev", "docs", "peers", "release", "test"}
+
+
+def test_the_page_of_installation_lists_every_extra_for_users():
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    firsts = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    assert {name for first in firsts for name in re.findall(r"`(.+?)`", first)} == set(
+        EXTRAS
+    ) - FOR_DEVELOPERS
 
 
 ANSWERS = [page for page in sorted((ROOT / "docs" / "answers").glob("*.md")) if page.stem != "index"]

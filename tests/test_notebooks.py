@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -28,6 +29,37 @@ def test_notebook_is_listed_and_has_no_outputs(path):
     assert "The surprise of this notebook:" in notebook.cells[0].source
     answers = [cell.source for cell in notebook.cells if "hide-cell" in cell.metadata.get("tags", [])]
     assert any("assert " in answer for answer in answers)
+
+
+def test_the_pages_count_the_notebooks():
+    words = ["sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+    word = words[len(NOTEBOOKS) - 16]
+    for page in (INDEX.parents[1] / "index.md", INDEX.parents[2] / "README.md"):
+        assert f"{word} notebooks" in page.read_text(encoding="utf-8").lower()
+
+
+def test_the_extra_installs_what_the_notebooks_import():
+    """All that they import at the top of a cell; CuPy stands behind a condition."""
+    project = tomllib.loads((INDEX.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = " ".join(project["optional-dependencies"]["notebooks"])
+    code = [
+        cell.source
+        for path in NOTEBOOKS
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code"
+    ]
+    imported = {
+        name for source in code for name in re.findall(r"^(?:import|from) (\w+)", source, re.MULTILINE)
+    }
+    brings = {
+        "matplotlib": "teachconv[plot",
+        "dask": ",dask]",
+        "sklearn": "scikit-learn",
+        "IPython": "ipykernel",
+    }
+    own = {"teachconv", "numpy", "scipy", "photo_network", "digits_network", "cuda_host"}
+    assert {"matplotlib", "dask", "sklearn"} <= imported - sys.stdlib_module_names - own <= brings.keys()
+    assert all(words in extra for words in brings.values())
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

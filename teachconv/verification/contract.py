@@ -39,6 +39,7 @@ def check_backend(module: ModuleType, dtypes: Iterable[str] | None = None) -> Di
 
     Raises:
         ValueError: if a part of the contract is missing.
+        TypeError: if ``module`` is an object that cannot be hashed.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -292,6 +293,8 @@ def test_a_module_that_raises_or_returns_nonsense_is_a_failed_row():
     del incomplete.conv2d_backprop_filter
     with pytest.raises(ValueError, match="or a module with conv2d_backprop_filter"):
         tc.check_backend(incomplete)
+    with pytest.raises(TypeError, match="such as a module or a class; SimpleNamespace is not"):
+        tc.check_backend(SimpleNamespace(**vars(broken())))
 
 
 def test_bad_arguments():
