@@ -65,6 +65,7 @@ nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint()
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
+nb_code_prompt_show, nb_code_prompt_hide = "Show the lines", "Hide the lines"
 nb_render_markdown_format = "myst"  # with tables
 html_theme = "furo"
 html_title = "teachconv"

@@ -38,11 +38,27 @@ def with_badge(text: str, name: str, address: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
+def with_prompts(text: str) -> str:
+    """Return a notebook's text in which the hidden cells are called answers.
+
+    >>> cells = [{"metadata": {"tags": ["hide-cell"]}}, {"metadata": {}}]
+    >>> json.loads(with_prompts(json.dumps({"cells": cells})))["cells"][0]["metadata"]["mystnb"]
+    {'code_prompt_show': 'Show the answer', 'code_prompt_hide': 'Hide the answer'}
+    """
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        if "hide-cell" in cell["metadata"].get("tags", []):
+            prompts = {"code_prompt_show": "Show the answer", "code_prompt_hide": "Hide the answer"}
+            cell["metadata"]["mystnb"] = prompts
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
 def write(folder: Path) -> None:
     """Copy the notebooks, each only if it has changed."""
     cited = yaml.safe_load((HERE.parent / "CITATION.cff").read_text(encoding="utf-8"))
     for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-        text = with_badge(path.read_text(encoding="utf-8"), path.name, cited.get("repository-code", ""))
+        text = with_prompts(path.read_text(encoding="utf-8"))
+        text = with_badge(text, path.name, cited.get("repository-code", ""))
         target = folder / path.name
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")

@@ -102,10 +102,11 @@ def _notebook_line() -> Callable[[str], None] | None:
 
     def show(text: str) -> None:
         number, handle = _output
+        data = {"text/plain": text} if text else {"text/plain": "", "text/html": ""}  # no empty line is left
         if number == shell.execution_count:
-            handle.update({"text/plain": text}, raw=True)
+            handle.update(data, raw=True)
         else:
-            handle = display({"text/plain": text}, raw=True, display_id=True)
+            handle = display(data, raw=True, display_id=True)
             _output[:] = [shell.execution_count, handle]
 
     return show

@@ -131,3 +131,16 @@ def test_a_badge_is_shown_where_the_repository_has_an_address(address, has_badge
     assert f"/github/us/teachconv/blob/main/notebooks/{path.name})" in line
     picture = re.search(r"!\[Open in Colab\]\(\.\./(\S+?)\)", line)[1]
     assert (INDEX.parents[1] / picture).is_file()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_page_calls_an_answer_an_answer(path, monkeypatch):
+    pytest.importorskip("yaml", reason="the documentation reads CITATION.cff")
+    monkeypatch.syspath_prepend(INDEX.parents[1])
+    copies = importlib.import_module("notebook_copies")
+    before = nbformat.read(path, as_version=4).cells
+    after = nbformat.reads(copies.with_prompts(path.read_text(encoding="utf-8")), as_version=4).cells
+    assert [cell.source for cell in after] == [cell.source for cell in before]
+    for cell in after:
+        shown = cell.metadata.get("mystnb", {}).get("code_prompt_show")
+        assert ("hide-cell" in cell.metadata.get("tags", [])) == (shown == "Show the answer")

@@ -149,9 +149,12 @@ def _panel(panel: Panel, x: float, y: float) -> tuple[str, float]:
         size = f'width="{_CELL * (max(cols) - min(cols) + 1)}" height="{_CELL * (max(rows) - min(rows) + 1)}"'
         frame = f'x="{across:.6g}" y="{down:.6g}" {size} rx="3" fill="none" stroke="{_LIGHT["ring"]}"'
         parts.append(f'<rect class="frame" {frame} stroke-width="3"/>')
+    right = left + max(width, 7.0 * len(panel.title))
     if panel.largest:
-        parts.append(_scale(panel, left, y + height + 8))
-    return "".join(parts), max(22 + width, 7.0 * len(panel.title) + 22)
+        scale, end = _scale(panel, left, y + height + 8)
+        parts.append(scale)
+        right = max(right, end)
+    return "".join(parts), right - x
 
 
 def _cell(panel: Panel, cell: Cell, x: float, y: float) -> str:
@@ -209,8 +212,8 @@ def _square(x: float, y: float, side: float) -> str:
     return f'x="{x:.6g}" y="{y:.6g}" width="{side:.6g}" height="{side:.6g}"'
 
 
-def _scale(panel: Panel, x: float, y: float) -> str:
-    """Return the colours of the numbers from the smallest to the largest that there may be."""
+def _scale(panel: Panel, x: float, y: float) -> tuple[str, float]:
+    """Return the colours from the smallest to the largest number that there may be, and where they end."""
     steps, side = range(0 if panel.counts else -4, 5), 10
     low, high = "0" if panel.counts else short(-panel.largest), short(panel.largest)
     start = x + 6.5 * len(low) + 4
@@ -220,7 +223,8 @@ def _scale(panel: Panel, x: float, y: float) -> str:
     end = start + side * len(steps)
     frame = f'x="{start:.6g}" y="{y:.6g}" width="{end - start:.6g}" height="{side}"'
     parts.append(f'<rect {frame} fill="none" stroke="{_LIGHT["line"]}"/>')
-    return "".join([*parts, _text(end + 4, y + 9, high, size=10, anchor="start", colour="faint")])
+    parts.append(_text(end + 4, y + 9, high, size=10, anchor="start", colour="faint"))
+    return "".join(parts), end + 4 + 6.5 * len(high)
 
 
 _MEANING = {

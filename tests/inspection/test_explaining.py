@@ -1,5 +1,6 @@
 """Explanations match the reference's sum tap by tap, for every op and for input cells."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from xml.etree import ElementTree
@@ -318,3 +319,17 @@ def test_several_threads_read_one_explanation():
     with ThreadPoolExecutor(8) as pool:
         for got in pool.map(lambda _: list(taps), range(8)):
             assert got == want
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_a_picture_has_room_for_its_scales(size):
+    """A narrow panel with large numbers: the scale below it is wider than its cells."""
+    x, w = 1e4 * np.ones((1, size, size, 1)), np.ones((3, 3, 1, 1))
+    picture = tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0))._repr_svg_()
+    width = float(re.search(r'viewBox="0 0 (\d+)', picture)[1])
+    ends = [
+        float(x) + 5 * len(text)
+        for x, text in re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="start"[^>]*>([^<]*)<', picture)
+    ]
+    assert len(ends) > 6
+    assert max(ends) < width
