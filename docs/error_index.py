@@ -59,7 +59,7 @@ def page() -> str:
         lines.append(f"## {framework}\n")
         for answer, call, error, message in entries:
             lines.append(
-                f"```{{code-block}} text\n{error}: {message}\n```\n\nof `{call}`: {{doc}}`answers/{answer}`\n"
+                f"```{{code-block}} text\n{error}: {message}\n```\n\nRaised by `{call}`. See {{doc}}`answers/{answer}`\n"
             )
     return "\n".join(lines)
 
