@@ -58,9 +58,8 @@ def page() -> str:
     for framework, entries in groups.items():
         lines.append(f"## {framework}\n")
         for answer, call, error, message in entries:
-            lines.append(
-                f"```{{code-block}} text\n{error}: {message}\n```\n\nRaised by `{call}`. See {{doc}}`answers/{answer}`\n"
-            )
+            lines.append(f"```{{code-block}} text\n{error}: {message}\n```\n")
+            lines.append(f"Raised by `{call}`. See {{doc}}`answers/{answer}`\n")
     return "\n".join(lines)
 
 
