@@ -49,6 +49,9 @@ def faults(driver, path, width, height, dark):
         yield f"scrolls sideways by {wide} pixels"
     requests = driver.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
     yield from (f"asks for {name}" for name in requests if not name.startswith(("file:", "data:", "blob:")))
+    stills = "return [...document.querySelectorAll('.tcx-frame ~ img')].some((e) => e.checkVisibility())"
+    if driver.execute_script(stills):
+        yield "shows an explorer and the picture that stands in for it"
     least, where = page.contrast()
     if least < 4.5:
         yield f"contrast {least:.2f} at {where[:120]}"
