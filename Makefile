@@ -75,7 +75,8 @@ test-slow: $(VENV)/.test $(VENV)/.system
 
 test-peers: $(VENV)/.peers
 	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
-	  tests/arrays/test_arrays.py tests/test_documents.py -k "not test_documents or torch_and_jax"
+	  tests/arrays/test_arrays.py tests/hostile/test_onnx_files.py tests/test_documents.py \
+	  -k "not test_documents or torch_and_jax"
 
 lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .

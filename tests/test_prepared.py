@@ -307,6 +307,7 @@ def test_any_call(op, sizes, strides, padding, dtype):
         assert same(second, want)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
 def test_many_threads_and_a_fork(short):
     inputs = [make_array((1, 6, cols, 4), "float32") for cols in range(3, 9)]
     wanted = [long_way(tc.conv2d, x, W) for x in inputs]

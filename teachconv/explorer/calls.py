@@ -14,7 +14,7 @@ import numpy as np
 from .. import nn_ops
 from ..translation.translating import translate
 
-__all__ = ["FRAMEWORKS", "calls_of", "page_call", "page_function"]
+__all__ = ["FRAMEWORKS", "PAGE_ARGUMENTS", "calls_of", "page_call", "page_function"]
 
 # what the page offers, by their names
 FRAMEWORKS = {
@@ -25,8 +25,8 @@ FRAMEWORKS = {
     "keras": "Keras",
 }
 
-# the functions that the page knows, and their arguments besides the two arrays: FUNCTIONS of dialects.js
-_KNOWN = {
+# the functions that the page knows, and their arguments besides the two arrays: those of FUNCTIONS in dialects.js
+PAGE_ARGUMENTS = {
     "tensorflow.conv2d": ("strides", "padding", "dilations"),
     "tensorflow.conv2d_transpose": ("output_shape", "strides", "padding", "dilations", "output_padding"),
     "torch.conv2d": ("stride", "padding", "dilation", "groups"),
@@ -63,7 +63,7 @@ def page_call(
     Returns:
         ``{"shapes", "words"}``, ready for JSON; None if the page does not know the function or an argument.
     """
-    known = _KNOWN.get(page_function(op))
+    known = PAGE_ARGUMENTS.get(page_function(op))
     if known is None:
         return None
     found = signature(op).bind(*args, **nn_ops.without_options(arguments))

@@ -177,7 +177,8 @@ def onnx_model(
 
     Raises:
         BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
-        ValueError: if the file is no ONNX model, or ``inputs`` names an input that the model does not have.
+        ValueError: if the file is no ONNX model, if onnxruntime is needed and refuses it, or if ``inputs``
+            names an input that the model does not have.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
@@ -327,10 +328,15 @@ def _activations(
     # without fusion, because a fused node has no output of its own
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {name: make_array(shape, "float32", "normal", f"onnx {name}") for name, shape in fed.items()}
-    names = [output.name for output in session.get_outputs()]
-    return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
+    try:
+        session = runtime.InferenceSession(
+            copy.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        names = [output.name for output in session.get_outputs()]
+        return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
+    except Exception as error:  # onnxruntime's classes have no other base in common
+        raise ArgumentError(f"path must be a model that onnxruntime can run; it says: {error}") from error
 
 
 def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNode:

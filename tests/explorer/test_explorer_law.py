@@ -7,12 +7,14 @@ translated to every framework.
 
 import json
 import random
+from inspect import Parameter, signature
 
 import numpy as np
 import pytest
 from browser import chromium, needs_browser
 
 import teachconv as tc
+from teachconv.explorer.calls import PAGE_ARGUMENTS
 from teachconv.explorer.document import Document
 from teachconv.explorer.packing import dumps, packed
 from teachconv.explorer.page import MODULES, script
@@ -59,6 +61,7 @@ const answer = ({ name, shapes, words, at, targets }) => {
   }
 };
 window.documents = (calls) => JSON.stringify(calls.map(answer));
+window.words = () => JSON.stringify(FUNCTIONS, (name, value) => (value === undefined ? "required" : value));
 window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
 """
 
@@ -300,6 +303,16 @@ def compare(documents, dialect, numbers):
         assert not (where := differing(got, want)), (call, where)
         refused += "error" in want
     assert 0 < refused < 0.7 * len(calls)
+
+
+def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law):
+    page = json.loads(law.execute_script("return words()"))
+    assert {name: tuple(words) for name, (_, _, words) in page.items()} == PAGE_ARGUMENTS
+    for name, (_, arrays, words) in page.items():
+        parameters = signature(FUNCTIONS[name]).parameters
+        assert list(parameters)[:2] == arrays
+        defaults = {word: parameters[word].default for word in words}
+        assert words == {word: "required" if d is Parameter.empty else d for word, d in defaults.items()}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
