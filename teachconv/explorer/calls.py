@@ -25,7 +25,7 @@ FRAMEWORKS = {
     "keras": "Keras",
 }
 
-# the functions that the page knows, and their arguments besides the two arrays: those of FUNCTIONS in dialects.js
+# the functions that the page knows, and their arguments besides the two arrays: FUNCTIONS in dialects.js
 PAGE_ARGUMENTS = {
     "tensorflow.conv2d": ("strides", "padding", "dilations"),
     "tensorflow.conv2d_transpose": ("output_shape", "strides", "padding", "dilations", "output_padding"),
