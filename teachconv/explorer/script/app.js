@@ -298,6 +298,7 @@ export class App {
   /** Draw whether the explorer plays: while it does, the output fills up. */
   playing(on) {
     this.playButton.textContent = on ? "❚❚ pause" : "▶ play";
+    this.root.classList.toggle("playing", on);
     this.live.setAttribute("aria-live", on ? "off" : "polite");
     this.player.show();
   }

@@ -107,7 +107,7 @@ export function fitGrids(app) {
   const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const flat = beside < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
-  const wide = !flat && beside >= (width > 44 * em ? 5 : 26); // in a narrow host, such as a docs page, only if legible
+  const wide = !flat && beside >= (width > 44 * em ? 5 : 22); // in a narrow host, such as a docs page, only if legible
   app.stage.classList.toggle("stacked", !wide);
   const high = wide ? Math.min(HIGHEST * em, Math.max(LEGIBLE * Math.max(...rows), roomBelow(app, em))) : HIGHEST * em;
   for (const [i, grid] of [source, operand, result].entries()) {
