@@ -229,9 +229,7 @@ class Document:
                 pieces.append(f"{name}{last} of {size}")
         if not pieces:
             return ""
-        return (
-            f"Shown: {', '.join(pieces)}. Indices are those of the whole arrays; at=(…) moves the part shown."
-        )
+        return f"Shown: {', '.join(pieces)}. Indices are those of the whole arrays."
 
 
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:

@@ -26,7 +26,11 @@ _IN_A_FRAME = """
 addEventListener("message", ({ data }) => {
   if (data?.explorerTheme) document.documentElement.dataset.theme = data.explorerTheme;
 });
-const tell = () => parent.postMessage({ explorerHeight: document.body.offsetHeight }, "*");
+let height = 0; // while it plays it only grows, so that the text below the frame stays in its place
+const tell = () => {
+  height = Math.max(document.body.offsetHeight, document.querySelector(".playing") ? height : 0);
+  parent.postMessage({ explorerHeight: height }, "*");
+};
 if (parent !== window) addEventListener("load", () => {
   document.body.style.padding = ".4em .1em"; // the document around has a margin, and more below the frame
   for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;

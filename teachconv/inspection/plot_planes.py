@@ -15,6 +15,7 @@ from .. import dispatch, palette
 from ..dispatch import Call
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry
+from ..taps import scatter_all
 from .explaining import Explanation
 from .panels import largest_of, short
 from .pictures import equals_sign, in_plane, plane_of, second_cell
@@ -50,10 +51,10 @@ class Plane:
         largest: float,
         *,
         ring: str = "ring",
-        axes: tuple[AxisGeometry | None, AxisGeometry | None] = (None, None),
+        reads: tuple[range, range] = (range(0), range(0)),
         image: np.ndarray | None = None,
     ) -> None:
-        """Draw a plane, [rows, cols], with the padding that ``axes`` have; of NaN nothing is drawn."""
+        """Draw a plane, [rows, cols], with the padding that is read around it; of NaN nothing is drawn."""
         from matplotlib.collections import PolyCollection
 
         self.ax, self.numbers, self.largest = ax, numbers, largest or 1.0
@@ -62,7 +63,7 @@ class Plane:
         shown = self.rgb(numbers) if image is None else image
         ax.imshow(shown, interpolation="nearest")
         ax.set_facecolor(self.colours["paper"])
-        spans = self._spans(axes)
+        spans = _spans(reads, numbers.shape)
         padding = [_square(cell, 0.46) for cell in product(*spans) if not self._inside(cell)]
         cells = [_square(cell, 0.5) for cell in np.ndindex(numbers.shape) if max(numbers.shape) <= _LIMIT]
         for squares, colour, dash in ((cells, "line", "-"), (padding, "faint", ":")):
@@ -123,16 +124,6 @@ class Plane:
         rows, cols = self.numbers.shape
         return 0 <= cell[0] < rows and 0 <= cell[1] < cols
 
-    def _spans(self, axes: tuple[AxisGeometry | None, AxisGeometry | None]) -> list[range]:
-        """Return the rows and the columns that are drawn, the padding included."""
-        spans = []
-        for axis, size in zip(axes, self.numbers.shape, strict=True):
-            first = 0 if axis is None else axis.in_index(0, 0)
-            last = size - 1 if axis is None else first + axis.full_size - 1
-            low, high = max(min(0, first), -_MARGIN), min(max(size - 1, last), size - 1 + _MARGIN)
-            spans.append(range(low, high + 1))
-        return spans
-
     def _scale(self, rows: int) -> None:
         """Draw the colours of the numbers, from the smallest to the largest that there may be, below."""
         high = max(0.25 / rows, 0.03)
@@ -163,9 +154,11 @@ class Windows:
         result = dispatch.run_canonical(call)
         numbers = _numbers(result, call, kind.result, canonical.cell)
         first, second = self._cells(canonical)
-        padded = (None, None) if kind.scatters else (g.rows, g.cols)
+        reads = _read(g.rows, kind.scatters), _read(g.cols, kind.scatters)
+        spans = _spans(reads, sizes[0])
+        padded = [len(span) for span in spans] != list(sizes[0])
         wide = [size[1] for size in sizes]
-        tall = max(size[0] for size in sizes) + (0 if kind.scatters else 2)
+        tall = max(len(spans[0]), *(size[0] for size in sizes))
         ratios = [max(width, 0.3 * max(wide), 2.5) for width in wide]
         self.figure = figure_of((9, min(6.0, max(2.6, 1.25 + 5.8 / sum(ratios) * tall))))
         axes = self.figure.subplots(1, 3, width_ratios=ratios)
@@ -174,7 +167,7 @@ class Windows:
         operand = _numbers(call.second, call, kind.second, second)
         self.result = numbers
         self.planes = [
-            Plane(axes[0], source, largest_of(call.first), axes=padded, image=photo),
+            Plane(axes[0], source, largest_of(call.first), reads=reads, image=photo),
             Plane(axes[1], operand, largest_of(call.second), ring="filter"),
             Plane(axes[2], numbers if filled else numbers * np.nan, largest_of(result)),
         ]
@@ -184,7 +177,7 @@ class Windows:
         for ax, sign in ((axes[1], "×"), (axes[2], equals_sign(call))):
             place = {"xycoords": "axes fraction", "textcoords": "offset points", "color": faint}
             ax.annotate(sign, (0, 0.5), xytext=(-20, 0), ha="right", va="center", fontsize=9, **place)
-        self._legend(not kind.scatters)
+        self._legend(padded)
 
     @staticmethod
     def _cells(canonical: Explanation) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -217,6 +210,23 @@ class Windows:
         ]
         style = {"handlelength": 1.2, "handleheight": 1.2, "labelcolor": colours["ink"], "frameon": False}
         self.figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8, **style)
+
+
+def _read(axis: AxisGeometry, scatters: bool) -> range:
+    """Return what the windows of all cells of the result read on one axis, the padding included."""
+    if scatters:
+        indices = [tap.out_index for i in range(axis.in_size) for tap in scatter_all(axis, i)]
+        return range(min(indices, default=0), max(indices, default=-1) + 1)
+    first = axis.in_index(0, 0)
+    return range(first, first + axis.full_size)
+
+
+def _spans(reads: tuple[range, range], sizes: tuple[int, ...]) -> list[range]:
+    """Return the rows and the columns that are drawn, the padding included."""
+    return [
+        range(max(min(0, read.start), -_MARGIN), min(max(size, read.stop), size + _MARGIN))
+        for read, size in zip(reads, sizes, strict=True)
+    ]
 
 
 def _numbers(array: np.ndarray, call: Call, role: str, cell: tuple[int, ...]) -> np.ndarray:

@@ -72,13 +72,15 @@ def _torch(family: Family, any_size: bool) -> TargetCall:
     before: dict[str, Any] = {}
     pads = pads_of(conv)
     begin = tuple(before for before, _ in pads)
-    if all(_is_symmetric(axis, p) for member in family for axis, p in zip(axes(member), begin, strict=True)):
+    if _is_symmetric(family, begin):
         if any(begin):
             arguments["padding"] = begin
     else:
         pads, rule = pads_by_size(family, any_size)
         (top, bottom), (left, right) = pads
         why = "no negative padding" if min(*pads[0], *pads[1]) < 0 else "no asymmetric padding"
+        if _is_symmetric((conv,), begin):
+            why = "no padding that depends on the size"
         note = f"torch has {why}: F.pad(x, ({left}, {right}, {top}, {bottom})) first"
         if mixed(pads):
             note = "torch has no negative padding: F.pad pads the input, then crops it"
@@ -92,7 +94,13 @@ def _torch(family: Family, any_size: bool) -> TargetCall:
     return TargetCall("torch", torch.conv2d, "F.conv2d", arguments, "NCHW", "NCHW", "OIHW", **before)
 
 
-def _is_symmetric(axis: AxisGeometry, before: int) -> bool:
+def _is_symmetric(family: Family, begin: tuple[int, ...]) -> bool:
+    """Return whether pads on both sides give the same result at all sizes."""
+    members = ((axis, pad) for conv in family for axis, pad in zip(axes(conv), begin, strict=True))
+    return all(_is_symmetric_axis(axis, pad) for axis, pad in members)
+
+
+def _is_symmetric_axis(axis: AxisGeometry, before: int) -> bool:
     """Return whether a pad on both sides gives the same result; rows that no tap reads do not matter."""
     if before < 0 or before != axis.pad_before:
         return False

@@ -609,15 +609,27 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
     )
     page = Page(driver, tmp_path / "host.html")
     driver.switch_to.frame(0)
-    try:
-        page.run(
-            "document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
-        )  # it moves
-        assert same(page.look()["value"], float(explorer.result[0, 0, 0, 0]))
-        deadline = time.monotonic() + 10  # the frame grows to the height of what is in it
-        while driver.execute_script("return innerHeight != document.body.offsetHeight"):
+
+    def settle():  # the frame takes the height of what is in it
+        deadline = time.monotonic() + 10
+        while page.run("return innerHeight != document.body.offsetHeight"):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+    try:
+        page.run("document.body.append(document.createElement('div'))")
+        below = "document.body.lastElementChild.style.height = arguments[0]"
+        page.run(below, "300px")
+        settle()
+        high = page.run(below + "; return innerHeight", "0px")
+        time.sleep(0.3)
+        assert page.run("return innerHeight") == high  # while it moves, what is below it stays in its place
+        page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+        page.run(below, "10px")
+        settle()
+        assert page.run("return innerHeight") < high
+        page.run('document.querySelector(\'.stage .grid:last-of-type [data-row="0"][data-col="0"]\').click()')
+        assert same(page.look()["value"], float(explorer.result[0, 0, 0, 0]))
     finally:
         driver.switch_to.default_content()
     assert page.complaints() == []

@@ -45,8 +45,14 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     tc.playground().save(tmp_path / "explorer" / "playground.html")
     body = frame_of("explorer/playground.html", "the playground")
     (tmp_path / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{body}")
-    page = Page(driver, tmp_path / "index.html")
+    page = Page(driver, tmp_path / "index.html", width=1016)  # the frame is as wide as on the front page
     assert output_size(page) == "4 × 4"
+    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    assert page.all(".stage.stacked") == []
+    box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
+    assert page.run(box, ".numbers")[1] - page.run(box, ".call")[0] < 110  # a line each
+    assert page.run(box, ".stage")[1] < 540
+    page.driver.switch_to.default_content()
     set_input(page, "10")
     assert output_size(page) == "5 × 5"
     assert page.complaints() == []

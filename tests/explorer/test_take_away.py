@@ -169,6 +169,20 @@ def test_colours_are_fixed_over_the_frames_and_rings_are_whole(tmp_path):
         assert changed < 0.12
 
 
+@pytest.mark.parametrize("at", [(0, 0, 0, 0), (0, 3, 3, 0), (0, 6, 6, 0)], ids=str)
+def test_the_window_of_a_transposed_call_lies_in_its_plane(at):
+    """Its taps outside the input are drawn as padding, not over what stands beside; all cells have one plane."""
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    figure = tc.plot.window(tc.conv2d_transpose, X[:, :3, :3, :1], W[..., :1, :1], None, 2, "VALID", at=at)
+    plane = figure.axes[0]
+    assert (plane.get_xlim(), plane.get_ylim()) == ((-1.6, 3.6), (3.6, -1.6))
+    corners = [path.vertices for marks in plane.collections for path in marks.get_paths()]
+    assert np.concatenate(corners).min() >= -1.6
+    assert np.concatenate(corners).max() <= 3.6
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "padding in the window" in legend
+
+
 @pytest.mark.slow
 def test_a_film_of_a_photo(tmp_path):
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")

@@ -84,6 +84,13 @@ def test_the_code_in_the_framework(target):
     assert len(report.rows) == (1 if target == "scipy" else 2)
 
 
+def test_torchs_note_is_true_of_a_size_that_is_padded_evenly():
+    """SAME pads 7 rows by 1 and 1 at stride 2, and 8 rows by 0 and 1."""
+    translation = tc.translate(tc.conv2d, (1, 7, 7, 1), (3, 3, 1, 1), 2, "SAME", to="torch")
+    (note,) = (note for note in translation.notes if "F.pad" in note)
+    assert note == "torch has no padding that depends on the size: F.pad(x, (1, 1, 1, 1)) first"
+
+
 def test_torch_has_no_asymmetric_padding():
     translation = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
     assert "F.pad(x, (0, 1, 0, 1))" in translation.code

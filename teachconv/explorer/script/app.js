@@ -1,7 +1,7 @@
 // The app: one call, the place that is selected in it, and the page that shows both.
 
 import { axisOf, resultAround, sourceAmid } from "./axis_tables.js";
-import { h, keepFocus } from "./elements.js";
+import { breakable, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
@@ -11,7 +11,7 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
-import { takeAway } from "./take_away.js";
+import { callCopier } from "./take_away.js";
 import { callable, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 export class App {
@@ -102,7 +102,7 @@ export class App {
     this.sky = h("div", { class: "sky", "aria-hidden": "true" });
     this.legend = h("ul", { class: "legend" });
     this.summary = h("p", { class: "summary" });
-    this.heading = h("code", {}, doc.code);
+    this.heading = h("code", {}, breakable(doc.code));
     this.overview = overview(this);
     this.transport = buildTransport(this);
     this.channels = h("div", { class: "controls channels" });
@@ -117,7 +117,7 @@ export class App {
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
-      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, takeAway(this)),
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, callCopier(this)),
         h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
@@ -144,7 +144,7 @@ export class App {
     } else {
       const place = this.amid([this.state.row, this.state.col]);
       this.view = new View(this.doc, variant);
-      this.heading.textContent = variant.code ?? this.doc.code;
+      this.heading.replaceChildren(...breakable(variant.code ?? this.doc.code));
       this.state.focus = this.pinned = null;
       const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
       if (!rows.includes(this.state.row) || !cols.includes(this.state.col)) { // the same place of the source, if it is there
@@ -298,6 +298,7 @@ export class App {
   /** Draw whether the explorer plays: while it does, the output fills up. */
   playing(on) {
     this.playButton.textContent = on ? "❚❚ pause" : "▶ play";
+    this.root.classList.toggle("playing", on);
     this.live.setAttribute("aria-live", on ? "off" : "polite");
     this.player.show();
   }

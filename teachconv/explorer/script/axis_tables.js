@@ -195,5 +195,5 @@ export function shownText(g, part, transposed) {
     [`${outs} channel`, part.outChannels, g.out_channels],
   ].filter(([, [start, stop], size]) => stop - start < size).map(([name, [start, stop], size]) =>
     `${name}${stop - start > 1 ? `s ${start} to ${stop - 1}` : ` ${start}`} of ${size}`);
-  return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays; at=(…) moves the part shown.` : "";
+  return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays.` : "";
 }

@@ -33,7 +33,7 @@ export class Thumbs {
       const here = group === current;
       return h("li", { class: here ? "room here" : "room" },
         several ? h("span", { class: "name" }, `group ${doc.groups.indexOf(group)}`) : null,
-        this.row(first, lists[first], here), h("span", { class: "arrow", "aria-hidden": "true" }, doc.result === "filter" ? "·" : "→"), this.row(last, lists[last], here));
+        this.row(first, lists[first], here), h("span", { class: "arrow", "aria-hidden": "true" }, doc.result === "filter" ? "×" : "→"), this.row(last, lists[last], here));
     });
     const folded = groups.length - shown.length;
     const words = several ? `${plural(doc.groups.length, "group")} of channels: nothing passes the walls` : "all channels";

@@ -4,6 +4,7 @@ import { h, unique } from "./elements.js";
 import { SPEEDS } from "./motion.js";
 import { choiceLabel } from "./parts.js";
 import { stampButton } from "./stamping.js";
+import { pictureButton } from "./take_away.js";
 
 /** The arguments of the call, as choices; `app.inputs` holds the labels of each. */
 export function buildControls(app) {
@@ -75,5 +76,5 @@ export function buildTransport(app) {
   const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
     Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
   return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
-    step(-1, "◀", "previous cell"), app.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(app), app.slider, app.position, speed].filter(Boolean));
+    step(-1, "◀", "previous cell"), app.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(app), app.slider, app.position, speed, pictureButton(app)].filter(Boolean));
 }

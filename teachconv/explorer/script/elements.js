@@ -15,8 +15,8 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A text that may break after each underscore. */
-const breakable = (text) => text.split("_").flatMap((part, i) => (i ? ["_", h("wbr"), part] : [part]));
+/** A name or a call that may be broken into lines after a point, a bracket or an underscore. */
+export const breakable = (code) => code.split(/(?<=[._(])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 

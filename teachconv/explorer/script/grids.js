@@ -208,9 +208,13 @@ export class Grid {
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
     this.box.classList.toggle("fine", size < 28);
-    const longest = Math.max(1, ...[...this.cells.values()].map((cell) => cell.text.length));
-    const text = Math.min(size * (size < 28 ? 0.5 : 0.42), (size - 3) / (0.58 * longest));
+    const cells = [...this.cells.values()];
+    const lengths = cells.map((cell) => cell.text.length).filter(Boolean).sort((a, b) => a - b);
+    const usual = lengths[Math.floor(0.9 * lengths.length)] ?? 1; // a few longer numbers are smaller than the others
+    const sized = (length) => Math.min(size * (size < 28 ? 0.5 : 0.42), (size - 3) / (0.58 * length));
+    const text = sized(usual);
     this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
+    for (const { element, text: { length } } of cells) element.style.fontSize = length > usual ? `${Math.max(7, sized(length))}px` : "";
     this.box.classList.toggle("tiny", size < 24 && (size < 18 || text < 8)); // too small for numbers
   }
 

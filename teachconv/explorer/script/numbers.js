@@ -87,17 +87,26 @@ export function full(value) {
   return String(Number(value.toPrecision(7))).replace("e+", "e");
 }
 
-/** A number in about five characters, for a cell; the cell's label has all its digits. */
+/** A number in about six characters, for a cell; the cell's label has all its digits. */
 export function short(value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return full(number);
   if (Number.isInteger(number) && Math.abs(number) < 1e5) return String(number);
   if (Math.abs(number) >= 100 && Math.abs(number) < 1e5) return number.toFixed(0);
   if (Math.abs(number) >= 1e-3 && Math.abs(number) < 100) return String(Number(number.toPrecision(2)));
-  return number.toExponential(0).replace("e+", "e");
+  const text = powers(number, 1);
+  return text.length <= 6 ? text : powers(number, 0);
 }
 
-/** A number with up to four digits. */
-export const brief = (value) => (typeof value === "bigint" || !Number.isFinite(value) ? full(value) : full(Number(value.toPrecision(4))));
+/** A number as digits and a power of ten. */
+const powers = (number, digits) => number.toExponential(digits).replace(/\.0+e/, "e").replace("e+", "e");
+
+/** A number with up to four digits; a whole number of up to seven has all of them. */
+export function brief(value) {
+  if (typeof value === "bigint" || !Number.isFinite(value)) return full(value);
+  const size = Math.abs(value);
+  if (size < 1e4 || (size < 1e7 && Number.isInteger(value))) return full(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
+  return size < 1e5 ? value.toFixed(0) : powers(value, 3);
+}
 
 export const same = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));

@@ -81,7 +81,7 @@ export function besidePanel(view, app) {
   const bad = drawn[0].flatMap(([r]) => drawn[1].map(([q]) => [r, q])).filter(([r, q]) => differs(r, q)).map(([r, q]) => [r, q, "differs"]);
   const current = [app.state.row, app.state.col, "current"];
   const point = (r, q, how) => app.select(r, q, how);
-  const three = 103 / (drawn[1].length || 1) - 1; // pixels of a cell if the three planes stand in a row
+  const three = 96 / (drawn[1].length || 1) - 1; // pixels of a cell if the three planes stand in a row
   const most = three >= 19 ? three : undefined;
   const verdict = beside.passed ? `Equal within the error bound in every cell ${beside.diagnosis ? "that is shown" : "of the whole result"}.` : `Different in ${plural(bad.length, "cell")} of this plane.`;
   return [

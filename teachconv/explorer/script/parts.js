@@ -73,7 +73,7 @@ export function planeNote(view, side, { c, o }, photo) {
   const size = (side === "filter" ? shape.slice(0, 2) : shape.slice(1, 3)).join(" × ");
   if (side === "filter") {
     const several = doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1;
-    return several ? `${size}, channels ${c} → ${o}` : size;
+    return several ? `${size}, channels ${c}\u00a0→\u00a0${o}` : size;
   }
   if (photo && side === doc.source) return `${size}, in its colours`;
   return shape[3] > 1 ? `${size}, channel ${side === "in" ? c : o}` : size;

@@ -221,7 +221,7 @@ class Playground {
       fact("output", `${result[1]} × ${result[2]}`, result[3] > 1 ? `× ${plural(result[3], "channel")}` : ""),
       transposed
         ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${fullSize(rows)} × ${fullSize(cols)}`)
-        : fact("padding: top, bottom; left, right", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`),
+        : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
       transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
       fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
       fact("multiply-adds", multiplyAdds(g).toLocaleString("en")),

@@ -7,6 +7,7 @@ import { planeNote } from "./parts.js";
 import { inside } from "./view.js";
 
 const HIGHEST = 30; // em of a plane
+const LEGIBLE = 24; // pixels of a cell whose number can be read
 const CROPS = new WeakMap(); // where the frame of the result stood, by app
 
 /** Draw the three planes of an app anew. */
@@ -104,15 +105,27 @@ export function fitGrids(app) {
   const apart = operand.columns <= 7 && even < least;
   const beside = apart ? cellIn(room - operand.columns * (least + 1), planes) : even;
   const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
-  const wide = beside >= (width > 44 * em ? 5 : 26); // in a narrow host, such as a docs page, only if legible
+  const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
+  const flat = beside < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
+  const wide = !flat && beside >= (width > 44 * em ? 5 : 22); // in a narrow host, such as a docs page, only if legible
   app.stage.classList.toggle("stacked", !wide);
-  for (const grid of [source, operand, result]) {
-    grid.most = Math.min(2.9 * em, (HIGHEST * em) / Math.max(1, grid.rows.length));
+  const high = wide ? Math.min(HIGHEST * em, Math.max(LEGIBLE * Math.max(...rows), roomBelow(app, em))) : HIGHEST * em;
+  for (const [i, grid] of [source, operand, result].entries()) {
+    grid.most = Math.min(2.9 * em, Math.floor(high / rows[i]) - (wide ? 1 : 0));
     grid.fit(wide ? (apart && grid === operand ? least : beside) : alone);
   }
   if (wide || operand.columns > 7) return;
   operand.most = 2.9 * em;
   operand.fit(cellIn(width - 20, operand.columns));
+}
+
+/** The height that planes may have so that the buttons below them can be seen too, on a page of its own. */
+function roomBelow(app, em) {
+  if (window.parent !== window || app.data.live) return Infinity; // a frame is as high as what it shows
+  const top = app.stage.getBoundingClientRect().top + scrollY;
+  const below = app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
+  const around = 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
+  return innerHeight - top - below - around;
 }
 
 /** The size of a cell of which so many stand in a room; small cells have no gap between them. */

@@ -6,6 +6,7 @@ import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
 const GRIDS = 6; // channels of a sum before it is unfolded
+const [ROOMY, CLOSE] = [22, 28]; // em of a grid of products that has its usual size, and that still has its factors
 const LARGEST_GRID = 144; // products that are drawn as a grid; more are only listed
 
 const known = (value) => (value === undefined ? "not here" : full(value));
@@ -81,7 +82,9 @@ function equation(view, taps, app) {
 
 /** Products as a grid, with their sum below. */
 function productFigure(title, list, columns, total, app, dense) {
-  const grid = h("div", { class: dense || list.length > 64 ? "products dense" : "products" }, list.map((tap) => productCell(tap, app)));
+  const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
+  const size = dense || list.length > 64 || wide > CLOSE ? " dense" : wide > ROOMY ? " close" : "";
+  const grid = h("div", { class: `products${size}` }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
   return h("figure", { class: "unfolded" }, title ? h("figcaption", {}, title) : null, grid,
     h("p", { class: "partial" }, `adds up to ${total === undefined ? "?" : full(total)}`));
@@ -93,8 +96,10 @@ function productCell(tap, app) {
   if (tap.product === undefined) return h("span", { class: "product", ...point }, h("small", {}, "not here"));
   const title = `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}${tap.cropped ? ", cut away" : ""}`;
   return h("span", { class: tap.cropped ? "product cropped" : "product", ...point, title },
-    h("small", {}, `${brief(tap.value)} × ${brief(tap.weight)}`), h("b", {}, brief(tap.product)));
+    h("small", {}, factors(tap)), h("b", {}, brief(tap.product)));
 }
+
+const factors = (tap) => `${brief(tap.value)} × ${brief(tap.weight)}`;
 
 function tapTable(view, taps, app) {
   const { doc } = view;

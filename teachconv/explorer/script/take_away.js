@@ -7,16 +7,16 @@ import { translate } from "./translate.js";
 
 export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
 
-/** The controls below the picture. */
-export function takeAway(app) {
-  const save = h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
-  return h("div", { class: "transport take-away", role: "group", "aria-label": "Take it away" }, callCopier(app), save);
+/** Downloads the picture. */
+export function pictureButton(app) {
+  return h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
 }
 
 /** Copies the call that is shown in a framework's words; null if the page has none, or has a section for them. */
-function callCopier(app) {
+export function callCopier(app) {
   if (!app.doc.function && !Object.keys(app.doc.base.calls ?? {}).length) return null;
-  const names = Object.entries(FRAMEWORKS).map(([to, name]) => h("option", { value: to }, name));
+  const own = app.doc.function?.split(".")[0];
+  const names = Object.entries(FRAMEWORKS).map(([to, name]) => h("option", { value: to, selected: to === own }, name));
   const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
   const said = h("span", { class: "said", role: "status" });
   const text = () => {
@@ -24,7 +24,8 @@ function callCopier(app) {
     said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
-  return [h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said];
+  return h("div", { class: "transport take-away", role: "group", "aria-label": "The call in other words" },
+    h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said);
 }
 
 /** The code of a variant's call in a framework, or "not possible: " and why. */

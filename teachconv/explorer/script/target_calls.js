@@ -85,7 +85,8 @@ const FORWARD = {
       if (begin.some((pad) => pad)) words.padding = tuple(...begin);
     } else {
       const [[top, bottom], [left, right]] = pads;
-      const why = least(pads) < 0 ? "no negative padding" : "no asymmetric padding";
+      const here = axesOf(conv).every((axis, a) => isSymmetric(axis, begin[a])); // but not at other sizes
+      const why = here ? "no padding that depends on the size" : least(pads) < 0 ? "no negative padding" : "no asymmetric padding";
       const note = mixed(pads)
         ? "torch has no negative padding: F.pad pads the input, then crops it"
         : `torch has ${why}: F.pad(x, (${left}, ${right}, ${top}, ${bottom})) first`;
