@@ -55,6 +55,38 @@ def test_a_wrong_kernel_is_seen(tmp_path):
     assert re.match(r"row_gemm: cell \d+ is .*, the plain loops give ", done.stderr)
 
 
+ONE_THREAD = """
+#include "play.h"
+void GOMP_parallel(void (*work)(void *), void *data, unsigned threads, unsigned flags) {
+    fprintf(stderr, "a region of %u threads\\n", threads), exit(1);
+}
+int main(void) {
+    for (int channels = 1; channels <= 33; channels += 32)
+        for (int depthwise = 0; depthwise < 2; depthwise++) {
+            const conv_problem p = layer_from(1, NULL, 9, channels, channels, 3, 1, depthwise);
+            real *x = integers(x_count(&p)), *y = integers(y_count(&p)), *w = integers(w_count(&p));
+            int status = phases_run(&p, y, w, NULL, NULL, 0, x, 1) | pixel_gemm_run(&p, x, y, w, 1)
+                         | one_channel_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1);
+            if (p.groups == 1)
+                status |= winograd2_run(&p, x, w, NULL, NULL, 0, y, 1) | col2im_run(&p, y, w, NULL, NULL, 0, x, 1);
+            if (depthwise)
+                status |= depthwise_run(&p, x, w, NULL, NULL, 0, y, 1) | depthwise_filter_run(&p, x, y, w, 1)
+                          | depthwise_input_run(&p, y, w, NULL, NULL, 0, x, 1);
+            if (status) return status;
+        }
+    return 0;
+}
+"""
+
+
+def test_one_thread_opens_no_parallel_region(tmp_path):
+    """Opening one takes about a microsecond; a small call takes a few."""
+    source = tmp_path / "one_thread.c"
+    source.write_text(ONE_THREAD)
+    done = run(compiled(source, tmp_path / "one_thread"), "")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_rung_has_a_program_and_the_page_names_it():
     rungs = {"row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise"}
     assert rungs <= set(PROGRAMS)
