@@ -7,11 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from teachconv.backends import cython_backend
+
 ROOT = Path(__file__).parent.parent.parent
 PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "kernels"
-PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c"))
+PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c") if path.stem != "ceilings")
 # size in_channels out_channels filter stride batch
-LAYERS = {"depthwise": "9 5 10 3 2 2", "winograd2": "7 5 3 3 1 2", "col2im": "9 2 5 3 2 2"}
+LAYERS = {
+    "depthwise": "9 5 10 3 2 2",
+    "depthwise_filter": "9 16 16 3 2 2",
+    "depthwise_input": "9 16 16 3 2 2",
+    "one_channel": "9 1 33 3 2 2",
+    "winograd2": "7 5 3 3 1 2",
+    "winograd4": "7 5 3 3 1 2",
+    "col2im": "9 2 5 3 2 2",
+}
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None or not PLAY.is_dir(), reason="needs a C compiler and a checkout"
@@ -38,10 +48,17 @@ def test_a_rung_without_python(name, tmp_path):
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         assert re.fullmatch(
-            rf"{name}(, packed)? +\d x \d, \d to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
+            rf"{name}(, packed)? +\d x \d, \d+ to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
         )
     assert len(done.stdout.splitlines()) == 1 + ("_pack(" in (PLAY / f"{name}.c").read_text())
     assert run(program, "0 1").returncode == 2
+
+
+def test_the_ceilings_of_the_machine(tmp_path):
+    done = run(compiled(PLAY / "ceilings.c", tmp_path / "ceilings"), "")
+    lines = [re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in done.stdout.splitlines()]
+    assert [line[3] for line in lines] == ["GFLOP/s", "GB/s", "GB/s", "GB/s"]
+    assert all(float(line[2]) > 0 for line in lines)
 
 
 def test_a_wrong_kernel_is_seen(tmp_path):
@@ -88,6 +105,7 @@ def test_one_thread_opens_no_parallel_region(tmp_path):
 
 
 def test_every_rung_has_a_program_and_the_page_names_it():
-    rungs = {"row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise"}
-    assert rungs <= set(PROGRAMS)
+    rungs = {algorithm.name for algorithm in cython_backend.ALGORITHMS} - {"direct", "im2col"}
+    others = {"one_channel", "depthwise_input", "depthwise_filter"}
+    assert rungs | others == set(PROGRAMS)
     assert "make kernels-play" in (ROOT / "docs" / "engine.md").read_text()
