@@ -117,7 +117,11 @@ def _colour(name: str) -> str:
 
 
 def _text(x: float, y: float, text: str, colour: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{_colour(colour)}" text-anchor="{anchor}">{text}</text>'
+    # with an edge in the colour of the ground, so that it can be read over a line
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{_colour(colour)}" stroke="{_colour("paper")}" '
+        f'stroke-width="3" paint-order="stroke" text-anchor="{anchor}">{text}</text>'
+    )
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 1) -> str:
