@@ -1,6 +1,7 @@
 """Writes what the explanation shows of recorded runs: bars of the rungs, and the speed in short.
 
 docs/conf.py calls `write`. The sources are docs/explanation/cpu_rungs.json (benchmarks/rungs.py),
+docs/engine_roofline.json (benchmarks/roofline.py),
 docs/gpu_tables.inc (docs/gpu_tables.py) and docs/benchmarks_cpu.md (benchmarks/cpu.py). So a new run changes
 the pages without an edit.
 """
@@ -15,6 +16,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "benchmarks"))  # after docs: both have a reference.py
 
 import in_short  # noqa: E402
+import roofline  # noqa: E402
 
 from teachconv.backends import get  # noqa: E402
 
@@ -86,6 +88,17 @@ def cpu_facts(recorded: dict) -> str:
     )
 
 
+def roofline_facts(recorded: dict) -> str:
+    """Return a paragraph of Markdown: where and when the roofline was recorded."""
+    machine = recorded["machine"]
+    versions = ", ".join(" ".join(pair) for pair in recorded["versions"].items())
+    return (
+        f"Recorded by `{recorded['command']}` on {recorded['date']}: {machine['processor']} "
+        f"({machine['instruction sets']}; caches {machine['caches']}), one core, float32, {versions}. "
+        "Each point is the fastest call.\n"
+    )
+
+
 def gpu_bars(tables: str) -> str:
     """Return bars of the multiply-adds that an instruction of the inner loop does on average."""
     parts = []
@@ -114,7 +127,10 @@ def write(folder: Path) -> None:
     page = (HERE / "benchmarks_cpu.md").read_text(encoding="utf-8")
     recorded = json.loads((HERE / "explanation" / "cpu_rungs.json").read_text(encoding="utf-8"))
     speed = in_short.in_short(in_short.of_page(page), in_short.processor_of(page))
+    roof = json.loads((HERE / "engine_roofline.json").read_text(encoding="utf-8"))
     parts = {
+        "engine_roofline.html": roofline.picture(roof),
+        "engine_roofline.md": roofline_facts(roof),
         "speed_in_short.md": speed.removeprefix(in_short.HEADING).lstrip(),
         "cpu_rungs.md": cpu_facts(recorded),
         "gpu_rungs.html": gpu_bars((HERE / "gpu_tables.inc").read_text(encoding="utf-8")),

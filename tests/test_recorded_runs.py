@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,39 @@ def test_bars_of_the_cpu_are_the_recorded_rungs(runs):
     for op, _, algorithms in ladders:
         assert [name for name, *_ in cells(bars[op])] == list(algorithms)
     assert recorded["machine"]["processor"] in runs.cpu_facts(recorded)
+
+
+def scale(points, rungs, speed):
+    """The height of a speed, from those of the slowest and the fastest rung."""
+    speeds, heights = [rung["gflops"] for rung in rungs], [y for _, y in points]
+    share = log2(speed / min(speeds)) / log2(max(speeds) / min(speeds))
+    return max(heights) + share * (min(heights) - max(heights))
+
+
+def test_the_roofline_shows_the_recorded_rungs_at_their_places(runs):
+    recorded = json.loads((ROOT / "docs" / "engine_roofline.json").read_text(encoding="utf-8"))
+    svg = runs.roofline.picture(recorded)
+    rungs = [rung for ladder in recorded["ladders"] for rung in ladder["rungs"]]
+    assert [row[-1] for row in runs.roofline.LADDERS] == [
+        tuple(rung["algorithm"] for rung in ladder["rungs"]) for ladder in recorded["ladders"]
+    ]
+    points = [tuple(map(float, found)) for found in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', svg)]
+    assert len(points) == len(rungs)
+    # the faster, the higher: heights follow the speeds, on one scale for all ladders
+    assert [y for _, y in sorted(points, key=lambda at: -at[1])] == [
+        pytest.approx(y, abs=0.11)
+        for y in sorted((scale(points, rungs, rung["gflops"]) for rung in rungs), reverse=True)
+    ]
+    # each ladder has one place, further right the more operations per byte
+    across = sorted({x for x, _ in points})
+    intensities = sorted(ladder["intensity"] for ladder in recorded["ladders"])
+    steps = [
+        (b - a) / log2(j / i)
+        for a, b, i, j in zip(across, across[1:], intensities, intensities[1:], strict=False)
+    ]
+    assert steps == [pytest.approx(steps[0], rel=0.01)] * len(steps)
+    for rung in rungs:
+        assert f">{rung['algorithm']}</text>" in svg
+    assert f"{recorded['ceilings']['multiply-adds']:.0f} GFLOP/s" in svg
+    assert "light-dark(" in svg
+    assert recorded["machine"]["processor"] in runs.roofline_facts(recorded)

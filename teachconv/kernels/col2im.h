@@ -124,23 +124,57 @@ INLINE void add_columns(const conv_problem *p, const real *columns, ptrdiff_t fi
         gather_row(p, columns, first_row, rows, in_row, sums, dx + in_row * p->in_cols * p->in_channels);
 }
 
-INLINE int col2im_image(const conv_problem *p, const real *dy, const real *packed, const real *bias, int relu,
-                        ptrdiff_t block_rows, real *columns, real *sums, real *dx, int threads) {
-    const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels;
+/* What all threads of one col2im_run share. */
+typedef struct {
+    const conv_problem *p;
+    const real *dy, *packed, *bias;
+    int relu;
+    real *dx;
+    ptrdiff_t block_rows, column_numbers;
+    int gathers; /* add_columns: gather_row adds the columns */
+    int threads; /* of one image's products */
+} col2im_call;
+
+/* Computes dx of one image. sums: see add_columns. */
+KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *columns, real *sums) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels,
+                    dy_row = p->out_cols * p->out_channels;
+    const real *dy = c->dy + image * p->out_rows * dy_row;
+    real *dx = c->dx + image * numbers;
     memset(dx, 0, sizeof(real) * (size_t)numbers);
-    for (ptrdiff_t first = 0; first < p->out_rows; first += block_rows) {
-        const ptrdiff_t rows = smaller(block_rows, p->out_rows - first);
+    for (ptrdiff_t first = 0; first < p->out_rows; first += c->block_rows) {
+        const ptrdiff_t rows = smaller(c->block_rows, p->out_rows - first);
         const gather g = col2im_product(p, rows, col2im_step(p));
-        const int status = run_gather(&g, dy + first * p->out_cols * p->out_channels, NULL, packed, NULL, 0,
-                                      columns, threads);
+        const int status =
+            run_gather(&g, dy + first * dy_row, NULL, c->packed, NULL, 0, columns, c->threads);
         if (status) return status;
         add_columns(p, columns, first, rows, sums, dx);
     }
-    for (ptrdiff_t i = 0; (bias || relu) && i < numbers; i++) {
-        const real value = bias ? dx[i] + bias[i % p->in_channels] : dx[i];
-        dx[i] = relu && value < 0 ? 0 : value;
+    for (ptrdiff_t i = 0; (c->bias || c->relu) && i < numbers; i++) {
+        const real value = c->bias ? dx[i] + c->bias[i % p->in_channels] : dx[i];
+        dx[i] = c->relu && value < 0 ? 0 : value;
     }
     return CONV_OK;
+}
+
+/* Computes one thread's images, with scratch of its own; `alone`, all images (see IN_THREADS). */
+KERNEL int col2im_images(const col2im_call *c, int alone) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t sum_numbers = c->gathers ? p->in_cols * SHORT_LANES : 0;
+    real *columns =
+        (real *)new_scratch(checked_times(checked_plus(c->column_numbers, sum_numbers), sizeof(real)));
+    real *sums = c->gathers ? columns + c->column_numbers : NULL;
+    int status = columns ? CONV_OK : CONV_NO_MEMORY;
+    if (alone)
+        for (ptrdiff_t image = 0; columns && image < p->batch; image++)
+            status |= col2im_image(c, image, columns, sums);
+    else
+#pragma omp for schedule(static)
+        for (ptrdiff_t image = 0; image < p->batch; image++)
+            if (columns) status |= col2im_image(c, image, columns, sums);
+    free_scratch(columns);
+    return status;
 }
 
 KERNEL ptrdiff_t col2im_packed_bytes(const conv_problem *p) {
@@ -178,21 +212,18 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
         col2im_pack(p, w, own_packed, threads);
         packed = own_packed;
     }
+    const col2im_call call = {.p = p,
+                              .dy = dy,
+                              .packed = packed,
+                              .bias = bias,
+                              .relu = relu,
+                              .dx = dx,
+                              .block_rows = block_rows,
+                              .column_numbers = column_numbers,
+                              .gathers = few,
+                              .threads = image_threads > 1 ? 1 : threads};
     int status = CONV_OK; /* mark: kernel of col2im */
-#pragma omp parallel num_threads(image_threads) reduction(| : status) if (image_threads > 1)
-    {
-        real *columns = (real *)new_scratch(
-            checked_times(checked_plus(column_numbers, few ? p->in_cols * SHORT_LANES : 0), sizeof(real)));
-        if (!columns) status = CONV_NO_MEMORY;
-#pragma omp for schedule(static)
-        for (ptrdiff_t image = 0; image < p->batch; image++)
-            if (columns)
-                status |= col2im_image(p, dy + image * p->out_rows * p->out_cols * p->out_channels, packed,
-                                       bias, relu, block_rows, columns, few ? columns + column_numbers : NULL,
-                                       dx + image * p->in_rows * p->in_cols * p->in_channels,
-                                       image_threads > 1 ? 1 : threads);
-        free_scratch(columns);
-    }
+    IN_THREADS(image_threads, status, col2im_images(&call, image_threads == 1));
     free_scratch(own_packed);
     return status;
 }

@@ -159,6 +159,50 @@ KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t im
     }
 }
 
+/* What all threads of one depthwise_run share. */
+typedef struct {
+    const gather *g;
+    const real *x, *packed;
+    real *y;
+    const depthwise_ending *ending;
+    ptrdiff_t multiplier, slots, group_lanes;
+    ptrdiff_t cols, held_cols;       /* out columns at a time, and the in columns that they reach */
+    ptrdiff_t groups, parts, strips; /* of lanes, columns and rows */
+} depthwise_call;
+
+/* Computes strip `job`: of one image, one group of lanes, one part of the columns. */
+KERNEL void depthwise_one_strip(const depthwise_call *c, row_cache *cache, ptrdiff_t job) {
+    const conv_problem *p = &c->g->shape;
+    const ptrdiff_t image = job / c->strips / c->parts / c->groups,
+                    group = job / c->strips / c->parts % c->groups, part = job / c->strips % c->parts,
+                    row = job % c->strips * DEPTHWISE_STRIP;
+    const column_range range = forward_columns(p, part * c->cols, c->cols);
+    gather g = *c->g;
+    g.shape = in_columns(p, &range);
+    show_columns(cache, range.first_in, range.past_in);
+    depthwise_rows(&g, cache, image, group, c->packed, c->ending, row,
+                   smaller(p->out_rows, row + DEPTHWISE_STRIP),
+                   c->y + image * g.y_image_step + range.first_out * g.y_col_step);
+}
+
+/* Computes one thread's strips, with copied rows of its own; `alone`, all strips (see IN_THREADS). */
+KERNEL int depthwise_strips(const depthwise_call *c, int alone) {
+    const conv_problem *p = &c->g->shape;
+    const ptrdiff_t jobs = p->batch * c->groups * c->parts * c->strips;
+    row_cache cache;
+    const int ready = open_row_cache(&cache, c->x, p->batch * p->in_rows, p->in_cols, c->held_cols,
+                                     p->in_channels, c->multiplier, c->group_lanes, c->slots, 1);
+    if (alone)
+        for (ptrdiff_t job = 0; ready && job < jobs; job++) depthwise_one_strip(c, &cache, job);
+    else
+#pragma omp for schedule(static)
+        for (ptrdiff_t job = 0; job < jobs; job++)
+            if (ready) depthwise_one_strip(c, &cache, job);
+    free_scratch(cache.rows);
+    if (c->ending->streams) streams_end();
+    return ready ? CONV_OK : CONV_NO_MEMORY;
+}
+
 KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, const real *unused,
                          const real *bias, int relu, real *y, int threads) {
     (void)unused;
@@ -168,40 +212,30 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
     const ptrdiff_t multiplier = p->out_channels / p->in_channels,
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + TALL_TILE_ROWS, p->in_rows);
     const ptrdiff_t group_lanes = lanes_at_a_time(p->out_channels, multiplier, slots * p->in_cols);
-    const ptrdiff_t groups = divide_up(p->out_channels, group_lanes),
-                    strips = divide_up(p->out_rows, DEPTHWISE_STRIP);
     const int in_place = multiplier == 1 && p->out_channels >= LANES;
     const ptrdiff_t row_lanes = in_place ? 0 : slots * group_lanes, reach = reach_cols(p);
     const ptrdiff_t cols = columns_that_fit(p->out_cols, row_lanes * p->in_cols,
                                             row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
-                                            scratch_numbers(slots)),
-                    cols_held = held_columns(p, cols), parts = divide_up(p->out_cols, cols);
+                                            scratch_numbers(slots));
     real *packed = depthwise_packed(p, w, in_place, 0); /* mark: kernel of depthwise/y */
+    if (!packed) return CONV_NO_MEMORY;
     const depthwise_ending ending = {bias, relu, depthwise_streams(p, y, p->out_channels)};
-    int failed = !packed;
+    const depthwise_call call = {.g = &whole,
+                                 .x = x,
+                                 .packed = packed,
+                                 .y = y,
+                                 .ending = &ending,
+                                 .multiplier = multiplier,
+                                 .slots = slots,
+                                 .group_lanes = group_lanes,
+                                 .cols = cols,
+                                 .held_cols = held_columns(p, cols),
+                                 .groups = divide_up(p->out_channels, group_lanes),
+                                 .parts = divide_up(p->out_cols, cols),
+                                 .strips = divide_up(p->out_rows, DEPTHWISE_STRIP)};
+    int status = CONV_OK;
     threads = useful_threads(problem_macs(p) * 4, threads);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache cache;
-        const int ready = open_row_cache(&cache, x, p->batch * p->in_rows, p->in_cols, cols_held,
-                                         p->in_channels, multiplier, group_lanes, slots, 1);
-        if (!ready) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * groups * parts * strips; i++) {
-            const ptrdiff_t image = i / strips / parts / groups, group = i / strips / parts % groups,
-                            part = i / strips % parts, row = i % strips * DEPTHWISE_STRIP;
-            if (!ready || !packed) continue;
-            const column_range range = forward_columns(p, part * cols, cols);
-            gather g = whole;
-            g.shape = in_columns(p, &range);
-            show_columns(&cache, range.first_in, range.past_in);
-            depthwise_rows(&g, &cache, image, group, packed, &ending, row,
-                           smaller(p->out_rows, row + DEPTHWISE_STRIP),
-                           y + image * g.y_image_step + range.first_out * g.y_col_step);
-        }
-        free_scratch(cache.rows);
-        if (ending.streams) streams_end();
-    }
+    IN_THREADS(threads, status, depthwise_strips(&call, threads == 1));
     free_scratch(packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+    return status;
 }

@@ -24,7 +24,6 @@
 
 enum { DEPTHWISE_TAPS = 9 };
 
-
 /* What the filter gradient of one group of lanes iterates over. */
 typedef struct {
     /* [tap col][tap row]: x at that tap of out column 0, first lane of the group */
@@ -228,11 +227,61 @@ INLINE void depthwise_filter_store(const conv_problem *p, const row_cache *x, pt
     }
 }
 
+/* What all threads of one depthwise_filter_run share. */
+typedef struct {
+    const conv_problem *p;
+    const real *x, *dy;
+    real *dw;
+    ptrdiff_t multiplier, slots, group_lanes, groups;
+    ptrdiff_t cols, x_cols; /* columns of dy at a time, and those of x that they reach */
+} depthwise_filter_call;
+
+/* Computes one group of channels. One thread adds all its pixels. sums: room for the group's, and for a table
+   of taps. */
+KERNEL void depthwise_filter_one_group(const depthwise_filter_call *c, row_cache *x, row_cache *dy,
+                                       real *sums, ptrdiff_t group) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t numbers = whole_lines(c->group_lanes * p->filter_rows * p->filter_cols);
+    memset(sums, 0, sizeof(real) * (size_t)numbers);
+    for (ptrdiff_t col = 0; col < p->out_cols; col += c->cols) {
+        const column_range range = forward_columns(p, col, c->cols);
+        const conv_problem part = in_columns(p, &range);
+        show_columns(x, range.first_in, range.past_in);
+        show_columns(dy, range.first_out, range.past_out);
+        depthwise_filter_group(&part, x, dy, (const real **)(sums + numbers), group, sums);
+    }
+    depthwise_filter_store(p, x, group, sums, c->dw);
+}
+
+/* Computes one thread's groups, with scratch of its own; `alone`, all groups (see IN_THREADS). */
+KERNEL int depthwise_filter_groups(const depthwise_filter_call *c, int alone) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t taps = p->filter_rows * p->filter_cols;
+    row_cache x, dy; /* both in place, or both copied */
+    const int x_ready = open_row_cache(&x, c->x, p->batch * p->in_rows, p->in_cols, c->x_cols, p->in_channels,
+                                       c->multiplier, c->group_lanes, c->slots, 1);
+    const int dy_ready = open_row_cache(&dy, c->dy, p->batch * p->out_rows, p->out_cols, c->cols,
+                                        p->out_channels, 1, c->group_lanes, 1, x.in_place);
+    real *sums = (real *)new_scratch(whole_lines(c->group_lanes * taps) * (ptrdiff_t)sizeof(real)
+                                     + taps * (ptrdiff_t)sizeof(real *));
+    const int ready = sums && x_ready && dy_ready;
+    if (alone)
+        for (ptrdiff_t group = 0; ready && group < c->groups; group++)
+            depthwise_filter_one_group(c, &x, &dy, sums, group);
+    else
+#pragma omp for schedule(static)
+        for (ptrdiff_t group = 0; group < c->groups; group++)
+            if (ready) depthwise_filter_one_group(c, &x, &dy, sums, group);
+    free_scratch(sums);
+    free_scratch(x.rows);
+    free_scratch(dy.rows);
+    return ready ? CONV_OK : CONV_NO_MEMORY;
+}
+
 KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
     if (lanes == 0 || taps == 0) return CONV_OK;
-    int failed = 0;
     const ptrdiff_t multiplier = lanes / p->in_channels, /* mark: kernel of depthwise/dw */
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + 1, p->in_rows);
     threads = (int)smaller(useful_threads(problem_macs(p) * 4, threads), divide_up(lanes, LANES));
@@ -242,45 +291,27 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
         larger(1, SCRATCH_BYTES / 4 / (ptrdiff_t)sizeof(real) / (taps * LANES)) * LANES;
     const ptrdiff_t group_lanes = smaller(
         smaller(share, sums_fit), lanes_at_a_time(lanes, multiplier, slots * p->in_cols + p->out_cols));
-    const ptrdiff_t groups = divide_up(lanes, group_lanes), sum_numbers = whole_lines(group_lanes * taps);
     const ptrdiff_t copied_lanes = multiplier == 1 && lanes >= LANES ? 0 : group_lanes,
                     row_lanes = slots * copied_lanes, reach = reach_cols(p);
     /* if copied rows are too large for scratch, groups have LANES lanes: so the parts do not depend on
        threads either */
-    const ptrdiff_t sums_take = smaller(sum_numbers + 2 * taps, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real));
+    const ptrdiff_t sums_take =
+        smaller(whole_lines(group_lanes * taps) + 2 * taps, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real));
     const ptrdiff_t cols =
         columns_that_fit(p->out_cols, row_lanes * p->in_cols + copied_lanes * p->out_cols,
                          row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols + copied_lanes,
                          scratch_numbers(slots) - sums_take);
-    const ptrdiff_t x_cols = held_columns(p, cols);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache x_rows, dy_rows; /* both in place, or both copied */
-        const int x_ready = open_row_cache(&x_rows, x, p->batch * p->in_rows, p->in_cols, x_cols,
-                                           p->in_channels, multiplier, group_lanes, slots, 1);
-        const int dy_ready = open_row_cache(&dy_rows, dy, p->batch * p->out_rows, p->out_cols, cols, lanes, 1,
-                                            group_lanes, 1, x_rows.in_place);
-        real *sums =
-            (real *)new_scratch(sum_numbers * (ptrdiff_t)sizeof(real) + taps * (ptrdiff_t)sizeof(real *));
-        const int ready = sums && x_ready && dy_ready;
-        if (!ready) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t group = 0; group < groups; group++) { /* one thread adds all pixels of a group */
-            if (!ready) continue;
-            memset(sums, 0, sizeof(real) * (size_t)sum_numbers);
-            for (ptrdiff_t col = 0; col < p->out_cols; col += cols) {
-                const column_range range = forward_columns(p, col, cols);
-                const conv_problem part = in_columns(p, &range);
-                show_columns(&x_rows, range.first_in, range.past_in);
-                show_columns(&dy_rows, range.first_out, range.past_out);
-                depthwise_filter_group(&part, &x_rows, &dy_rows, (const real **)(sums + sum_numbers), group,
-                                       sums);
-            }
-            depthwise_filter_store(p, &x_rows, group, sums, dw);
-        }
-        free_scratch(sums);
-        free_scratch(x_rows.rows);
-        free_scratch(dy_rows.rows);
-    }
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+    const depthwise_filter_call call = {.p = p,
+                                        .x = x,
+                                        .dy = dy,
+                                        .dw = dw,
+                                        .multiplier = multiplier,
+                                        .slots = slots,
+                                        .group_lanes = group_lanes,
+                                        .groups = divide_up(lanes, group_lanes),
+                                        .cols = cols,
+                                        .x_cols = held_columns(p, cols)};
+    int status = CONV_OK;
+    IN_THREADS(threads, status, depthwise_filter_groups(&call, threads == 1));
+    return status;
 }

@@ -16,7 +16,6 @@
    Scratch: as in depthwise.h; with a multiplier, the row of dx before it is summed, or as many of its
    columns as fit into 4 MB, one per column phase at least. */
 
-
 /* Returns the columns of dx from first_dx on, `steps` of each column phase or as many as there are, and the
    columns of dy that contribute to them. */
 static inline column_range input_columns(const conv_problem *p, ptrdiff_t first_dx, ptrdiff_t steps) {
@@ -97,6 +96,59 @@ INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, con
                             dx + row * p->in_cols * p->in_channels);
 }
 
+/* What all threads of one depthwise_input_run share. */
+typedef struct {
+    const conv_problem *p;
+    const real *dy, *packed;
+    real *dx;
+    const depthwise_ending *ending;
+    int tiles, spread_out;             /* depthwise_input_tile.h; there is a multiplier */
+    ptrdiff_t slots, group_lanes;
+    ptrdiff_t steps, cols, dy_cols;    /* columns of each phase, of dx and of dy at a time */
+    ptrdiff_t parts, strips;           /* of columns and rows */
+    ptrdiff_t first_pair, past_pair;   /* tiles: of rows */
+} depthwise_input_call;
+
+/* Computes strip `job`: of one image, and one part of its columns. spread: see depthwise_input_row. */
+KERNEL void depthwise_input_strip(const depthwise_input_call *c, row_cache *cache, real *spread,
+                                  ptrdiff_t job) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t image = job / c->strips / c->parts, strip = job % c->strips;
+    real *dx = c->dx + image * p->in_rows * p->in_cols * p->in_channels;
+    if (c->tiles) {
+        const depthwise_input_tiles k = {p, c->dy + image * p->out_rows * p->out_cols * p->out_channels,
+                                         c->packed, c->ending, dx};
+        const ptrdiff_t pair = c->first_pair + strip * 2;
+        depthwise_input_pairs(&k, pair, smaller(c->past_pair, pair + 2));
+        return;
+    }
+    const column_range range = input_columns(p, job / c->strips % c->parts * c->cols, c->steps);
+    show_columns(cache, range.first_in, range.past_in);
+    depthwise_input_rows(p, cache, &range, image, strip * DEPTHWISE_STRIP, c->packed, c->ending, spread, dx);
+}
+
+/* Computes one thread's strips, with scratch of its own; `alone`, all strips (see IN_THREADS). */
+KERNEL int depthwise_input_strips(const depthwise_input_call *c, int alone) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t jobs = p->batch * c->parts * c->strips;
+    row_cache cache;
+    int ready = open_row_cache(&cache, c->dy, p->batch * p->out_rows, p->out_cols, c->dy_cols,
+                               p->out_channels, 1, c->group_lanes, c->slots, 1);
+    real *spread =
+        c->spread_out ? (real *)new_scratch(checked_times(c->cols * p->out_channels, sizeof(real))) : NULL;
+    if (c->spread_out && !spread) ready = 0;
+    if (alone)
+        for (ptrdiff_t job = 0; ready && job < jobs; job++) depthwise_input_strip(c, &cache, spread, job);
+    else
+#pragma omp for schedule(static)
+        for (ptrdiff_t job = 0; job < jobs; job++)
+            if (ready) depthwise_input_strip(c, &cache, spread, job);
+    free_scratch(spread);
+    free_scratch(cache.rows);
+    if (c->ending->streams) streams_end();
+    return ready ? CONV_OK : CONV_NO_MEMORY;
+}
+
 KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real *w, const real *unused,
                                const real *bias, int relu, real *dx, int threads) {
     (void)unused;
@@ -109,8 +161,6 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
     /* tiles: the pairs of rows that hold row 0 to the last, with the padding before them */
     const ptrdiff_t first_pair = floor_divide(p->pad_top, 2),
                     past_pair = floor_divide(p->pad_top + p->in_rows - 1, 2) + 1;
-    const ptrdiff_t strips =
-        tiles ? divide_up(past_pair - first_pair, 2) : divide_up(p->in_rows, DEPTHWISE_STRIP);
     const int spread_out = lanes != p->in_channels;
     const ptrdiff_t group_lanes = larger(1, divide_up(lanes, LANES)) * LANES;
     /* numbers per column of dy, and per column of dx; steps: how many columns of each phase at a time */
@@ -120,40 +170,30 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
     const ptrdiff_t steps =
         columns_that_fit(divide_up(p->in_cols, stride), row_lanes * p->out_cols + spread_lanes * p->in_cols,
                          row_lanes * reach, row_lanes + spread_lanes * stride, scratch_numbers(slots));
-    const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols),
-                    dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach));
+    const ptrdiff_t cols = smaller(p->in_cols, steps * stride), parts = divide_up(p->in_cols, cols);
     real *packed = depthwise_packed(p, w, lanes >= LANES, one_phase(p)); /* mark: kernel of depthwise/dx */
+    if (!packed) return CONV_NO_MEMORY;
     const depthwise_ending ending = {bias, relu, !spread_out && depthwise_streams(p, dx, lanes)};
-    int failed = !packed;
+    const depthwise_input_call call = {
+        .p = p,
+        .dy = dy,
+        .packed = packed,
+        .dx = dx,
+        .ending = &ending,
+        .tiles = tiles,
+        .spread_out = spread_out,
+        .slots = slots,
+        .group_lanes = group_lanes,
+        .steps = steps,
+        .cols = cols,
+        .dy_cols = parts == 1 ? p->out_cols : smaller(p->out_cols, larger(1, steps + reach)),
+        .parts = parts,
+        .strips = tiles ? divide_up(past_pair - first_pair, 2) : divide_up(p->in_rows, DEPTHWISE_STRIP),
+        .first_pair = first_pair,
+        .past_pair = past_pair};
+    int status = CONV_OK;
     threads = useful_threads(problem_macs(p) * 4, threads);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        row_cache cache;
-        int ready = open_row_cache(&cache, dy, p->batch * p->out_rows, p->out_cols, dy_cols, lanes, 1,
-                                   group_lanes, slots, 1);
-        real *spread = spread_out ? (real *)new_scratch(checked_times(cols * lanes, sizeof(real))) : NULL;
-        if (!packed || (spread_out && !spread)) ready = 0;
-        if (!ready) failed = 1;
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * parts * strips; i++) {
-            const ptrdiff_t image = i / strips / parts, row = i % strips * DEPTHWISE_STRIP;
-            if (!ready) continue;
-            if (tiles) {
-                const depthwise_input_tiles k = {p, dy + image * p->out_rows * p->out_cols * lanes, packed,
-                                                 &ending, dx + image * p->in_rows * p->in_cols * lanes};
-                const ptrdiff_t pair = first_pair + i % strips * 2;
-                depthwise_input_pairs(&k, pair, smaller(past_pair, pair + 2));
-                continue;
-            }
-            const column_range range = input_columns(p, i / strips % parts * cols, steps);
-            show_columns(&cache, range.first_in, range.past_in);
-            depthwise_input_rows(p, &cache, &range, image, row, packed, &ending, spread,
-                                 dx + image * p->in_rows * p->in_cols * p->in_channels);
-        }
-        free_scratch(spread);
-        free_scratch(cache.rows);
-        if (ending.streams) streams_end();
-    }
+    IN_THREADS(threads, status, depthwise_input_strips(&call, threads == 1));
     free_scratch(packed);
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+    return status;
 }

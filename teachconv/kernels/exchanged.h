@@ -61,6 +61,13 @@ INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
            * LANES;
 }
 
+/* Computes tile `index` of `tiles`. */
+KERNEL void exchanged_job(const exchanged *e, ptrdiff_t index, ptrdiff_t tiles, const real *bias, int relu,
+                          real *y) {
+    const ptrdiff_t rows = e->g->shape.out_channels, row = rows * index / tiles;
+    exchanged_tile(e, row, rows * (index + 1) / tiles - row, bias, relu, y);
+}
+
 KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
                          int threads) {
     const conv_problem *s = &g->shape;
@@ -79,7 +86,6 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         tap_starts[tap] = ((g->first_tap_row + tap / s->filter_cols * g->tap_row_step) * g->stored_cols
                            + g->first_tap_col + tap % s->filter_cols * g->tap_col_step)
                           * s->out_channels * s->in_channels;
-    (void)threads; /* unused without OpenMP */
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
@@ -93,11 +99,11 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
             y_starts[i] = pixel / s->out_cols / s->out_rows * g->y_image_step
                           + pixel / s->out_cols % s->out_rows * g->y_row_step
                           + pixel % s->out_cols * g->y_col_step;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-        for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-            const ptrdiff_t row = s->out_channels * tile / tiles, past = s->out_channels * (tile + 1) / tiles;
-            exchanged_tile(&e, row, past - row, bias, relu, y);
-        }
+        if (threads == 1) /* see IN_THREADS */
+            for (ptrdiff_t tile = 0; tile < tiles; tile++) exchanged_job(&e, tile, tiles, bias, relu, y);
+        else
+#pragma omp parallel for num_threads(threads) schedule(static)
+            for (ptrdiff_t tile = 0; tile < tiles; tile++) exchanged_job(&e, tile, tiles, bias, relu, y);
     }
     free_scratch(patches);
     return CONV_OK;

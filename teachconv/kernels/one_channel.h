@@ -122,26 +122,28 @@ KERNEL void one_channel_outputs(const conv_problem *p, const real *rows, ptrdiff
     }
 }
 
-/* packed: the filter as row_gemm_pack leaves it. */
-KERNEL int one_channel_run(const conv_problem *p, const real *x, const real *packed, const real *bias,
-                           int relu, real *y, int threads) {
-    const ptrdiff_t length = one_channel_length(p), row_numbers = p->out_cols * p->out_channels;
-    int failed = 0;
-    took(TOOK_ONE_CHANNEL);
-    threads = useful_threads(problem_macs(p), threads);
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
-    {
-        real *rows = (real *)new_scratch(checked_times(3 * length, sizeof(real)));
-        if (!rows) failed = 1;
+/* Computes out row `i` of the batch. rows: room for the rows that it reads. */
+KERNEL void one_channel_one_row(const conv_problem *p, const real *x, const real *packed, const real *bias,
+                                int relu, ptrdiff_t i, real *rows, real *y) {
+    const ptrdiff_t length = one_channel_length(p);
+    one_channel_copy(p, x + i / p->out_rows * p->in_rows * p->in_cols, i % p->out_rows, length, rows);
+    one_channel_outputs(p, rows, length, packed, bias, relu, y + i * p->out_cols * p->out_channels);
+}
+
+/* Computes one thread's rows; `alone`, all rows (see IN_THREADS). packed: the filter as row_gemm_pack leaves
+   it. */
+KERNEL int one_channel_rows(const conv_problem *p, const real *x, const real *packed, const real *bias,
+                            int relu, real *y, int alone) {
+    real *rows = (real *)new_scratch(checked_times(3 * one_channel_length(p), sizeof(real)));
+    if (alone)
+        for (ptrdiff_t i = 0; rows && i < p->batch * p->out_rows; i++)
+            one_channel_one_row(p, x, packed, bias, relu, i, rows, y);
+    else
 #pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {
-            if (!rows) continue;
-            one_channel_copy(p, x + i / p->out_rows * p->in_rows * p->in_cols, i % p->out_rows, length, rows);
-            one_channel_outputs(p, rows, length, packed, bias, relu, y + i * row_numbers);
-        }
-        free_scratch(rows);
-    }
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+        for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++)
+            if (rows) one_channel_one_row(p, x, packed, bias, relu, i, rows, y);
+    free_scratch(rows);
+    return rows ? CONV_OK : CONV_NO_MEMORY;
 }
 
 /* What the table of kernels calls for row_gemm. */
@@ -152,8 +154,12 @@ KERNEL int one_channel_or_row_gemm_run(const conv_problem *p, const real *x, con
     real *own_packed = packed ? NULL : (real *)new_scratch(row_gemm_packed_bytes(p));
     if (!packed && !own_packed) return CONV_NO_MEMORY;
     if (!packed) row_gemm_pack(p, w, own_packed, threads);
+    if (!packed) packed = own_packed;
+    int status = CONV_OK;
+    took(TOOK_ONE_CHANNEL);
+    threads = useful_threads(problem_macs(p), threads);
     /* mark: kernel of row_gemm if one_channel */
-    const int status = one_channel_run(p, x, packed ? packed : own_packed, bias, relu, y, threads);
+    IN_THREADS(threads, status, one_channel_rows(p, x, packed, bias, relu, y, threads == 1));
     free_scratch(own_packed);
     return status;
 }

@@ -37,48 +37,15 @@
 #include "pixel_layout.h"
 #include "pixel_copies.h"
 
-/* Computes one piece of dw over the block's pixels whose input is inside the image. */
-KERNEL void pixel_job(const conv_problem *p, const pixel_layout *l, const pixel_range *r, const real *x,
-                      const real *x_copy, const real *dy, const real *dy_copy, const pixel_piece *piece,
-                      int resume, const void *ahead, real *dw) {
-    /* merged: tap 0 */
-    const ptrdiff_t tap_row = piece->tap / p->filter_cols, tap_col = piece->tap % p->filter_cols;
-    const ptrdiff_t channels = p->in_channels / p->groups, first = piece->tile * l->tile_rows,
-                    rows = smaller(l->tile_rows, l->rows - first);
-    const ptrdiff_t columns = smaller(2 * LANES, l->columns - piece->panel * 2 * LANES);
-    ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
-    /* mark: dilation of pixel_gemm */
-    const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
-    const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
-    if (!l->merged) {
-        /* mark: padding of pixel_gemm if taps */
-        indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
-        indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
-    }
-    pixel_walk walk = {.images = r->images,
-                       .lines = past_row - first_row,
-                       .pixels = past_col - first_col,
-                       .ahead = ahead,
-                       .ending = {.columns = columns, .resume = resume}};
-    for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * p->out_channels;
-    pixel_view from_x = {x, 0, 0, 0}, from_dy = {dy, 0, 0, 0};
-    if (walk.lines == 0 || walk.pixels == 0) {
-        walk.images = 0; /* dw is still written, as zeros, if this is the first block */
-    } else {
-        from_x = view_x(p, l, r, x, x_copy, piece, row_start + first_row * p->stride_rows,
-                        col_start + first_col * p->stride_cols, first_row, first_col);
-        from_dy = view_dy(p, l, r, dy, dy_copy, piece, first_row, first_col);
-    }
-    walk.x_pixel = from_x.pixel, walk.x_line = from_x.line, walk.x_image = from_x.image;
-    walk.dy_pixel = from_dy.pixel, walk.dy_line = from_dy.line, walk.dy_image = from_dy.image;
-    const ptrdiff_t run = p->filter_cols * channels; /* merged: these rows lie side by side */
-    for (ptrdiff_t i = first; l->merged && i < first + rows; i++)
-        /* mark: dilation of pixel_gemm if merged */
-        walk.x_rows[i - first] = i / run * p->dilation_rows * l->x_cols * p->in_channels + i % run;
-    dw += ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels
-          + piece->group * l->columns + piece->panel * 2 * LANES;
-    pixel_tile_table[rows][l->merged][columns > LANES](&walk, from_x.at, from_dy.at, dw);
-}
+/* What all threads of one multiply_pixels share. */
+typedef struct {
+    const conv_problem *p;
+    const pixel_layout *l;
+    const real *x, *dy;
+    real *x_copy, *dy_copy, *dw;
+    ptrdiff_t jobs;
+    int at_once; /* jobs that a thread takes */
+} pixel_call;
 
 /* Returns what a job prefetches. The jobs of a block in turn prefetch the lines that follow the block in x,
    then in dy: the lines of the next block. */
@@ -100,39 +67,105 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
     return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
 }
 
-INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *layout, const real *x, const real *dy,
-                           real *dw, int threads) {
-    const pixel_layout l = *layout;
-    took(l.merged ? TOOK_MERGED : TOOK_TAPS);
-    threads = useful_threads(problem_macs(p), threads);
-    real *copies =
-        (real *)new_scratch(checked_times(checked_plus(l.x_numbers, l.dy_numbers + 64), sizeof(real)));
-    if (!copies) return CONV_NO_MEMORY;
-    real *dy_copy = copies, *x_copy = copies + whole_lines(l.dy_numbers);
-    const ptrdiff_t jobs = p->groups * l.panels * l.tiles * l.taps;
-    /* neighbouring jobs share operands, so a thread takes up to 16 at once; but every thread gets some */
-    const int at_once = (int)larger(1, smaller(16, jobs / (4 * larger(1, threads))));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    for (ptrdiff_t block = 0; block < l.image_blocks * l.row_blocks * l.col_blocks; block++) {
-        const pixel_range r = pixel_block_range(p, &l, block);
+/* Computes piece `job` of dw over the block's pixels whose input is inside the image. */
+KERNEL void pixel_job(const pixel_call *c, const pixel_range *r, ptrdiff_t block, ptrdiff_t job) {
+    const conv_problem *p = c->p;
+    const pixel_layout *l = c->l;
+    const pixel_piece piece = {.group = job / l->taps / l->tiles / l->panels,
+                               .panel = job / l->taps / l->tiles % l->panels,
+                               .tile = job / l->taps % l->tiles,
+                               .tap = job % l->taps};
+    /* merged: tap 0 */
+    const ptrdiff_t tap_row = piece.tap / p->filter_cols, tap_col = piece.tap % p->filter_cols;
+    const ptrdiff_t channels = p->in_channels / p->groups, first = piece.tile * l->tile_rows,
+                    rows = smaller(l->tile_rows, l->rows - first);
+    const ptrdiff_t columns = smaller(2 * LANES, l->columns - piece.panel * 2 * LANES);
+    ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
+    /* mark: dilation of pixel_gemm */
+    const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
+    const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
+    if (!l->merged) {
+        /* mark: padding of pixel_gemm if taps */
+        indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
+        indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
+    }
+    pixel_walk walk = {.images = r->images,
+                       .lines = past_row - first_row,
+                       .pixels = past_col - first_col,
+                       .ahead = what_comes_next(p, r, c->x, c->dy, job),
+                       .ending = {.columns = columns, .resume = block > 0}};
+    for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * p->out_channels;
+    pixel_view from_x = {c->x, 0, 0, 0}, from_dy = {c->dy, 0, 0, 0};
+    if (walk.lines == 0 || walk.pixels == 0) {
+        walk.images = 0; /* dw is still written, as zeros, if this is the first block */
+    } else {
+        from_x = view_x(p, l, r, c->x, c->x_copy, &piece, row_start + first_row * p->stride_rows,
+                        col_start + first_col * p->stride_cols, first_row, first_col);
+        from_dy = view_dy(p, l, r, c->dy, c->dy_copy, &piece, first_row, first_col);
+    }
+    walk.x_pixel = from_x.pixel, walk.x_line = from_x.line, walk.x_image = from_x.image;
+    walk.dy_pixel = from_dy.pixel, walk.dy_line = from_dy.line, walk.dy_image = from_dy.image;
+    const ptrdiff_t run = p->filter_cols * channels; /* merged: these rows lie side by side */
+    for (ptrdiff_t i = first; l->merged && i < first + rows; i++)
+        /* mark: dilation of pixel_gemm if merged */
+        walk.x_rows[i - first] = i / run * p->dilation_rows * l->x_cols * p->in_channels + i % run;
+    real *dw = c->dw + ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels
+               + piece.group * l->columns + piece.panel * 2 * LANES;
+    pixel_tile_table[rows][l->merged][columns > LANES](&walk, from_x.at, from_dy.at, dw);
+}
+
+/* Computes block after block: its copies, then its part of every piece of dw. The threads share each of the
+   three loops; `alone`, one thread runs them (see IN_THREADS). */
+KERNEL int multiply_blocks(const pixel_call *c, int alone) {
+    const conv_problem *p = c->p;
+    const pixel_layout *l = c->l;
+    for (ptrdiff_t block = 0; block < l->image_blocks * l->row_blocks * l->col_blocks; block++) {
+        const pixel_range r = pixel_block_range(p, l, block);
+        const ptrdiff_t x_rows = l->copy_x ? r.images * r.copied_rows : 0,
+                        dy_rows = l->copy_dy ? r.images * r.rows : 0;
+        if (alone) {
+            for (ptrdiff_t i = 0; i < x_rows; i++)
+                copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy);
+            for (ptrdiff_t i = 0; i < dy_rows; i++)
+                copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy);
+            for (ptrdiff_t job = 0; job < c->jobs; job++) pixel_job(c, &r, block, job);
+        } else {
 #pragma omp for schedule(static) nowait
-        for (ptrdiff_t i = 0; i < (l.copy_x ? r.images * r.copied_rows : 0); i++)
-            copy_x_row(p, &l, &r, x, i / r.copied_rows, i % r.copied_rows, x_copy);
+            for (ptrdiff_t i = 0; i < x_rows; i++)
+                copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy);
 #pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < (l.copy_dy ? r.images * r.rows : 0); i++)
-            copy_dy_row(p, &l, &r, dy, i / r.rows, i % r.rows, dy_copy);
-#pragma omp for schedule(dynamic, at_once)
-        for (ptrdiff_t job = 0; job < jobs; job++) {
-            const pixel_piece piece = {.group = job / l.taps / l.tiles / l.panels,
-                                       .panel = job / l.taps / l.tiles % l.panels,
-                                       .tile = job / l.taps % l.tiles,
-                                       .tap = job % l.taps};
-            pixel_job(p, &l, &r, x, x_copy, dy, dy_copy, &piece, block > 0,
-                      what_comes_next(p, &r, x, dy, job), dw);
+            for (ptrdiff_t i = 0; i < dy_rows; i++)
+                copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy);
+#pragma omp for schedule(dynamic, c->at_once)
+            for (ptrdiff_t job = 0; job < c->jobs; job++) pixel_job(c, &r, block, job);
         }
     }
-    free_scratch(copies);
     return CONV_OK;
+}
+
+INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *l, const real *x, const real *dy,
+                           real *dw, int threads) {
+    took(l->merged ? TOOK_MERGED : TOOK_TAPS);
+    threads = useful_threads(problem_macs(p), threads);
+    real *copies =
+        (real *)new_scratch(checked_times(checked_plus(l->x_numbers, l->dy_numbers + 64), sizeof(real)));
+    if (!copies) return CONV_NO_MEMORY;
+    const ptrdiff_t jobs = p->groups * l->panels * l->tiles * l->taps;
+    const pixel_call call = {
+        .p = p,
+        .l = l,
+        .x = x,
+        .dy = dy,
+        .x_copy = copies + whole_lines(l->dy_numbers),
+        .dy_copy = copies,
+        .dw = dw,
+        .jobs = jobs,
+        /* neighbouring jobs share operands, so a thread takes up to 16 at once; but every thread gets some */
+        .at_once = (int)larger(1, smaller(16, jobs / (4 * larger(1, threads))))};
+    int status = CONV_OK;
+    IN_THREADS(threads, status, multiply_blocks(&call, threads == 1));
+    free_scratch(copies);
+    return status;
 }
 
 KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {

@@ -95,6 +95,21 @@ static inline int useful_threads(double macs, int threads) {
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
 
+#define PRAGMA(text) _Pragma(#text)
+
+/* Sets `status` to what `call` returns, or-ed over the threads: each of them makes the call. One thread
+   makes it outside a parallel region, because opening a region takes about a microsecond even for one. It
+   must then not meet a loop that OpenMP would share among the threads of a region around it, such as
+   col2im's. So the call is told that it is alone, and has a plain loop for that case. */
+#define IN_THREADS(threads, status, call)                                   \
+    do {                                                                    \
+        if ((threads) == 1) status = call;                                  \
+        else {                                                              \
+            PRAGMA(omp parallel num_threads(threads) reduction(| : status)) \
+            status |= call;                                                 \
+        }                                                                   \
+    } while (0)
+
 /* The most scratch memory that one thread allocates, not counting the packed or transformed filter: kernels
    work in blocks that fit. If even the smallest block does not fit, it is allocated anyway; each header says
    what that block is, such as one patch or one pixel of a row. */

@@ -203,9 +203,7 @@ KERNEL void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *b
         for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(&m, panel);
 }
 
-/* Loop 5: runs one thread's blocks, with scratch of its own. Every thread of a parallel region calls it; or one thread
-   alone, for all blocks: opening a region takes a microsecond even for one. That thread may be one of another
-   region (col2im's), so it must not meet a loop that OpenMP would share among that region's threads. */
+/* Loop 5: runs one thread's blocks, with scratch of its own; `alone`, all blocks (see IN_THREADS). */
 KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y, int alone) {
     const gather_layout *l = r->l;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
@@ -256,11 +254,7 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     r.streaming = !packed && !g->swapped && s->groups == 1;
     const filter_feed feed = {w, packed, NULL, bias, relu};
     int status = CONV_OK;
-    if (threads == 1) status = run_blocks(&r, x, feed, y, 1);
-    else {
-#pragma omp parallel num_threads(threads) reduction(| : status)
-        status |= run_blocks(&r, x, feed, y, 0);
-    }
+    IN_THREADS(threads, status, run_blocks(&r, x, feed, y, threads == 1));
     free_scratch(own_packed);
     return status;
 }

@@ -318,9 +318,13 @@ KERNEL int winograd_transform_filters(const winograd_stages *stages, const gathe
     const winograd_layout l = winograd_lay_out(stages->tile, g, 1, threads);
     int flags = 0;
     threads = useful_threads((double)l.depth * g->shape.out_channels * 2 * l.elements, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
-    for (ptrdiff_t panel = 0; panel < l.panels; panel++)
-        flags |= stages->transform_filter(g, &l, w, panel, u + l.panel_numbers * panel);
+    if (threads == 1) /* see IN_THREADS */
+        for (ptrdiff_t panel = 0; panel < l.panels; panel++)
+            flags |= stages->transform_filter(g, &l, w, panel, u + l.panel_numbers * panel);
+    else
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
+        for (ptrdiff_t panel = 0; panel < l.panels; panel++)
+            flags |= stages->transform_filter(g, &l, w, panel, u + l.panel_numbers * panel);
     return flags;
 }
 
@@ -330,48 +334,91 @@ INLINE ptrdiff_t winograd_filter_bytes(const winograd_stages *stages, const gath
     return checked_times(checked_times(l.panel_numbers, l.panels), sizeof(real));
 }
 
+/* What all threads of one winograd_try share. u: the transformed filter, or NULL. */
+typedef struct {
+    const winograd_stages *stages;
+    const gather *g;
+    const winograd_layout *l;
+    const real *x, *w, *u, *bias;
+    int relu;
+    real *y;
+    int *image_flags;
+    ptrdiff_t shares; /* threads share the blocks; if these are few, they share each block's panels too */
+} winograd_call;
+
+enum { WINOGRAD_NO_MEMORY = 1 << 8 }; /* beside the flags of ranges.h */
+
+/* Transforms the inputs of one block and multiplies them by one share of the panels. v, m, panel_u: see
+   winograd_blocks. Returns the range flags of the filter. */
+KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *m, real *panel_u) {
+    const winograd_layout *l = c->l;
+    const ptrdiff_t share = job % c->shares, first = job / c->shares * l->block_tiles,
+                    past = smaller(l->tiles, first + l->block_tiles);
+    int flags = 0;
+    c->stages->transform_inputs(&c->g->shape, l, c->x, first, past, v, c->image_flags);
+    for (ptrdiff_t panel = l->panels * share / c->shares; panel < l->panels * (share + 1) / c->shares;
+         panel++) {
+        if (!c->u) flags |= c->stages->transform_filter(c->g, l, c->w, panel, panel_u);
+        c->stages->multiply(c->g, l, v, c->u ? c->u + l->panel_numbers * panel : panel_u, panel, first, past,
+                            c->bias, c->relu, m, c->y);
+    }
+    return flags;
+}
+
+/* Computes one thread's blocks, with scratch of its own: V, M and one panel of U. `alone`, all blocks (see
+   IN_THREADS). */
+KERNEL int winograd_blocks(const winograd_call *c, int alone) {
+    const winograd_layout *l = c->l;
+    const ptrdiff_t v_numbers = l->elements * l->element_step,
+                    m_numbers = l->elements * l->round_tiles * 2 * LANES;
+    real *v = (real *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers))
+                                  * (ptrdiff_t)sizeof(real));
+    int flags = v ? 0 : WINOGRAD_NO_MEMORY;
+    real *m = v + v_numbers, *panel_u = m + m_numbers;
+    if (alone)
+        for (ptrdiff_t job = 0; v && job < l->blocks * c->shares; job++)
+            flags |= winograd_block(c, job, v, m, panel_u);
+    else
+#pragma omp for schedule(dynamic, 1)
+        for (ptrdiff_t job = 0; job < l->blocks * c->shares; job++)
+            if (v) flags |= winograd_block(c, job, v, m, panel_u);
+    free_scratch(v);
+    return flags;
+}
+
 /* Transforms and multiplies. The range flags of each image and of the filter tell the caller which images
    must be computed again. */
 KERNEL int winograd_try(const winograd_stages *stages, const gather *g, const real *x, const real *w,
                         const real *u, const real *bias, int relu, real *y, int threads, int *image_flags,
                         int *filter_flags) {
     const winograd_layout l = winograd_lay_out(stages->tile, g, u != NULL, threads);
+    const int transform_once =
+        l.blocks > 2 * threads || l.panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD_PANEL_BYTES;
     real *own_u = NULL;
-    int seen = 0, failed = 0;
-    if (!u
-        && (l.blocks > 2 * threads || l.panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD_PANEL_BYTES)) {
+    int flags = 0, flags_of_u = 0;
+    if (!u && transform_once) {
         own_u = (real *)new_scratch(winograd_filter_bytes(stages, g));
         if (!own_u) return CONV_NO_MEMORY;
-        seen = winograd_transform_filters(stages, g, w, own_u, threads);
+        flags_of_u = winograd_transform_filters(stages, g, w, own_u, threads);
         u = own_u;
     }
-    const ptrdiff_t shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1;
-    const ptrdiff_t v_numbers = l.elements * l.element_step,
-                    m_numbers = l.elements * l.round_tiles * 2 * LANES;
-#pragma omp parallel num_threads(threads) reduction(| : seen, failed) if (threads > 1)
-    {
-        real *v = (real *)new_scratch((v_numbers + m_numbers + (u ? 0 : l.panel_numbers))
-                                      * (ptrdiff_t)sizeof(real));
-        if (!v) failed = 1;
-        real *m = v + v_numbers, *own_panel = m + m_numbers;
-#pragma omp for schedule(dynamic, 1)
-        for (ptrdiff_t job = 0; job < l.blocks * shares; job++) {
-            const ptrdiff_t share = job % shares, first = job / shares * l.block_tiles,
-                            past = smaller(l.tiles, first + l.block_tiles);
-            if (!v) continue;
-            stages->transform_inputs(&g->shape, &l, x, first, past, v, image_flags);
-            for (ptrdiff_t panel = l.panels * share / shares; panel < l.panels * (share + 1) / shares;
-                 panel++) {
-                if (!u) seen |= stages->transform_filter(g, &l, w, panel, own_panel);
-                stages->multiply(g, &l, v, u ? u + l.panel_numbers * panel : own_panel, panel, first, past,
-                                 bias, relu, m, y);
-            }
-        }
-        free_scratch(v);
-    }
+    const winograd_call call = {
+        .stages = stages,
+        .g = g,
+        .l = &l,
+        .x = x,
+        .w = w,
+        .u = u,
+        .bias = bias,
+        .relu = relu,
+        .y = y,
+        .image_flags = image_flags,
+        .shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1,
+    };
+    IN_THREADS(threads, flags, winograd_blocks(&call, threads == 1));
     free_scratch(own_u);
-    *filter_flags = seen;
-    return failed ? CONV_NO_MEMORY : CONV_OK;
+    *filter_flags = flags | flags_of_u;
+    return flags & WINOGRAD_NO_MEMORY ? CONV_NO_MEMORY : CONV_OK;
 }
 
 /* Computes the gather g, which is a whole problem or all of its input gradient; row_gemm computes again what

@@ -7,11 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from teachconv.backends import cython_backend
+
 ROOT = Path(__file__).parent.parent.parent
 PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "kernels"
-PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c"))
+PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c") if path.stem != "ceilings")
 # size in_channels out_channels filter stride batch
-LAYERS = {"depthwise": "9 5 10 3 2 2", "winograd2": "7 5 3 3 1 2", "col2im": "9 2 5 3 2 2"}
+LAYERS = {
+    "depthwise": "9 5 10 3 2 2",
+    "depthwise_filter": "9 16 16 3 2 2",
+    "depthwise_input": "9 16 16 3 2 2",
+    "one_channel": "9 1 33 3 2 2",
+    "winograd2": "7 5 3 3 1 2",
+    "winograd4": "7 5 3 3 1 2",
+    "col2im": "9 2 5 3 2 2",
+}
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None or not PLAY.is_dir(), reason="needs a C compiler and a checkout"
@@ -38,10 +48,17 @@ def test_a_rung_without_python(name, tmp_path):
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         assert re.fullmatch(
-            rf"{name}(, packed)? +\d x \d, \d to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
+            rf"{name}(, packed)? +\d x \d, \d+ to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
         )
     assert len(done.stdout.splitlines()) == 1 + ("_pack(" in (PLAY / f"{name}.c").read_text())
     assert run(program, "0 1").returncode == 2
+
+
+def test_the_ceilings_of_the_machine(tmp_path):
+    done = run(compiled(PLAY / "ceilings.c", tmp_path / "ceilings"), "")
+    lines = [re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in done.stdout.splitlines()]
+    assert [line[3] for line in lines] == ["GFLOP/s", "GB/s", "GB/s", "GB/s"]
+    assert all(float(line[2]) > 0 for line in lines)
 
 
 def test_a_wrong_kernel_is_seen(tmp_path):
@@ -55,7 +72,40 @@ def test_a_wrong_kernel_is_seen(tmp_path):
     assert re.match(r"row_gemm: cell \d+ is .*, the plain loops give ", done.stderr)
 
 
+ONE_THREAD = """
+#include "play.h"
+void GOMP_parallel(void (*work)(void *), void *data, unsigned threads, unsigned flags) {
+    fprintf(stderr, "a region of %u threads\\n", threads), exit(1);
+}
+int main(void) {
+    for (int channels = 1; channels <= 33; channels += 32)
+        for (int depthwise = 0; depthwise < 2; depthwise++) {
+            const conv_problem p = layer_from(1, NULL, 9, channels, channels, 3, 1, depthwise);
+            real *x = integers(x_count(&p)), *y = integers(y_count(&p)), *w = integers(w_count(&p));
+            int status = phases_run(&p, y, w, NULL, NULL, 0, x, 1) | pixel_gemm_run(&p, x, y, w, 1)
+                         | one_channel_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1);
+            if (p.groups == 1)
+                status |= winograd2_run(&p, x, w, NULL, NULL, 0, y, 1) | col2im_run(&p, y, w, NULL, NULL, 0, x, 1);
+            if (depthwise)
+                status |= depthwise_run(&p, x, w, NULL, NULL, 0, y, 1) | depthwise_filter_run(&p, x, y, w, 1)
+                          | depthwise_input_run(&p, y, w, NULL, NULL, 0, x, 1);
+            if (status) return status;
+        }
+    return 0;
+}
+"""
+
+
+def test_one_thread_opens_no_parallel_region(tmp_path):
+    """Opening one takes about a microsecond; a small call takes a few."""
+    source = tmp_path / "one_thread.c"
+    source.write_text(ONE_THREAD)
+    done = run(compiled(source, tmp_path / "one_thread"), "")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_rung_has_a_program_and_the_page_names_it():
-    rungs = {"row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise"}
-    assert rungs <= set(PROGRAMS)
+    rungs = {algorithm.name for algorithm in cython_backend.ALGORITHMS} - {"direct", "im2col"}
+    others = {"one_channel", "depthwise_input", "depthwise_filter"}
+    assert rungs | others == set(PROGRAMS)
     assert "make kernels-play" in (ROOT / "docs" / "engine.md").read_text()
