@@ -63,11 +63,14 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
     return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 
-def refuse_unknown(function: Callable[..., Any], unknown: Iterable[str]) -> NoReturn:
+def refuse_unknown(
+    function: Callable[..., Any], unknown: Iterable[str], tool: Callable[..., Any] | None = None
+) -> NoReturn:
     """Raise ``TypeError`` for a keyword that a function does not have, with the nearest one named.
 
     Python itself names the nearest keyword from 3.13 on. The public functions end in ``**unknown: Never``,
-    so that every version does, and type checkers still refuse such a keyword.
+    so that every version does, and type checkers still refuse such a keyword. ``tool`` is what was given
+    the function and its arguments, such as `diff`, whose own keyword may have been meant.
 
     >>> def convolve(input, filters, strides=1): ...
     >>> refuse_unknown(convolve, {"stride": 2})
@@ -75,8 +78,10 @@ def refuse_unknown(function: Callable[..., Any], unknown: Iterable[str]) -> NoRe
     teachconv.errors.ArgumentTypeError: convolve has no argument 'stride' (did you mean "strides"?)
     """
     word = next(iter(unknown))
-    near = suggestion(word, inspect.signature(function).parameters)
-    raise ArgumentTypeError(f"{function.__name__} has no argument {word!r}{near}")
+    known, own = inspect.signature(function).parameters, getattr(tool, "__kwdefaults__", ())
+    near = suggestion(word, [*known, *own])
+    owner = tool if near and near == suggestion(word, own) else function
+    raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {word!r}{near}")
 
 
 def hide_unknown(function: F) -> F:

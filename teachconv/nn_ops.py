@@ -615,7 +615,10 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
 
 
 def call_of(
-    op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    op: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tool: Callable[..., Any] | None = None,
 ) -> tuple[Call, dict[str, Any]]:
     """Return the `Call` that ``op(*args, **kwargs)`` would run, and its options.
 
@@ -623,6 +626,7 @@ def call_of(
         op: an op of teachconv.
         args: its positional arguments.
         kwargs: its keyword arguments.
+        tool: the function that was given them, whose own keyword a misspelt one may stand for.
 
     Returns:
         The call, and the options backend, algorithm, precision and out by name.
@@ -639,7 +643,7 @@ def call_of(
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
         raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
-    bound = bind(op, args, kwargs)
+    bound = bind(op, args, kwargs, tool)
     bound.apply_defaults()
     arguments = dict(bound.arguments)
     options = {key: arguments.pop(key) for key in OPTIONS if key in arguments}
@@ -650,12 +654,17 @@ def call_of(
 OPTIONS = ("backend", "algorithm", "precision", "out")
 
 
-def bind(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+def bind(
+    op: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tool: Callable[..., Any] | None = None,
+) -> inspect.BoundArguments:
     """Return the arguments of a call by name; raise ``TypeError`` where the op has no such argument."""
     signature = inspect.signature(op)
     unknown = [name for name in kwargs if name not in signature.parameters]
     if unknown:
-        refuse_unknown(op, unknown)
+        refuse_unknown(op, unknown, tool)
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:

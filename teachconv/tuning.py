@@ -142,7 +142,7 @@ def autotune(
     if rounds < 1 or not seconds > 0:
         raise ArgumentError(f"rounds must be at least 1 and seconds above 0; got {rounds} and {seconds}")
     start = record.clock()
-    call, options = nn_ops.call_of(op, args, kwargs)
+    call, options = nn_ops.call_of(op, args, kwargs, autotune)
     nn_ops.refuse(options, "autotune", backend="give backends=[...]", out="it returns timings, not an array")
     algorithm, precision = options.get("algorithm"), options.get("precision")
     found = dispatch.find_backends(backends, call.first)

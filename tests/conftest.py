@@ -31,7 +31,8 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
 collect_ignore = ["cuda/first_run.py"]
 
 
-# files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network
+# files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,
+# the extension compiled for gcov, arrays of which memory holds one at a time
 TOGETHER = (
     "test_explorer_browser.py",
     "test_explorer_clicks.py",
@@ -39,23 +40,30 @@ TOGETHER = (
     "test_playground.py",
     "test_benchmarks.py",
     "test_networks.py",
+    "test_compiled_marks.py",
+    "test_large_arrays.py",
 )
 # files that load CuPy, NVIDIA's compiler or GPU kernels compiled for the host, which stay in memory: one worker has them
 GPU = ("test_cuda_", "test_cupy")
 
 
+def scope_of(nodeid):
+    """What runs in one worker, where it shares what is cached: the cases of a test, or the tests of a file."""
+    if any(name in nodeid for name in GPU):
+        return "GPU"
+    return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With pytest-xdist, all cases of a test run in one worker, where they share what is cached."""
+    """With pytest-xdist, the workers are given scopes."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByTest(LoadScopeScheduling):
+    class ByScope(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            if any(name in nodeid for name in GPU):
-                return "GPU"
-            return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
+            return scope_of(nodeid)
 
-    return ByTest(config, log)
+    return ByScope(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -80,6 +80,24 @@ def test_an_argument_that_the_op_has_not(function):
 
 
 @pytest.mark.parametrize(
+    ("tool", "word", "meant"),
+    [
+        (tc.explain, "att", "at"),
+        (tc.explain, "at_inputs", "at_input"),
+        (tc.diff, "agaiinst", "against"),
+        (tc.diff, "backens", "backends"),
+        (tc.autotune, "round", "rounds"),
+        (tc.check_gradients, "cell", "cells"),
+        (tc.explore, "budgt", "budget"),
+    ],
+)
+def test_an_argument_that_the_tool_has_under_another_name(tool, word, meant):
+    message = f"^{tool.__name__} has no argument '{word}' " + rf'\(did you mean "{meant}"\?\)$'
+    with pytest.raises(tc.ArgumentTypeError, match=message):
+        tool(tc.conv2d, X, W, **{word: 1})
+
+
+@pytest.mark.parametrize(
     "function",
     [*nn_ops.RESOLVERS, tc.conv2d_geometry, tc.conv2d_transpose_geometry],
     ids=nn_ops.name_of,

@@ -328,4 +328,6 @@ def explore(
     >>> picture.html()[:15]
     '<!DOCTYPE html>'
     """
+    if callable(op):
+        nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     return Explorer(op, args, kwargs, at, budget)

@@ -243,14 +243,14 @@ def explain(
       0,0,0,0     0,1,0,0            1            10       10           10
       0,0,1,0     0,2,0,0            2           100      200          210
     """
-    if (at is None) == (at_input is None):
-        raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
-        call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
+        call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)
     else:
         call, options = lazy.call, lazy.options
     nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
+    if (at is None) == (at_input is None):
+        raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
     name, inverse = call.title or call.op.name, at is None
     role = call.kind.first if inverse else call.kind.result
     cell = _cell(at_input, "at_input", role, call) if inverse else _cell(at, "at", role, call)

@@ -186,7 +186,7 @@ def diff(
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         args, kwargs = call_on_host(args, kwargs)
-        call, options = nn_ops.call_of(op, args, kwargs)
+        call, options = nn_ops.call_of(op, args, kwargs, diff)
     else:
         call, options = lazy.call, lazy.options
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")

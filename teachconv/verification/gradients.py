@@ -130,7 +130,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     """
     if integer(cells, "cells") < 1:
         raise ArgumentError(f"cells must be at least 1; got {cells}")
-    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))
+    call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), check_gradients)
     nn_ops.refuse(options, "check_gradients", out="it returns a report, not an array")
     name, module = dispatch.find_backend(options.get("backend"))
     algorithm, precision = options.get("algorithm"), options.get("precision")

@@ -16,7 +16,6 @@ from teachconv.kinds import FILTER_GRADIENT, FORWARD
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("races"),
     pytest.mark.skipif(
         COMPILER is None or sys.platform != "linux" or not has_thread_sanitizer(),
         reason="needs a C++ compiler with ThreadSanitizer",

@@ -15,7 +15,6 @@ COLS, CHANNELS, CROP = 2**20 + 8, 1025, 2**20  # two rows of them: 2^31 + 2.1 mi
 NEEDED = 14 * 2**30  # bytes that are free before a result of 8.6 GB is written
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("large arrays"),  # in one process, so that there is one of them at a time
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
 ]
 

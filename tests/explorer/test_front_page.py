@@ -89,7 +89,6 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("front page")  # built once
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_front_page(driver, built, width, dark):

@@ -24,7 +24,6 @@ ROOT = Path(tc.__file__).parents[1]
 LANES = 4  # float32 on the baseline instruction set
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("coverage"),  # one build for all
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
     pytest.mark.skipif(sys.platform != "linux" or not shutil.which("gcov"), reason="gcov is not installed"),
     pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="installed without the sources to build"),

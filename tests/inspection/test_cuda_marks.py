@@ -19,7 +19,6 @@ from teachconv.kinds import OPS
 ROOT = Path(tc.__file__).parents[1]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("coverage of the GPU's kernels"),
     pytest.mark.skipif(
         sys.platform != "linux" or not COMPILER or "g++" not in COMPILER, reason="needs g++ and gcov"
     ),

@@ -11,10 +11,7 @@ import pytest
 from recorded.snippets import Outcome, Snippet, snippets, with_teachconv
 
 DOCS = Path(__file__).parents[2] / "docs"
-pytestmark = [
-    pytest.mark.xdist_group("words"),
-    pytest.mark.filterwarnings("ignore"),
-]  # of what the snippets do
+pytestmark = pytest.mark.filterwarnings("ignore")  # of what the snippets do
 
 
 @pytest.fixture(scope="module")
