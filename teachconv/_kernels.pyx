@@ -125,7 +125,7 @@ def set_isa(str name):
 
 # the names of the bits in kernels/paths.h
 PATHS = (
-    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "gather", "merged", "taps",
+    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "planes", "merged", "taps",
     "strips", "adjacent", "wide", "rows", "moving", "one_channel", "tiles", "tall",
 )
 

@@ -13,8 +13,10 @@
    48 columns fill three vectors.
 
    Order of summation in every cell: within a tap, out_channel; then block of out rows, and in it out_row,
-   out_col (with very few channels tap_row, tap_col). One thread adds, so the bits are always the same.
+   out_col. One thread adds, so the bits are always the same.
    Non-finite data: allowed everywhere. No padding is multiplied; taps that fall outside dx are dropped.
+   With one to four in_channels at stride_cols 1, neighbouring patches overlap by less than a store, so that
+   each load would wait for the store before it. There planes.h does the same with other vectors.
    Scratch: the columns of some out rows (512 KB), of one at least. If one row's columns take more than 2 MB,
    phases computes the gradient instead. */
 
@@ -77,53 +79,6 @@ KERNEL void scatter_row(const conv_problem *p, const real *columns, ptrdiff_t ou
     }
 }
 
-/* Adds the columns of out rows first_row.. to one row of dx. With very few channels, neighbouring patches
-   overlap by less than a store, so in scatter_row each load would wait for the previous store. Here one row
-   of dx at a time gathers its terms, tap by tap, so that no two steps of a pass touch the same cell. sums
-   [in_cols][SHORT_LANES]: a vector per pixel, of which `channels` lanes are used. */
-KERNEL void gather_row(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
-                       ptrdiff_t in_row, real *sums, real *dx) {
-    const ptrdiff_t channels = p->in_channels, step = col2im_step(p);
-    memset(sums, 0, sizeof(real) * (size_t)(p->in_cols * SHORT_LANES));
-    for (ptrdiff_t tap_row = 0; tap_row < p->filter_rows; tap_row++) {
-        /* mark: dilation padding of col2im if gather */
-        const ptrdiff_t scaled = in_row + p->pad_top - tap_row * p->dilation_rows,
-                        out_row = floor_divide(scaled, p->stride_rows);
-        /* mark: stride of col2im if gather */
-        if (out_row * p->stride_rows != scaled || out_row < first_row || out_row >= first_row + rows)
-            continue;
-        for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++) {
-            const ptrdiff_t in_col = tap_col * p->dilation_cols - p->pad_left;
-            ptrdiff_t first, past;
-            indices_inside(p->out_cols, p->stride_cols, in_col, p->in_cols, &first, &past);
-            const real *from = columns + ((out_row - first_row) * p->out_cols + first) * step
-                               + (tap_row * p->filter_cols + tap_col) * channels;
-            real *to = sums + (first * p->stride_cols + in_col) * SHORT_LANES;
-            for (ptrdiff_t out_col = first; out_col < past;
-                 out_col++, from += step, to += p->stride_cols * SHORT_LANES)
-                *(short_vector *)to += *(const short_vector *)from;
-        }
-    }
-    for (ptrdiff_t in_col = 0; in_col < p->in_cols; in_col++)
-        for (ptrdiff_t c = 0; c < channels; c++) dx[in_col * channels + c] += sums[in_col * SHORT_LANES + c];
-}
-
-/* Adds the columns of out rows first_row.. to dx (one image). sums: room for a row, with which gather_row
-   adds them; if it is NULL, scatter_row does. */
-INLINE void add_columns(const conv_problem *p, const real *columns, ptrdiff_t first_row, ptrdiff_t rows,
-                        real *sums, real *dx) {
-    const ptrdiff_t row_columns = p->out_cols * col2im_step(p),
-                    reach = (p->filter_rows - 1) * p->dilation_rows;
-    const ptrdiff_t first = larger(0, first_row * p->stride_rows - p->pad_top);
-    const ptrdiff_t past =
-        smaller(p->in_rows, (first_row + rows - 1) * p->stride_rows - p->pad_top + reach + 1);
-    took(sums ? TOOK_GATHER : TOOK_SCATTER);
-    for (ptrdiff_t row = 0; !sums && row < rows; row++)
-        scatter_row(p, columns + row * row_columns, first_row + row, dx);
-    for (ptrdiff_t in_row = first; sums && in_row < past; in_row++)
-        gather_row(p, columns, first_row, rows, in_row, sums, dx + in_row * p->in_cols * p->in_channels);
-}
-
 /* What all threads of one col2im_run share. */
 typedef struct {
     const conv_problem *p;
@@ -131,60 +86,79 @@ typedef struct {
     int relu;
     real *dx;
     ptrdiff_t block_rows, column_numbers;
-    int gathers; /* add_columns: gather_row adds the columns */
-    int threads; /* of one image's products */
+    plane_block planes; /* row_count > 0: in place of columns */
+    int threads;        /* of one image's products */
 } col2im_call;
 
-/* Computes dx of one image. sums: see add_columns. */
-KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *columns, real *sums) {
+/* Adds one image's columns to dx. */
+INLINE int columns_image(const col2im_call *c, const real *dy, real *columns, real *dx) {
     const conv_problem *p = c->p;
-    const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels,
-                    dy_row = p->out_cols * p->out_channels;
-    const real *dy = c->dy + image * p->out_rows * dy_row;
-    real *dx = c->dx + image * numbers;
-    memset(dx, 0, sizeof(real) * (size_t)numbers);
+    const ptrdiff_t dy_row = p->out_cols * p->out_channels, step = col2im_step(p);
+    took(TOOK_SCATTER);
     for (ptrdiff_t first = 0; first < p->out_rows; first += c->block_rows) {
         const ptrdiff_t rows = smaller(c->block_rows, p->out_rows - first);
-        const gather g = col2im_product(p, rows, col2im_step(p));
+        const gather g = col2im_product(p, rows, step);
         const int status =
             run_gather(&g, dy + first * dy_row, NULL, c->packed, NULL, 0, columns, c->threads);
         if (status) return status;
-        add_columns(p, columns, first, rows, sums, dx);
+        for (ptrdiff_t row = 0; row < rows; row++)
+            scatter_row(p, columns + row * p->out_cols * step, first + row, dx);
     }
+    return CONV_OK;
+}
+
+/* Computes dx of one image. */
+KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *scratch) {
+    const conv_problem *p = c->p;
+    const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels;
+    const real *dy = c->dy + image * p->out_rows * p->out_cols * p->out_channels;
+    real *dx = c->dx + image * numbers;
+    int status = CONV_OK;
+    memset(dx, 0, sizeof(real) * (size_t)numbers);
+    if (c->planes.row_count) planes_image(p, &c->planes, dy, c->packed, scratch, dx);
+    else status = columns_image(c, dy, scratch, dx);
     for (ptrdiff_t i = 0; (c->bias || c->relu) && i < numbers; i++) {
         const real value = c->bias ? dx[i] + c->bias[i % p->in_channels] : dx[i];
         dx[i] = c->relu && value < 0 ? 0 : value;
     }
-    return CONV_OK;
+    return status;
 }
 
 /* Computes one thread's images, with scratch of its own; `alone`, all images (see IN_THREADS). */
 KERNEL int col2im_images(const col2im_call *c, int alone) {
     const conv_problem *p = c->p;
-    const ptrdiff_t sum_numbers = c->gathers ? p->in_cols * SHORT_LANES : 0;
-    real *columns =
-        (real *)new_scratch(checked_times(checked_plus(c->column_numbers, sum_numbers), sizeof(real)));
-    real *sums = c->gathers ? columns + c->column_numbers : NULL;
-    int status = columns ? CONV_OK : CONV_NO_MEMORY;
+    const ptrdiff_t bytes = c->planes.row_count ? planes_scratch_bytes(p, &c->planes)
+                                                : checked_times(c->column_numbers, sizeof(real));
+    real *scratch = (real *)new_scratch(bytes);
+    int status = scratch ? CONV_OK : CONV_NO_MEMORY;
+    if (scratch && c->planes.row_count) memset(scratch, 0, (size_t)bytes);
     if (alone)
-        for (ptrdiff_t image = 0; columns && image < p->batch; image++)
-            status |= col2im_image(c, image, columns, sums);
+        for (ptrdiff_t image = 0; scratch && image < p->batch; image++)
+            status |= col2im_image(c, image, scratch);
     else
 #pragma omp for schedule(static)
         for (ptrdiff_t image = 0; image < p->batch; image++)
-            if (columns) status |= col2im_image(c, image, columns, sums);
-    free_scratch(columns);
+            if (scratch) status |= col2im_image(c, image, scratch);
+    free_scratch(scratch);
     return status;
 }
 
+/* Planes read the filter as it is, of which a plan keeps a copy. */
 KERNEL ptrdiff_t col2im_packed_bytes(const conv_problem *p) {
-    return checked_times(checked_times(col2im_step(p), p->out_channels), sizeof(real));
+    const plane_block b = plane_sizes(p);
+    const ptrdiff_t columns = b.row_count ? b.planes : col2im_step(p);
+    return checked_times(checked_times(columns, p->out_channels), sizeof(real));
 }
 
 KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int threads) {
+    const plane_block b = plane_sizes(p);
+    if (p->groups != 1) return CONV_UNSUPPORTED;
+    if (b.row_count) {
+        memcpy(packed, w, sizeof(real) * (size_t)(b.planes * p->out_channels));
+        return CONV_OK;
+    }
     const gather g = col2im_product(p, 1, p->filter_rows * p->filter_cols * p->in_channels);
     gather_layout l = {0};
-    if (p->groups != 1) return CONV_UNSUPPORTED;
     phase_layout(&g, &l);
     pack_filter(&g, &l, w, packed, threads);
     return CONV_OK;
@@ -192,8 +166,10 @@ KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int t
 
 KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
                       const real *bias, int relu, real *dx, int threads) {
-    if (p->groups != 1 || (!w && !col2im_fits(p))) return CONV_UNSUPPORTED;
-    if (!col2im_fits(p))
+    const plane_block planes = plane_sizes(p);
+    const int fits = planes.row_count || col2im_fits(p);
+    if (p->groups != 1 || (!w && !fits)) return CONV_UNSUPPORTED;
+    if (!fits)
         /* mark: fallback of col2im if phases by phases */
         return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
@@ -201,11 +177,10 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
     const ptrdiff_t block_rows =
         larger(1, smaller(p->out_rows, 512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, row_columns)));
-    /* at larger strides patches overlap less */
-    const int few = p->in_channels <= SHORT_LANES && p->stride_cols == 1;
     /* + LANES: the last load may reach beyond the columns */
     const ptrdiff_t column_numbers = checked_plus(checked_times(block_rows, row_columns), LANES);
     const int image_threads = (int)smaller(threads, p->batch);
+    if (planes.row_count && !packed) packed = w;
     real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));
     if (!packed) {
         if (!own_packed) return CONV_NO_MEMORY;
@@ -220,7 +195,7 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
                               .dx = dx,
                               .block_rows = block_rows,
                               .column_numbers = column_numbers,
-                              .gathers = few,
+                              .planes = planes,
                               .threads = image_threads > 1 ? 1 : threads};
     int status = CONV_OK; /* mark: kernel of col2im */
     IN_THREADS(image_threads, status, col2im_images(&call, image_threads == 1));

@@ -19,6 +19,7 @@
 #include "winograd2.h"
 #include "winograd4.h"
 #include "winograd.h"
+#include "planes.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "row_cache.h"

@@ -62,12 +62,13 @@
     }
 #endif
 
-/* to[k][j] = from[j][k] for a square of LANES x LANES. */
-INLINE void transpose_square(const real *from, ptrdiff_t from_step, real *to, ptrdiff_t to_step) {
+/* to[k][j] = from[j][k] for a square of LANES x LANES, with zeros for j >= rows. */
+INLINE void transpose_square(const real *from, ptrdiff_t from_step, ptrdiff_t rows, real *to,
+                             ptrdiff_t to_step) {
 #if HAVE_SHUFFLE
     vec row[LANES_LITERAL];
     UNROLL(16)
-    for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
+    for (int i = 0; i < LANES; i++) row[i] = i < rows ? load(from + i * from_step) : (vec){0};
     SHUFFLE_STEP(8)
     SHUFFLE_STEP(4)
     SHUFFLE_STEP(2)
@@ -76,23 +77,32 @@ INLINE void transpose_square(const real *from, ptrdiff_t from_step, real *to, pt
     for (int i = 0; i < LANES; i++) store(to + i * to_step, row[i]);
 #else
     for (ptrdiff_t k = 0; k < LANES; k++)
-        for (ptrdiff_t j = 0; j < LANES; j++) to[k * to_step + j] = from[j * from_step + k];
+        for (ptrdiff_t j = 0; j < LANES; j++) to[k * to_step + j] = j < rows ? from[j * from_step + k] : 0;
 #endif
 }
 #undef LANES_LITERAL
 
+/* The same where fewer rows exist; not inlined, because it is rare. */
+KERNEL void transpose_cut_square(const real *from, ptrdiff_t from_step, ptrdiff_t rows, real *to,
+                                 ptrdiff_t to_step) {
+    transpose_square(from, from_step, rows, to, to_step);
+}
+
 /* to[k][j] = from[j][k] for k < depth and j < columns, and zero for columns <= j < width. */
 INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns, real *to,
                       ptrdiff_t width) {
-    const ptrdiff_t whole_depth = depth / LANES * LANES, whole_columns = columns / LANES * LANES;
+    const ptrdiff_t whole_depth = depth / LANES * LANES;
     for (ptrdiff_t k = 0; k < whole_depth; k += LANES)
-        for (ptrdiff_t j = 0; j < whole_columns; j += LANES) {
+        for (ptrdiff_t j = 0; j < width; j += LANES) {
             for (ptrdiff_t i = 0; i < LANES; i++) PREFETCH(from + (j + i) * from_step + k + 4 * LANES, 3);
-            transpose_square(from + j * from_step + k, from_step, to + k * width + j, width);
+            if (j + LANES <= columns)
+                transpose_square(from + j * from_step + k, from_step, LANES, to + k * width + j, width);
+            else
+                transpose_cut_square(from + j * from_step + k, from_step, columns - j, to + k * width + j,
+                                     width);
         }
-    for (ptrdiff_t k = 0; k < depth; k++)
-        for (ptrdiff_t j = k < whole_depth ? whole_columns : 0; j < width; j++)
-            to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
+    for (ptrdiff_t k = whole_depth; k < depth; k++)
+        for (ptrdiff_t j = 0; j < width; j++) to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
 }
 
 /* Packs rows first_k..past_k-1 of one panel, which begins at column first_column of the group. */

@@ -12,7 +12,7 @@ enum {
     TOOK_REDO = 1 << 3, /* winograd passed some images on to row_gemm */
     TOOK_PHASES = 1 << 4,
     TOOK_SCATTER = 1 << 5,
-    TOOK_GATHER = 1 << 6,
+    TOOK_PLANES = 1 << 6,
     TOOK_MERGED = 1 << 7,
     TOOK_TAPS = 1 << 8,
     TOOK_STRIPS = 1 << 9,

@@ -132,6 +132,7 @@ PLANNED = (  # each algorithm that packs its filter, with columns that fill no v
     (tc.conv2d_backprop_input, "winograd2", (2, 9, 9, 37), (3, 3, 37, 21), {}),
     (tc.conv2d_backprop_input, "winograd4", (2, 9, 9, 37), (3, 3, 37, 21), {}),
     (tc.conv2d_backprop_input, "col2im", (2, 9, 9, 3), (3, 3, 3, 21), {}),
+    (tc.conv2d_backprop_input, "col2im", (2, 9, 9, 3), (3, 3, 3, 21), {"strides": 2}),
 )
 
 
@@ -151,6 +152,35 @@ def test_a_plan_outlives_a_change_of_the_instruction_set(
     else:
         dy = make_array(planned.geometry.output_shape, "float32")
         assert np.array_equal(planned(dy), op(image, w, dy, **options))
+
+
+FEW_CHANNELS = (  # image, filters, options, whether col2im makes planes
+    ((2, 9, 40, 1), (3, 3, 1, 21), {"padding": "SAME"}, True),
+    ((1, 9, 17, 4), (2, 5, 4, 3), {"strides": (2, 1), "padding": "SAME"}, True),
+    ((1, 7, 70, 2), (3, 4, 2, 33), {"dilations": (2, 3), "padding": "SAME"}, True),
+    ((1, 8, 50, 3), (3, 3, 3, 5), {"padding": [[0, 0], [30, 1], [2, 40], [0, 0]]}, True),
+    ((3, 300, 130, 1), (5, 5, 1, 2), {"padding": "VALID"}, True),  # several blocks of out rows
+    ((1, 5, 5, 1), (1, 1, 1, 40), {"padding": "VALID"}, True),
+    ((1, 9, 40, 5), (3, 3, 5, 21), {"padding": "SAME"}, False),
+    ((1, 9, 40, 1), (3, 3, 1, 21), {"strides": (1, 2), "padding": "SAME"}, False),
+    ((1, 200, 200, 1), (190, 190, 1, 1), {"padding": "VALID"}, False),  # planes of 2 MB and more
+)
+
+
+@pytest.mark.parametrize(("image", "filters", "options", "planes"), FEW_CHANNELS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_col2im_of_few_channels(isa, image, filters, options, planes, dtype):
+    """Small integers: every order of summation is exact, so the cells equal those of `phases`."""
+    shape = conv2d_geometry(image, filters, **options).output_shape
+    w, dy = make_array(filters, dtype, "integers"), make_array(shape, dtype, "integers")
+
+    options = options | {"backend": "cython"}
+    traced = tc.trace(tc.conv2d_backprop_input, image, w, dy, **options, algorithm="col2im")
+    assert ("planes" in traced.stages[-1].facts["paths"]) is planes
+    want = tc.conv2d_backprop_input(image, w, dy, **options, algorithm="phases")
+    assert np.array_equal(traced.result, want)
+    planned = tc.plan(tc.conv2d_backprop_input, w, input_shape=image, **options, algorithm="col2im")
+    assert planned(dy).tobytes() == traced.result.tobytes()
 
 
 def test_the_choice_follows_the_instruction_set(isa):
