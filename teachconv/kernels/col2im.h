@@ -132,13 +132,7 @@ KERNEL int col2im_images(const col2im_call *c, int alone) {
     real *scratch = (real *)new_scratch(bytes);
     int status = scratch ? CONV_OK : CONV_NO_MEMORY;
     if (scratch && c->planes.row_count) memset(scratch, 0, (size_t)bytes);
-    if (alone)
-        for (ptrdiff_t image = 0; scratch && image < p->batch; image++)
-            status |= col2im_image(c, image, scratch);
-    else
-#pragma omp for schedule(static)
-        for (ptrdiff_t image = 0; image < p->batch; image++)
-            if (scratch) status |= col2im_image(c, image, scratch);
+    EACH_JOB(alone, (static), image, p->batch, if (scratch) status |= col2im_image(c, image, scratch));
     free_scratch(scratch);
     return status;
 }

@@ -192,12 +192,7 @@ KERNEL int depthwise_strips(const depthwise_call *c, int alone) {
     row_cache cache;
     const int ready = open_row_cache(&cache, c->x, p->batch * p->in_rows, p->in_cols, c->held_cols,
                                      p->in_channels, c->multiplier, c->group_lanes, c->slots, 1);
-    if (alone)
-        for (ptrdiff_t job = 0; ready && job < jobs; job++) depthwise_one_strip(c, &cache, job);
-    else
-#pragma omp for schedule(static)
-        for (ptrdiff_t job = 0; job < jobs; job++)
-            if (ready) depthwise_one_strip(c, &cache, job);
+    EACH_JOB(alone, (static), job, jobs, if (ready) depthwise_one_strip(c, &cache, job));
     free_scratch(cache.rows);
     if (c->ending->streams) streams_end();
     return ready ? CONV_OK : CONV_NO_MEMORY;

@@ -265,13 +265,8 @@ KERNEL int depthwise_filter_groups(const depthwise_filter_call *c, int alone) {
     real *sums = (real *)new_scratch(whole_lines(c->group_lanes * taps) * (ptrdiff_t)sizeof(real)
                                      + taps * (ptrdiff_t)sizeof(real *));
     const int ready = sums && x_ready && dy_ready;
-    if (alone)
-        for (ptrdiff_t group = 0; ready && group < c->groups; group++)
-            depthwise_filter_one_group(c, &x, &dy, sums, group);
-    else
-#pragma omp for schedule(static)
-        for (ptrdiff_t group = 0; group < c->groups; group++)
-            if (ready) depthwise_filter_one_group(c, &x, &dy, sums, group);
+    EACH_JOB(alone, (static), group, c->groups,
+             if (ready) depthwise_filter_one_group(c, &x, &dy, sums, group));
     free_scratch(sums);
     free_scratch(x.rows);
     free_scratch(dy.rows);

@@ -137,12 +137,7 @@ KERNEL int depthwise_input_strips(const depthwise_input_call *c, int alone) {
     real *spread =
         c->spread_out ? (real *)new_scratch(checked_times(c->cols * p->out_channels, sizeof(real))) : NULL;
     if (c->spread_out && !spread) ready = 0;
-    if (alone)
-        for (ptrdiff_t job = 0; ready && job < jobs; job++) depthwise_input_strip(c, &cache, spread, job);
-    else
-#pragma omp for schedule(static)
-        for (ptrdiff_t job = 0; job < jobs; job++)
-            if (ready) depthwise_input_strip(c, &cache, spread, job);
+    EACH_JOB(alone, (static), job, jobs, if (ready) depthwise_input_strip(c, &cache, spread, job));
     free_scratch(spread);
     free_scratch(cache.rows);
     if (c->ending->streams) streams_end();

@@ -135,13 +135,8 @@ KERNEL void one_channel_one_row(const conv_problem *p, const real *x, const real
 KERNEL int one_channel_rows(const conv_problem *p, const real *x, const real *packed, const real *bias,
                             int relu, real *y, int alone) {
     real *rows = (real *)new_scratch(checked_times(3 * one_channel_length(p), sizeof(real)));
-    if (alone)
-        for (ptrdiff_t i = 0; rows && i < p->batch * p->out_rows; i++)
-            one_channel_one_row(p, x, packed, bias, relu, i, rows, y);
-    else
-#pragma omp for schedule(static)
-        for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++)
-            if (rows) one_channel_one_row(p, x, packed, bias, relu, i, rows, y);
+    EACH_JOB(alone, (static), i, p->batch * p->out_rows,
+             if (rows) one_channel_one_row(p, x, packed, bias, relu, i, rows, y));
     free_scratch(rows);
     return rows ? CONV_OK : CONV_NO_MEMORY;
 }

@@ -123,22 +123,11 @@ KERNEL int multiply_blocks(const pixel_call *c, int alone) {
         const pixel_range r = pixel_block_range(p, l, block);
         const ptrdiff_t x_rows = l->copy_x ? r.images * r.copied_rows : 0,
                         dy_rows = l->copy_dy ? r.images * r.rows : 0;
-        if (alone) {
-            for (ptrdiff_t i = 0; i < x_rows; i++)
-                copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy);
-            for (ptrdiff_t i = 0; i < dy_rows; i++)
-                copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy);
-            for (ptrdiff_t job = 0; job < c->jobs; job++) pixel_job(c, &r, block, job);
-        } else {
-#pragma omp for schedule(static) nowait
-            for (ptrdiff_t i = 0; i < x_rows; i++)
-                copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy);
-#pragma omp for schedule(static)
-            for (ptrdiff_t i = 0; i < dy_rows; i++)
-                copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy);
-#pragma omp for schedule(dynamic, c->at_once)
-            for (ptrdiff_t job = 0; job < c->jobs; job++) pixel_job(c, &r, block, job);
-        }
+        EACH_JOB(alone, (static) nowait, i, x_rows,
+                 copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy));
+        EACH_JOB(alone, (static), i, dy_rows,
+                 copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy));
+        EACH_JOB(alone, (dynamic, c->at_once), job, c->jobs, pixel_job(c, &r, block, job));
     }
     return CONV_OK;
 }

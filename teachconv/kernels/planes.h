@@ -46,7 +46,10 @@ INLINE ptrdiff_t plane_numbers(const plane_block *b) {
     return whole_lines(b->planes * b->row_count * b->row_step);
 }
 
-/* Multiplies the filter by the pixels of some out rows. pixels: room for two vectors of them, transposed. */
+/* Room for two vectors of pixels, transposed. */
+INLINE ptrdiff_t pixel_numbers(const conv_problem *p) { return whole_lines(p->out_channels * 2 * LANES); }
+
+/* Multiplies the filter by the pixels of some out rows. pixels: see pixel_numbers. */
 KERNEL void fill_planes(const conv_problem *p, const plane_block *b, const real *dy, const real *w,
                         ptrdiff_t rows, real *pixels, real *planes) {
     const ptrdiff_t depth = p->out_channels, plane_step = b->row_count * b->row_step, zero = 0;
@@ -102,7 +105,7 @@ KERNEL void add_planes(const conv_problem *p, const plane_block *b, const real *
 
 /* Returns the bytes of one thread's scratch. */
 INLINE ptrdiff_t planes_scratch_bytes(const conv_problem *p, const plane_block *b) {
-    return (plane_numbers(b) + whole_lines(p->out_channels * 2 * LANES)) * (ptrdiff_t)sizeof(real)
+    return (plane_numbers(b) + pixel_numbers(p)) * (ptrdiff_t)sizeof(real)
            + p->filter_rows * (ptrdiff_t)sizeof(real *);
 }
 
@@ -111,7 +114,7 @@ KERNEL void planes_image(const conv_problem *p, const plane_block *b, const real
                          real *scratch, real *dx) {
     const ptrdiff_t reach = (p->filter_rows - 1) * p->dilation_rows;
     real *planes = scratch, *pixels = planes + plane_numbers(b);
-    const real **tap_rows = (const real **)(pixels + whole_lines(p->out_channels * 2 * LANES));
+    const real **tap_rows = (const real **)(pixels + pixel_numbers(p));
     took(TOOK_PLANES);
     for (ptrdiff_t first = 0; first < p->out_rows; first += b->row_count) {
         const ptrdiff_t rows = smaller(b->row_count, p->out_rows - first),

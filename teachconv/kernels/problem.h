@@ -101,9 +101,8 @@ static inline int useful_threads(double macs, int threads) {
 #define PRAGMA(text) _Pragma(#text)
 
 /* Sets `status` to what `call` returns, or-ed over the threads: each of them makes the call. One thread
-   makes it outside a parallel region, because opening a region takes about a microsecond even for one. It
-   must then not meet a loop that OpenMP would share among the threads of a region around it, such as
-   col2im's. So the call is told that it is alone, and has a plain loop for that case. */
+   makes it outside a parallel region, because opening a region takes about a microsecond even for one. The
+   call is told that it is alone, for its EACH_JOB. */
 #define IN_THREADS(threads, status, call)                                   \
     do {                                                                    \
         if ((threads) == 1) status = call;                                  \
@@ -111,6 +110,23 @@ static inline int useful_threads(double macs, int threads) {
             PRAGMA(omp parallel num_threads(threads) reduction(| : status)) \
             status |= call;                                                 \
         }                                                                   \
+    } while (0)
+
+/* Runs the statement for job 0, 1, .. jobs-1. The threads of IN_THREADS share the jobs, as `how` says:
+   (static) or (dynamic, 1). One thread alone has a plain loop: OpenMP would share its jobs among the threads
+   of a region around it, such as col2im's. */
+#define EACH_JOB(alone, how, job, jobs, statement)            \
+    do {                                                      \
+        if (alone) {                                          \
+            for (ptrdiff_t job = 0; job < (jobs); job++) {    \
+                statement;                                    \
+            }                                                 \
+        } else {                                              \
+            PRAGMA(omp for schedule how)                      \
+            for (ptrdiff_t job = 0; job < (jobs); job++) {    \
+                statement;                                    \
+            }                                                 \
+        }                                                     \
     } while (0)
 
 /* The most scratch memory that one thread allocates, not counting the packed or transformed filter: kernels

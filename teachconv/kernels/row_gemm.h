@@ -220,13 +220,8 @@ KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real
         block.y_starts = tables + l->runs;
         list_runs(r->g, l, tables);
     }
-    const ptrdiff_t jobs = buffer ? l->blocks * r->shares : 0;
-    if (alone)
-        for (ptrdiff_t job = 0; job < jobs; job++) run_block(r, x, job, buffer, &block, &feed, y);
-    else
-#pragma omp for schedule(dynamic, 1)
-        for (ptrdiff_t job = 0; job < l->blocks * r->shares; job++)
-            if (buffer) run_block(r, x, job, buffer, &block, &feed, y);
+    EACH_JOB(alone, (dynamic, 1), job, l->blocks * r->shares,
+             if (buffer) run_block(r, x, job, buffer, &block, &feed, y));
     free_scratch(buffer);
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }

@@ -375,13 +375,8 @@ KERNEL int winograd_blocks(const winograd_call *c, int alone) {
                                   * (ptrdiff_t)sizeof(real));
     int flags = v ? 0 : WINOGRAD_NO_MEMORY;
     real *m = v + v_numbers, *panel_u = m + m_numbers;
-    if (alone)
-        for (ptrdiff_t job = 0; v && job < l->blocks * c->shares; job++)
-            flags |= winograd_block(c, job, v, m, panel_u);
-    else
-#pragma omp for schedule(dynamic, 1)
-        for (ptrdiff_t job = 0; job < l->blocks * c->shares; job++)
-            if (v) flags |= winograd_block(c, job, v, m, panel_u);
+    EACH_JOB(alone, (dynamic, 1), job, l->blocks * c->shares,
+             if (v) flags |= winograd_block(c, job, v, m, panel_u));
     free_scratch(v);
     return flags;
 }

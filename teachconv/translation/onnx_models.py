@@ -200,7 +200,8 @@ def onnx_model(
     flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
     values: dict[str, np.ndarray] = {}
     if check or any(node.input[0] not in shapes or node.input[1] not in shapes for node in flat):
-        values = _activations(onnx, model, flat, fed)
+        with _reading(path, "run by onnxruntime"):
+            values = _activations(onnx, model, flat, fed)
         shapes |= {name: array.shape for name, array in values.items()}
     found = []
     for number, node in enumerate(flat):
@@ -255,15 +256,15 @@ def _import(name: str) -> Any:
 
 
 @contextmanager
-def _reading(path: Any) -> Iterator[None]:
-    """Turn what the packages onnx and protobuf raise of a damaged file into an error that names it."""
+def _reading(path: Any, done: str = "read") -> Iterator[None]:
+    """Turn what onnx, protobuf and onnxruntime raise of a damaged file into an error that names it."""
     try:
         yield
-    except (ArgumentError, OSError, MemoryError):
+    except (ArgumentError, BackendUnavailable, OSError, MemoryError):
         raise
     except Exception as error:  # they do not say which types they raise
         name = path if isinstance(path, (str, Path)) else "this one"
-        raise ArgumentError(f"path must be an ONNX model; {name} cannot be read: {error}") from error
+        raise ArgumentError(f"path must be an ONNX model; {name} cannot be {done}: {error}") from error
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
@@ -328,15 +329,10 @@ def _activations(
     # without fusion, because a fused node has no output of its own
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
+    session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {name: make_array(shape, "float32", "normal", f"onnx {name}") for name, shape in fed.items()}
-    try:
-        session = runtime.InferenceSession(
-            copy.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        names = [output.name for output in session.get_outputs()]
-        return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
-    except Exception as error:  # onnxruntime's classes have no other base in common
-        raise ArgumentError(f"path must be a model that onnxruntime can run; it says: {error}") from error
+    names = [output.name for output in session.get_outputs()]
+    return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
 
 
 def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNode:
