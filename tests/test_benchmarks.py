@@ -203,9 +203,13 @@ def test_a_page_opens_with_what_its_tables_say(module):
     assert again.partition(in_short.HEADING)[2].strip() == lines.strip()
 
 
-def test_the_speed_of_the_documentation_is_read_from_its_page(module):
+PAGES = sorted((FOLDER.parent / "docs").glob("benchmarks_cpu*.md"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_speed_of_the_documentation_is_read_from_its_pages(path, module):
     in_short = module("in_short")
-    page = (FOLDER.parent / "docs" / "benchmarks_cpu.md").read_text(encoding="utf-8")
+    page = path.read_text(encoding="utf-8")
     ratios = in_short.of_page(page)
     assert len({ratio.op for ratio in ratios}) == 7
     assert {(ratio.dtype, ratio.batch) for ratio in ratios} >= {

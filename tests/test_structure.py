@@ -316,8 +316,10 @@ def section(text, title):
 
 def test_public_docstrings_have_their_sections():
     """Args name every parameter, Attributes every field; a function that returns something says what."""
-    for name in tc.__all__:
-        thing, text = getattr(tc, name), inspect.getdoc(getattr(tc, name)) or ""
+    named = {name: getattr(tc, name) for name in tc.__all__}
+    named |= {f"plot.{name}": getattr(tc.plot, name) for name in tc.plot.__all__}
+    for name, thing in named.items():
+        text = inspect.getdoc(thing) or ""
         if inspect.isfunction(thing):
             signature = inspect.signature(thing)
             entries, wanted = section(text, "Args"), list(signature.parameters)

@@ -38,12 +38,27 @@ def animate(
 ) -> Path:
     """Write the sliding window as an animated GIF or as a film: one frame for each cell of one output plane.
 
-    ``path`` ends in .gif or .mp4; ``op`` is an op of teachconv, no filter gradient, with its arguments. Of an
-    output of more than 240 cells each frame adds several. ``fps`` is 2, or more if that would take more than
-    30 seconds. A progress bar shows on a terminal where rich is installed. Raises ``ValueError`` above 80
-    rows or columns, and where the first frames show that drawing all of them would take more than
-    ``seconds``; then nothing is written. Raises ``ImportError`` without matplotlib, for .gif without Pillow,
-    and for .mp4 without imageio-ffmpeg.
+    Of an output of more than 240 cells each frame adds several. A progress bar shows on a terminal where
+    rich is installed.
+
+    Args:
+        path: where to write; it ends in .gif or .mp4.
+        op: any op of teachconv but a filter gradient.
+        *args: the op's positional arguments.
+        fps: frames per second; None for 2, or more if that would take more than 30 seconds.
+        channel: the index of the output channel.
+        n: the index of the image.
+        seconds: the longest that drawing may take.
+        **kwargs: the op's keyword arguments.
+
+    Returns:
+        The path.
+
+    Raises:
+        ValueError: above 80 rows or columns, and if the first frames show that drawing all of them would
+            take more than ``seconds``; then nothing is written.
+        IndexError, TypeError: as from `teachconv.explain`.
+        ImportError: without matplotlib, for .gif without Pillow, and for .mp4 without imageio-ffmpeg.
     """
     path = Path(path)
     if path.suffix not in (".gif", ".mp4"):

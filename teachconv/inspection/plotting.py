@@ -43,9 +43,19 @@ Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
 def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
 
-    ``found`` comes from `teachconv.conv2d_geometry` or its transposed twin; the formulas stand below.
-    Raises ``TypeError`` for anything else, ``ValueError`` above 40 columns, or 160 with the padding,
-    ``ImportError`` without matplotlib.
+    The formulas stand below.
+
+    Args:
+        found: what `teachconv.conv2d_geometry` or `teachconv.conv2d_transpose_geometry` returned.
+        ax: the matplotlib axes to draw into; None makes a figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        TypeError: if ``found`` is no geometry.
+        ValueError: above 40 columns, or 160 with the padding.
+        ImportError: without matplotlib.
 
     >>> import teachconv as tc
     >>> ax = tc.plot.geometry(tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"))
@@ -101,9 +111,19 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
 def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) -> Figure:
     """Draw one output cell: the input with its window, the filter, the output so far.
 
-    ``op`` is an op with its arguments and ``at`` as in `teachconv.explain`, or what that returned
-    for an output cell. Returns the figure. Raises what ``explain`` raises, ``ValueError`` above 40 rows or
-    columns and for an explanation of an input cell.
+    Args:
+        op: any op of teachconv, or what `teachconv.explain` returned for an output cell.
+        *args: the op's positional arguments.
+        at: the cell, as in `teachconv.explain`; None for the first.
+        **kwargs: the op's keyword arguments.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: above 40 rows or columns, and for the explanation of an input cell.
+        IndexError, TypeError: as from `teachconv.explain`.
+        ImportError: without matplotlib.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)
@@ -122,9 +142,23 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
 def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0, **kwargs: Any) -> Axes:
     """Draw where another result differs from the reference's, and by how much of the error bound.
 
-    ``against`` is an array in the layout that the op returns. Of each row and column of image ``n`` the
-    worst channel is drawn; cells outside the bound carry a cross. Raises ``ValueError`` where the shapes
-    differ or there is no image ``n``.
+    Of each row and column of an image the worst channel is drawn; cells outside the bound carry a cross.
+
+    Args:
+        op: any op of teachconv.
+        *args: the op's positional arguments.
+        against: the other result, an array in the layout that the op returns.
+        ax: the matplotlib axes to draw into; None makes a figure.
+        n: the index of the image; a filter gradient has one plane for all.
+        **kwargs: the op's keyword arguments.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if the shapes differ, or there is no image ``n``; and as the op.
+        TypeError: for ``backend``, ``algorithm``, ``precision`` and ``out``, which this does not use.
+        ImportError: without matplotlib.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 4, 4, 1), "float32"), np.ones((2, 2, 1, 1), "float32")
@@ -174,8 +208,20 @@ def receptive_field(
 ) -> Axes:
     """Draw what one output cell of a stack of layers sees: darker where more ways lead there.
 
-    ``found`` comes from `teachconv.receptive_field`, or is its list of geometries; ``at`` is (row, col) of
-    the output, its middle by default. The dashed frame is the field with its padding.
+    The dashed frame is the field with its padding.
+
+    Args:
+        found: what `teachconv.receptive_field` returned, or its list of geometries.
+        at: (row, col) of the output; None for its middle.
+        ax: the matplotlib axes to draw into; None makes a figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        IndexError: if the cell is outside the output.
+        ValueError, TypeError: as from `teachconv.receptive_field`.
+        ImportError: without matplotlib.
 
     >>> import teachconv as tc
     >>> layer = tc.conv2d_geometry((1, 9, 9, 1), (3, 3, 1, 1), padding="SAME", dilations=2)

@@ -108,9 +108,17 @@ class ReceptiveField(tables.Report):
         return rows, cols
 
     def at(self, row: int, col: int) -> tuple[Field, Field]:
-        """The field of output cell (row, col): its rows and its columns.
+        """Return the field of an output cell.
 
-        Raises ``IndexError`` where the cell is outside the output; negative numbers count from the end.
+        Args:
+            row: the row of the cell; negative numbers count from the end.
+            col: its column, likewise.
+
+        Returns:
+            Its rows and its columns.
+
+        Raises:
+            IndexError: if the cell is outside the output.
 
         >>> import teachconv as tc
         >>> layer = tc.conv2d_geometry((1, 9, 9, 1), (3, 3, 1, 1), padding="SAME")

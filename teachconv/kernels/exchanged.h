@@ -91,7 +91,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
         const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps};
         took(TOOK_PATCHES);
-        fill_patches(g, x, done, count, patches);
+        fill_patches(g, x, done, count, depth, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
                       packed + first * depth, smaller(2 * LANES, padded - first));

@@ -57,19 +57,28 @@ static inline ptrdiff_t smallest_row_buffer(const conv_problem *s, ptrdiff_t til
         tall, checked_times((smaller(s->out_cols, tile_pixels) - 1) * s->stride_cols + wide, s->in_channels));
 }
 
-/* Returns the most rows of a tile whose left matrix has this pitch. Lines at a distance of 4096 bytes fall on
-   one set of the first-level cache (64 sets of 64 bytes), which has 8 ways or more: seven rows and a line of
-   the filter fit. */
+/* Returns whether lines at this distance fall on one set of the first-level cache, which has 64 sets of 64
+   bytes. */
+static inline int shares_a_set(ptrdiff_t pitch_bytes) { return pitch_bytes > 0 && pitch_bytes % 4096 == 0; }
+
+/* Returns the most rows of a tile whose left matrix has this pitch. A set has 8 ways or more: seven rows and a
+   line of the filter fit. */
 static inline ptrdiff_t tile_height(ptrdiff_t pitch_bytes, ptrdiff_t tile_pixels) {
-    return pitch_bytes % 4096 == 0 ? smaller(tile_pixels, 7) : tile_pixels;
+    return shares_a_set(pitch_bytes) ? smaller(tile_pixels, 7) : tile_pixels;
 }
+
+/* The fewest out_channels of a group that pay for a copy of x at a pitch that shares no set. */
+#define COPY_COLUMNS 128
 
 static inline int source_of(const conv_problem *s, ptrdiff_t real_bytes, ptrdiff_t tile_pixels) {
     const int one_tap = s->filter_rows == 1 && s->filter_cols == 1;
     const int same_grid = s->stride_rows == 1 && s->stride_cols == 1 && s->pad_top == 0 && s->pad_left == 0
                           && s->out_rows == s->in_rows && s->out_cols == s->in_cols;
     const ptrdiff_t row_buffer = smallest_row_buffer(s, tile_pixels);
-    if (one_tap && same_grid) return WHOLE_INPUT;
+    if (one_tap && same_grid)
+        return shares_a_set(s->in_channels * real_bytes) && s->out_channels / s->groups >= COPY_COLUMNS
+                   ? PATCHES
+                   : WHOLE_INPUT;
     /* a row shorter than half a tile leaves registers idle; at strides that skip most of the input, copying
        whole rows is wasteful */
     if (s->out_cols < 7 || s->stride_cols > s->filter_cols * 2 || one_tap) return PATCHES;
@@ -105,15 +114,16 @@ static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff
 }
 
 /* The layout for PATCHES and WHOLE_INPUT: all pixels in one long line, of copied patches or, for 1x1, of x
-   itself. */
+   itself. Copies that would share a set lie one cache line further apart. */
 static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
-                                  ptrdiff_t tile_pixels, int threads) {
+                                  ptrdiff_t real_bytes, ptrdiff_t tile_pixels, int threads) {
     const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols;
     const int merged = l->source == WHOLE_INPUT || s->groups == 1;
     l->runs = merged ? 1 : taps;
     l->run_length = merged ? l->depth : s->in_channels / s->groups;
     l->runs_per_tap_row = l->runs;
     l->pixel_step = l->source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
+    if (l->source == PATCHES && shares_a_set(l->pixel_step * real_bytes)) l->pixel_step += 64 / real_bytes;
     const ptrdiff_t fit = smaller(4096, budget / larger(1, l->pixel_step));
     l->block_rows = 1;
     l->block_cols = l->source == WHOLE_INPUT || fit >= tile_pixels
@@ -140,7 +150,9 @@ static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes
     const double filter_bytes = (double)l.depth * s->out_channels * real_bytes;
     const ptrdiff_t budget = INPUT_BLOCK_BYTES / real_bytes;
     if (l.source == PADDED_ROWS) lay_out_rows(s, &l, budget, tile_pixels, threads);
-    else lay_out_pixels(s, &l, filter_bytes > BIG_FILTER_BYTES ? 2 * budget : budget, tile_pixels, threads);
+    else
+        lay_out_pixels(s, &l, filter_bytes > BIG_FILTER_BYTES ? 2 * budget : budget, real_bytes, tile_pixels,
+                       threads);
     return l;
 }
 

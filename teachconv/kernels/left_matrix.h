@@ -3,7 +3,8 @@
      WHOLE_INPUT   1x1 at stride 1: x itself, nothing is copied; all pixels form one line
      PADDED_ROWS   the input rows that a block of output rows reads, copied with their padding; a line is one
                    output row
-     PATCHES       whole patches, copied as im2col does; all pixels form one line
+     PATCHES       whole patches, copied as im2col does; all pixels form one line; also 1x1 at stride 1 where
+                   the pixels of x would evict each other from the first-level cache
 
    gather.h chooses one of them and sets the sizes. k counts the numbers of a patch; a run is a range of k
    that lies side by side in the left matrix. */
@@ -32,13 +33,16 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
     }
 }
 
-/* Copies whole patches, as im2col does. Used only for images too narrow to fill a tile from one row, for
-   strides or dilations that make rows wasteful, and for 1x1 with a stride. */
-KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels, real *to) {
+/* Copies whole patches, as im2col does, pixel_step numbers apart. Used only for images too narrow to fill a tile
+   from one row, for strides or dilations that make rows wasteful, and for 1x1 with a stride or a pitch that
+   shares a set. */
+KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, ptrdiff_t pixels,
+                         ptrdiff_t pixel_step, real *patches) {
     const conv_problem *s = &g->shape;
     for (ptrdiff_t pixel = first_pixel; pixel < first_pixel + pixels; pixel++) {
         const ptrdiff_t out_col = pixel % s->out_cols, out_row = pixel / s->out_cols % s->out_rows;
         const ptrdiff_t image = pixel / s->out_cols / s->out_rows;
+        real *to = patches + (pixel - first_pixel) * pixel_step;
         for (ptrdiff_t tap_row = 0; tap_row < s->filter_rows; tap_row++)
             for (ptrdiff_t tap_col = 0; tap_col < s->filter_cols; tap_col++, to += s->in_channels) {
                 /* mark: stride dilation of row_gemm if patches */
@@ -89,7 +93,7 @@ KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, p
         block->line_step = 0;
         block->first_out_row = 0;
         block->a = l->source == WHOLE_INPUT ? x + first * s->in_channels : buffer;
-        if (l->source == PATCHES) fill_patches(g, x, first, block->line_pixels, buffer);
+        if (l->source == PATCHES) fill_patches(g, x, first, block->line_pixels, l->pixel_step, buffer);
         ptrdiff_t col = first % s->out_cols, row = first / s->out_cols % s->out_rows,
                   image = first / s->out_cols / s->out_rows;
         for (ptrdiff_t i = 0; i < block->line_pixels; i++) {

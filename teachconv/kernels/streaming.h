@@ -4,13 +4,13 @@
 
      w  k = 0 | panel 0 | panel 1 | ...    the first tile multiplies panel 0 and copies it,
          ..   |         |         |        the others multiply the copy; then panel 1, ...
-         255  |         |         |
-         256  |         |         |        prefetched meanwhile, from front to back, a cache line per k
+         127  |         |         |
+         128  |         |         |        prefetched meanwhile, from front to back, a cache line per k
 
-     for each piece of k: its rows of a panel, 32 KB, stay in the first-level cache                loop 3
+     for each piece of k: its rows of a panel, 16 KB, stay in the first-level cache                loop 3
        for each panel                                                                              loop 4
          for each line, for each tile                                                        loops 2 and 1 */
-#define COPIED_BYTES (32 * 1024)
+#define COPIED_BYTES (16 * 1024)
 
 KERNEL void multiply_streaming(const block_product *m, ptrdiff_t first_panel, ptrdiff_t past_panel) {
     const filter_feed *feed = m->feed;

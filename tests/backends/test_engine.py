@@ -261,6 +261,9 @@ PITCH = 4096  # bytes from one row of a tile to the next: rows that fall on one 
 PITCHED = (  # op, batch, rows, cols, filter sizes, narrow channels, strides; the other channels fill PITCH
     (tc.conv2d, 3, 3, 5, (1, 1), 37, 1),  # x in place; a filter that stays in the cache
     (tc.conv2d, 1, 3, 29, (1, 1), 75, 1),  # panel by panel, or a filter read in place
+    (tc.conv2d, 3, 3, 5, (1, 1), 133, 1),  # x copied at another pitch, for 128 columns of the filter and more
+    (tc.conv2d, 2, 4, 4, (2, 2), 133, 1),  # patches at another pitch than their own
+    (tc.conv2d_backprop_input, 2, 5, 7, (1, 1), 133, 1),  # likewise dy
     (tc.conv2d, 2, 3, 16, (3, 3), 5, 1),  # padded rows
     (tc.conv2d_backprop_input, 1, 6, 6, (4, 4), 37, 2),  # exchanged operands
     (tc.conv2d_backprop_input, 3, 14, 14, (4, 4), 15, 2),  # phases by row_gemm
@@ -293,6 +296,14 @@ def test_tiles_whose_rows_share_a_set_of_the_cache(isa, op, batch, rows, cols, s
         assert np.concatenate(alone).tobytes() == got.tobytes()
         planned = tc.plan(op, w, input_shape=x_shape, backend="cython", algorithm=algorithm, **options)
         assert planned(data).tobytes() == got.tobytes()
+
+
+@pytest.mark.parametrize(("channels", "columns"), [(1024, 127), (1024, 128), (1040, 128)])
+def test_pixels_that_share_a_set_are_copied_if_it_pays(isa, channels, columns):
+    x, w = make_array((1, 5, 7, channels), "float32"), make_array((1, 1, channels, columns), "float32")
+    traced = tc.trace(tc.conv2d, x, w, backend="cython", algorithm="row_gemm")
+    copied = (channels, columns) == (1024, 128)
+    assert traced.stages[-1].facts["paths"] == ("patches" if copied else "whole_input")
 
 
 WIDE = (  # shapes whose whole rows would take more than the 4 MB of scratch, with every width of vectors

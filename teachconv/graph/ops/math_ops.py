@@ -252,7 +252,7 @@ def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | No
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
-    """Return start, start + delta, ... below limit, as tf.range.
+    """Return start, start + delta and so on, below limit, as tf.range.
 
     Args:
         start: the first number; the limit, if ``limit`` is None.
