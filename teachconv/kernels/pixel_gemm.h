@@ -12,7 +12,7 @@
 
      for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
        copy x into tiles and dy into panels, so that a step is short    (if they are used often enough)
-       for each panel, tile, tap:                                   <- threads share these, never the pixels
+       for each tile, panel, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 
    With few in_channels, tiles would have few rows, hence too few sums in flight, and each would read all of
@@ -23,6 +23,8 @@
          tap 0,1  in_channel 0   |  sum 1,0   sum 1,1  |   dy is read once; 3x3 of 3: 2 tiles of 14 and 13
             ...                  |    ...       ...    |
          tap 2,2  in_channel 0   |  sum 8,0   sum 8,1  |
+
+   The panels are inside the tiles, so that dw is written from front to back: a large dw goes to memory.
 
    Gain over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
 
@@ -71,9 +73,9 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
 KERNEL void pixel_job(const pixel_call *c, const pixel_range *r, ptrdiff_t block, ptrdiff_t job) {
     const conv_problem *p = c->p;
     const pixel_layout *l = c->l;
-    const pixel_piece piece = {.group = job / l->taps / l->tiles / l->panels,
-                               .panel = job / l->taps / l->tiles % l->panels,
-                               .tile = job / l->taps % l->tiles,
+    const pixel_piece piece = {.group = job / l->taps / l->panels / l->tiles,
+                               .tile = job / l->taps / l->panels % l->tiles,
+                               .panel = job / l->taps % l->panels,
                                .tap = job % l->taps};
     /* merged: tap 0 */
     const ptrdiff_t tap_row = piece.tap / p->filter_cols, tap_col = piece.tap % p->filter_cols;
