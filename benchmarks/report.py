@@ -348,7 +348,7 @@ def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
 def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
     """Return the page of the documentation for this run."""
     parts = [
-        "# Speed on the CPU",
+        f"# Speed on the CPU: {facts['machine']['processor']}",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
         "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
         "in its own process, in interleaved rounds, on arrays that begin at a cache line, as the libraries' "

@@ -1,9 +1,8 @@
 """Writes what the explanation shows of recorded runs: bars of the rungs, and the speed in short.
 
 docs/conf.py calls `write`. The sources are docs/explanation/cpu_rungs.json (benchmarks/rungs.py),
-docs/engine_roofline.json (benchmarks/roofline.py),
-docs/gpu_tables.inc (docs/gpu_tables.py) and docs/benchmarks_cpu.md (benchmarks/cpu.py). So a new run changes
-the pages without an edit.
+docs/engine_roofline.json (benchmarks/roofline.py), docs/gpu_tables.inc (docs/gpu_tables.py) and CPU_PAGES
+(benchmarks/cpu.py). So a new run changes the pages without an edit.
 """
 
 import html
@@ -20,6 +19,7 @@ import roofline  # noqa: E402
 
 from teachconv.backends import get  # noqa: E402
 
+CPU_PAGES = ("benchmarks_cpu.md", "benchmarks_cpu_epyc.md")  # one for each processor, the newest first
 OPS = {
     "forward": "conv2d",
     "input_gradient": "conv2d_backprop_input",
@@ -121,17 +121,24 @@ def summaries(backend: str, names: list[str]) -> str:
     return "\n".join(f"- `{name}`: {words[name]}" for name in names) + "\n"
 
 
+def speed_of(name: str) -> str:
+    """Return what a page of benchmarks/cpu.py shows in short, under the processor's name."""
+    page = (HERE / name).read_text(encoding="utf-8")
+    processor, ratios = in_short.processor_of(page), in_short.of_page(page)
+    [date] = re.findall(r"^Made by .* on (\d{4}-\d\d-\d\d);", page, re.MULTILINE)
+    words = in_short.in_short(ratios, processor).removeprefix(in_short.HEADING).lstrip()
+    return f"## {processor}\n\n[The tables of this run](../{name}) of {date}.\n\n{words}"
+
+
 def write(folder: Path) -> None:
     """Write the parts that docs/explanation includes, each only if it has changed."""
     folder.mkdir(exist_ok=True)
-    page = (HERE / "benchmarks_cpu.md").read_text(encoding="utf-8")
     recorded = json.loads((HERE / "explanation" / "cpu_rungs.json").read_text(encoding="utf-8"))
-    speed = in_short.in_short(in_short.of_page(page), in_short.processor_of(page))
     roof = json.loads((HERE / "engine_roofline.json").read_text(encoding="utf-8"))
     parts = {
         "engine_roofline.html": roofline.picture(roof),
         "engine_roofline.md": roofline_facts(roof),
-        "speed_in_short.md": speed.removeprefix(in_short.HEADING).lstrip(),
+        "speed_in_short.md": "\n\n".join(map(speed_of, CPU_PAGES)),
         "cpu_rungs.md": cpu_facts(recorded),
         "gpu_rungs.html": gpu_bars((HERE / "gpu_tables.inc").read_text(encoding="utf-8")),
     }
