@@ -58,6 +58,10 @@ autosummary_context = {
 }
 templates_path = ["_templates"]
 autodoc_typehints = "description"  # beside the words of Args and Returns
+autodoc_typehints_description_target = "documented_params"  # no lists of arguments without words
+python_use_unqualified_type_names = True
+strip_signature_backslash = True  # or napoleon makes a link of an argument such as from_
+napoleon_numpy_docstring = False
 napoleon_use_ivar = False  # each attribute has an anchor; a property is described in its own docstring
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "cache"  # a page whose code has not changed is not run again, unless the library has
@@ -85,18 +89,42 @@ def setup(app):
     from sphinx.search.en import SearchEnglish
 
     SearchEnglish.stopwords = frozenset()
+    app.connect("autodoc-process-docstring", keep_sentences_whole, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", leave_out_private_arguments)
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", leave_builtins)
     app.connect("html-page-context", correct_ways_back)
 
 
+def keep_sentences_whole(app, what, name, thing, options, lines):
+    """Keep napoleon from taking the words before a colon for a type; the types are in the annotations.
+
+    This concerns the first line of "Returns:" and of a property. A colon before it leaves the type empty.
+    """
+    firsts = [i + 1 for i, line in enumerate(lines) if line.strip() == "Returns:"]
+    firsts += [0] * (what in ("attribute", "data", "property"))
+    for i in firsts:
+        words = lines[i].lstrip()
+        lines[i] = f"{' ' * (len(lines[i]) - len(words))}: {words}"
+
+
+def leave_out_private_arguments(app, what, name, thing, options, signature, returned):
+    """Leave out what a dataclass keeps for itself, and a default that only has an address."""
+    if signature is None:
+        return None
+    signature = re.sub(r", _\w+(=('[^']*'|[^,()]*))?(?=[,)])", "", signature)
+    return re.sub(r"=<[^>]*>", "=...", signature), returned
+
+
 def leave_builtins(app, doctree):
     """Leave types such as bool and slice without a link, which would lead to tf.bool and tf.slice."""
     from sphinx.addnodes import pending_xref
+    from sphinx.util.nodes import find_pending_xref_condition
 
     for node in list(doctree.findall(pending_xref)):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
-            node.replace_self(node.children)
+            shown = find_pending_xref_condition(node, "resolved") or node
+            node.replace_self(shown.children)
 
 
 def correct_ways_back(app, page, template, context, doctree):

@@ -5,6 +5,7 @@
 
 import importlib.util
 import inspect
+import re
 import sys
 import urllib.parse
 from html.parser import HTMLParser
@@ -26,6 +27,7 @@ _EMPTY = {
     "track",
     "wbr",
 }
+_TYPE = re.compile(r"<dt[^>]*>(?:Return type|Type)<.*?</dt>\s*<dd[^>]*><p>(.*?)</p>", re.DOTALL)
 _ATTRIBUTES = ("href", "src", "data-src", "poster")
 
 
@@ -71,14 +73,23 @@ def read(path):
 
 
 def faults(folder):
-    """Yield every link without a target, every dead reference, and every picture without a text."""
+    """Yield links without a target, dead references, pictures without a text, and sentences taken for types."""
     pages = {path: read(path) for path in sorted(folder.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(folder).as_posix()
         yield from (f"{name}: nothing is found for `{text}`" for text in page.dead)
         yield from (f"{name}: picture without alt: {source}" for source in page.pictures_without_text)
+        yield from (f"{name}: a sentence as a type: {words}" for words in _torn(path))
         for link in page.links:
             yield from (f"{name}: {link}: {why}" for why in _why_not(path, link, pages))
+
+
+def _torn(path):
+    """Yield the sentences of which Sphinx made a type, because they have a colon: a type is no row of words."""
+    for found in _TYPE.findall(path.read_text(encoding="utf-8")):
+        words = re.sub(r"<[^>]*>", "", found)
+        if re.match(r"[\w.]+ \w+", words):
+            yield words
 
 
 def _why_not(path, link, pages):

@@ -8,7 +8,11 @@ import pytest
 
 GOOD = """<h1 id="top">A</h1><a href="other.html#there">b</a><a href="#top">c</a><a href="sub/">d</a>
 <a href="https://example.org/a">e</a><a href="mailto:a@example.org">f</a><img src="p.png" alt="a picture">
-<a class="reference" href="other.html"><code class="xref py py-obj">conv2d</code></a><code>plain</code>"""
+<a class="reference" href="other.html"><code class="xref py py-obj">conv2d</code></a><code>plain</code>
+<dl><dt>Return type<span>:</span></dt><dd><p><a href="#top">Variable</a> | None</p></dd></dl>"""
+
+
+TYPE = '<dt class="field-odd">Type<span class="colon">:</span></dt>\n<dd class="field-odd"><p>'
 
 
 @pytest.fixture
@@ -37,6 +41,10 @@ def test_a_good_page_has_no_faults(folder):
         ('<a href="https://">a</a>', "index.html: https://: not an address"),
         ("<p><cite>thing</cite></p>", "index.html: nothing is found for `thing`"),
         ('<code class="xref py py-obj">thing</code>', "index.html: nothing is found for `thing`"),
+        (
+            f"{TYPE}What is read<em>,</em> in one</p></dd>",
+            "index.html: a sentence as a type: What is read, in one",
+        ),
     ],
 )
 def test_a_fault_is_found(folder, html, fault):
