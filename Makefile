@@ -71,7 +71,7 @@ test: $(VENV)/.test $(VENV)/.system
 
 # What takes long by nature: every variant of the GPU kernels compiled, and their run under AddressSanitizer
 test-slow: $(VENV)/.test $(VENV)/.system
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not release"
 
 test-peers: $(VENV)/.peers
 	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
@@ -113,6 +113,7 @@ release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/user.py
 	$(MAKE) check wheels test-minimum
+	$(PYTEST) -m release
 
 # The same, and then the changelog and the citation get version and date; the commands that publish are printed.
 release: release-check

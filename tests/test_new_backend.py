@@ -17,9 +17,12 @@ ROOT = Path(__file__).parents[1]
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "_build", "_generated", "build", "*.egg-info")
 # what has nothing to do with the table of backends, and takes long
 SUITE_WITHOUT = [
-    *("graph/test_gradients.py", "graph/test_op_values.py", "graph/test_tape.py"),
-    *("keras_models", "tf", "hostile", "fuzz", "cuda", "dialects", "translation"),
-    *("peers", "test_benchmarks.py", "test_new_backend.py", "test_notebooks.py"),
+    *("graph/test_eager.py", "graph/test_function.py", "graph/test_gpu.py", "graph/test_gradients.py"),
+    *("graph/test_networks.py", "graph/test_op_values.py", "graph/test_passes.py"),
+    *("graph/test_session.py", "graph/test_tape.py", "graph/test_threads.py"),
+    *("arrays", "keras_models", "tf", "hostile", "fuzz", "cuda", "dialects", "explorer", "translation"),
+    *("peers", "test_benchmarks.py", "test_geometry.py", "test_new_backend.py", "test_notebooks.py"),
+    *("test_puzzles.py", "test_recorded.py", "test_release.py", "test_tuning_file.py"),
     "backends",  # of these, the cases of the new one
 ]
 
@@ -74,5 +77,5 @@ def test_the_suite_passes_with_it(tree):
     two_workers = ["-n", "2", "--dist", "loadgroup"]
     options = ["-q", "-x", "-m", "not slow and not browser", "-p", "no:cacheprovider", *two_workers]
     for chosen in (left_out, ["tests/backends/test_backends.py", "-k", "own"]):
-        passed = re.search(r"(\d+) passed", run(tree, "-m", "pytest", *options, *chosen))
-        assert passed and int(passed[1]) > 500, chosen
+        (passed,) = re.findall(r"(\d+) passed", run(tree, "-m", "pytest", *options, *chosen))
+        assert int(passed) > 300, chosen
