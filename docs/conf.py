@@ -102,7 +102,8 @@ def keep_sentences_whole(app, what, name, thing, options, lines):
     This concerns the first line of "Returns:" and of a property. A colon before it leaves the type empty.
     """
     firsts = [i + 1 for i, line in enumerate(lines) if line.strip() == "Returns:"]
-    firsts += [0] * (what in ("attribute", "data", "property"))
+    if lines and what in ("attribute", "data", "property"):
+        firsts.append(0)
     for i in firsts:
         words = lines[i].lstrip()
         lines[i] = f"{' ' * (len(lines[i]) - len(words))}: {words}"

@@ -38,6 +38,7 @@ class _Reader(HTMLParser):
         super().__init__()
         self.links, self.anchors, self.dead = [], set(), []
         self.pictures_without_text = []
+        self.torn = []  # sentences of which Sphinx made a type, because they have a colon
         self._open = []  # the elements around the place, as (name, class)
         self._unresolved = None
 
@@ -67,8 +68,10 @@ class _Reader(HTMLParser):
 
 
 def read(path):
-    reader = _Reader()
-    reader.feed(path.read_text(encoding="utf-8"))
+    reader, text = _Reader(), path.read_text(encoding="utf-8")
+    reader.feed(text)
+    types = [re.sub(r"<[^>]*>", "", found) for found in _TYPE.findall(text)]
+    reader.torn = [words for words in types if re.match(r"[\w.]+ \w+", words)]
     return reader
 
 
@@ -79,17 +82,9 @@ def faults(folder):
         name = path.relative_to(folder).as_posix()
         yield from (f"{name}: nothing is found for `{text}`" for text in page.dead)
         yield from (f"{name}: picture without alt: {source}" for source in page.pictures_without_text)
-        yield from (f"{name}: a sentence as a type: {words}" for words in _torn(path))
+        yield from (f"{name}: a sentence as a type: {words}" for words in page.torn)
         for link in page.links:
             yield from (f"{name}: {link}: {why}" for why in _why_not(path, link, pages))
-
-
-def _torn(path):
-    """Yield the sentences of which Sphinx made a type, because they have a colon: a type is no row of words."""
-    for found in _TYPE.findall(path.read_text(encoding="utf-8")):
-        words = re.sub(r"<[^>]*>", "", found)
-        if re.match(r"[\w.]+ \w+", words):
-            yield words
 
 
 def _why_not(path, link, pages):

@@ -48,7 +48,7 @@ INLINE int depthwise_streams(const conv_problem *p, const real *result, ptrdiff_
     const double numbers = (double)p->in_rows * p->in_cols * p->in_channels
                            + (double)p->out_rows * p->out_cols * p->out_channels;
     return CAN_STREAM && p->batch * numbers * sizeof(real) > STREAM_BYTES && channels % LANES == 0
-           && (uintptr_t)result % 64 == 0;
+           && (uintptr_t)result % LINE_BYTES == 0;
 }
 
 /* Computes one border pixel from the taps that lie inside the image. */

@@ -123,7 +123,7 @@ static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdi
     l->run_length = merged ? l->depth : s->in_channels / s->groups;
     l->runs_per_tap_row = l->runs;
     l->pixel_step = l->source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
-    if (l->source == PATCHES && shares_a_set(l->pixel_step * real_bytes)) l->pixel_step += 64 / real_bytes;
+    if (l->source == PATCHES && shares_a_set(l->pixel_step * real_bytes)) l->pixel_step += LINE_BYTES / real_bytes;
     const ptrdiff_t fit = smaller(4096, budget / larger(1, l->pixel_step));
     l->block_rows = 1;
     l->block_cols = l->source == WHOLE_INPUT || fit >= tile_pixels

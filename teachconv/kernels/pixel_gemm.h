@@ -55,7 +55,7 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
                                    ptrdiff_t job) {
     const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
     const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
-    const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * 64;
+    const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * LINE_BYTES;
     const char *x_next =
         (const char *)x
         + (((r->first_image + r->images - 1) * p->in_rows + r->first_in_row + r->in_rows) * p->in_cols)

@@ -32,7 +32,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                 if (!merged) PREFETCH(x + a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
-                ahead += 64;
+                ahead += LINE_BYTES;
                 const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {

@@ -141,6 +141,8 @@ static inline int useful_threads(double macs, int threads) {
 #endif
 #define STREAM_BYTES ((double)TEACHCONV_STREAM_BYTES)
 
+#define LINE_BYTES 64 /* of a cache line */
+
 /* Rounds a count of numbers up to whole cache lines (16 numbers are one line or two), so that several arrays
    of any type can share one block of scratch and each begins aligned. */
 static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }

@@ -51,7 +51,6 @@ typedef struct {
 } filter_piece;
 
 #define PIECE_BYTES (128 * 1024) /* of the packed filter */
-#define LINE_BYTES 64
 
 /* What the loops inside a block share. */
 typedef struct {

@@ -29,7 +29,7 @@ KERNEL void multiply_small_filter(const block_product *m) {
                 const tile_ending ending = {.bias = m->feed->bias ? m->feed->bias + panel.y_column : NULL,
                                             .columns = panel.columns,
                                             .relu = m->feed->relu,
-                                            .ahead = (const char *)next + larger(0, turn - 1) * l->depth * 64,
+                                            .ahead = (const char *)next + larger(0, turn - 1) * l->depth * LINE_BYTES,
                                             .ahead_step = LINE_BYTES};
                 const real *b = m->feed->packed + panel.start + first * l->run_length * panel.width;
                 tile_table[pixels][panel.width > LANES](a, l->pixel_step, block->run_starts + first,
