@@ -1,5 +1,6 @@
 """A headless Chromium for tests: the saved pages as a reader sees them."""
 
+import itertools
 import os
 import shutil
 import time
@@ -40,12 +41,30 @@ def chromium():
     service = webdriver.ChromeService(shutil.which("chromedriver"))
     driver = webdriver.Chrome(options=options, service=service)
     try:
-        driver.execute_cdp_cmd("Network.enable", {})
-        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        cut_off(driver)
         yield driver
     finally:
         driver.quit()
+
+
+def cut_off(driver):
+    """Take the network from the browser's tab."""
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+
+
+@contextmanager
+def new_tab(driver):
+    """A tab of its own: what its pages keep and how it is emulated end with it."""
+    before = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    try:
+        cut_off(driver)
+        yield driver
+    finally:
+        driver.close()
+        driver.switch_to.window(before)
 
 
 # what a reader sees, gathered in one go
@@ -103,6 +122,9 @@ return found.reduce((a, b) => (b[0] < a[0] ? b : a), [21, ""]);
 """
 
 
+_opened = itertools.count(1)
+
+
 class Page:
     """One saved page, opened from disk."""
 
@@ -115,7 +137,8 @@ class Page:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
         driver.get_log("browser")
         driver.get(path.as_uri())
-        driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})  # the page before takes memory until then
+        if next(_opened) % 10 == 0:  # the pages before take memory until then
+            driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         driver.execute_script("return document.fonts.ready.then(() => 1)")
 
     def look(self):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from browser import chromium
+from browser import chromium, new_tab
 from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
 
@@ -83,10 +83,17 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"skipped {count:4}: {reason}")
 
 
-@pytest.fixture(scope="module")
-def driver():
-    """A browser without network, for the tests of one module."""
+@pytest.fixture(scope="session")
+def browser():
+    """A browser without network; each worker starts one."""
     with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def driver(browser):
+    """A tab of the browser, for the tests of one module."""
+    with new_tab(browser) as found:
         yield found
 
 

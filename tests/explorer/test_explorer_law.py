@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 
 import numpy as np
 import pytest
-from browser import chromium, needs_browser
+from browser import needs_browser
 
 import teachconv as tc
 from teachconv.explorer.calls import PAGE_ARGUMENTS
@@ -67,16 +67,15 @@ window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
 
 
 @pytest.fixture(scope="module")
-def law(tmp_path_factory):
+def law(driver, tmp_path_factory):
     """A browser in which the functions of the page can be called."""
     path = tmp_path_factory.mktemp("law") / "law.html"
     modules = script((*MODULES, "call_document"))
     path.write_text(
         f'<!DOCTYPE html><meta charset="utf-8"><script type="module">{modules}\n{_DOCUMENTS}</script>'
     )
-    with chromium() as driver:
-        driver.get(path.as_uri())
-        yield driver
+    driver.get(path.as_uri())
+    return driver
 
 
 @pytest.fixture(scope="module")

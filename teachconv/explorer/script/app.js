@@ -35,8 +35,8 @@ export class App {
     target.addEventListener("keydown", (event) => this.key_(event));
   }
 
-  /** Draw a call, in place of the one that was there before. */
-  draw(data) {
+  /** Draw a call, in place of the one that was there before; `settle` chooses what of it is shown first. */
+  draw(data, settle = () => {}) {
     const playing = this.player.on;
     this.data = data;
     this.doc = data.call;
@@ -51,6 +51,7 @@ export class App {
     this.start();
     keepFocus(this.root, () => {
       this.build();
+      settle();
       labelControls(this);
       this.drawStage();
     });
@@ -127,9 +128,14 @@ export class App {
 
   // ---- choices ----
 
-  async choose(control, choice) {
+  /** Show a choice as chosen. */
+  check(control, choice) {
     this.key[control] = choice;
     this.inputs[control][choice].children[0].checked = true;
+  }
+
+  async choose(control, choice) {
+    this.check(control, choice);
     const key = this.key.join();
     let variant = this.variantOf(this.key);
     if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
@@ -142,18 +148,22 @@ export class App {
     } else if (variant.error) {
       this.message.textContent = `The op refuses these arguments: ${variant.error}`;
     } else {
-      const place = this.amid([this.state.row, this.state.col]);
-      this.view = new View(this.doc, variant);
-      this.heading.replaceChildren(...breakable(variant.code ?? this.doc.code));
-      this.state.focus = this.pinned = null;
-      const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
-      if (!rows.includes(this.state.row) || !cols.includes(this.state.col)) { // the same place of the source, if it is there
-        const near = (list, i) => Math.max(list[0] ?? 0, Math.min(list.at(-1) ?? 0, i));
-        const [row, col] = this.doc.result === "filter" ? [this.state.row, this.state.col] : this.around(this.view, place);
-        Object.assign(this.state, { row: near(rows, row), col: near(cols, col) });
-      }
+      this.take(variant);
       this.drawStage();
     }
+  }
+
+  /** Make a variant the one that is shown, at the same place of the source, if it is there. */
+  take(variant) {
+    const place = this.amid([this.state.row, this.state.col]);
+    this.view = new View(this.doc, variant);
+    this.heading.replaceChildren(...breakable(variant.code ?? this.doc.code));
+    this.state.focus = this.pinned = null;
+    const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
+    if (rows.includes(this.state.row) && cols.includes(this.state.col)) return;
+    const near = (list, i) => Math.max(list[0] ?? 0, Math.min(list.at(-1) ?? 0, i));
+    const [row, col] = this.doc.result === "filter" ? [this.state.row, this.state.col] : this.around(this.view, place);
+    Object.assign(this.state, { row: near(rows, row), col: near(cols, col) });
   }
 
   variantOf(key) {
@@ -176,8 +186,8 @@ export class App {
       this.thumbs = new Thumbs(this);
       this.channels.replaceChildren(...channelControls(this));
       this.rooms.replaceChildren(...[this.thumbs.element].filter(Boolean));
-      this.thumbs.paint();
       drawGrids(this);
+      this.thumbs.paint(); // asks for colours, and fit() for sizes: both at the end, so that the browser lays out once
     });
     const [rows, cols] = view.drawn(this.stamp ? doc.source : doc.result).map(inside);
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
@@ -190,7 +200,10 @@ export class App {
     this.update();
   }
 
+  /** Measure the page, and fit the grids of the stage to it; the panels' grids take these measures as they are drawn. */
   fit() {
+    this.em = parseFloat(getComputedStyle(this.root).fontSize);
+    this.width = this.root.clientWidth;
     fitGrids(this);
   }
 
@@ -200,8 +213,8 @@ export class App {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
       return { value };
     } });
-    const em = parseFloat(getComputedStyle(this.root).fontSize);
-    grid.fit(Math.min(most, 2.2 * em, (Math.min(this.root.clientWidth, 34 * em) - 4 * em) / (cols.length || 1)));
+    const { em } = this;
+    grid.fit(Math.min(most, 2.2 * em, (Math.min(this.width, 34 * em) - 4 * em) / (cols.length || 1)));
     grid.mark(marks);
     return grid.element;
   }
@@ -253,8 +266,17 @@ export class App {
     if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
       const [key, { c, o }] = [[...this.key], this.state];
       const at = this.around(new View(this.doc, this.doc.base), source);
-      this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source));
-      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
+      const changes = [];
+      this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source), () => {
+        const held = this.variantOf(key);
+        if (held) {
+          for (const [control, choice] of key.entries()) this.check(control, choice);
+          this.take(held);
+          Object.assign(this.state, { c, o, row, col });
+        } else changes.push(...key.entries());
+      });
+      for (const [control, choice] of changes) if (choice !== this.key[control]) await this.choose(control, choice);
+      if (!changes.length) return;
       Object.assign(this.state, { c, o, row, col });
       this.drawStage();
     } else {

@@ -205,6 +205,7 @@ export class Grid {
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
     const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
+    this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
     this.box.classList.toggle("fine", size < 28);
@@ -216,6 +217,12 @@ export class Grid {
     this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
     for (const { element, text: { length } } of cells) element.style.fontSize = length > usual ? `${Math.max(7, sized(length))}px` : "";
     this.box.classList.toggle("tiny", size < 24 && (size < 18 || text < 8)); // too small for numbers
+  }
+
+  /** Begin at the size of the plane that stood here before. */
+  sizeAs({ most, size }) {
+    this.most = most;
+    this.fit(size);
   }
 
   get columns() {

@@ -21,7 +21,9 @@ export function drawGrids(app) {
     const known = before[name];
     if (known?.view === view && known.shows === shows && known.element.isConnected && !known.whole) return [name, known]; // it shows this already
     const point = name === "result" ? (r, q, how) => app.select(r, q, how) : (r, q, how) => app.follow(name, r, q, how);
-    return [name, Object.assign(plane(app, side, photo, point), { view, shows })];
+    const grid = Object.assign(plane(app, side, photo, point), { view, shows });
+    if (known) grid.sizeAs(known); // most often it keeps that size, and the browser lays it out once
+    return [name, grid];
   }));
   const { source, operand, result } = app.grids;
   const equals = sign("=", summedOver(view, state));
@@ -93,7 +95,7 @@ export function frameResult(app) {
  */
 export function fitGrids(app) {
   if (!app.grids.result) return;
-  const em = parseFloat(getComputedStyle(app.root).fontSize);
+  const { em } = app;
   const style = getComputedStyle(app.stage);
   const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const { source, operand, result } = app.grids;
