@@ -90,7 +90,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy --strict --follow-imports silent tests/typing/user.py
 
 docs: $(VENV)/.dev
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tests/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -3,6 +3,7 @@
 `built_pages.py` calls it. External addresses are read for their form only: nothing here uses the network.
 """
 
+import functools
 import importlib.util
 import inspect
 import re
@@ -75,9 +76,13 @@ def read(path):
     return reader
 
 
-def faults(folder):
+def read_all(folder):
+    """Return what each page of the documentation holds, by its path."""
+    return {path: read(path) for path in sorted(folder.rglob("*.html"))}
+
+
+def faults(folder, pages):
     """Yield links without a target, dead references, pictures without a text, and sentences taken for types."""
-    pages = {path: read(path) for path in sorted(folder.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(folder).as_posix()
         yield from (f"{name}: nothing is found for `{text}`" for text in page.dead)
@@ -100,10 +105,9 @@ def _why_not(path, link, pages):
     elif parts.scheme in ("mailto", "data", "javascript", "blob") or parts.netloc:
         return
     else:
-        target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
-        target = target / "index.html" if target.is_dir() else target
+        target = _target(path.parent, parts.path) if parts.path else path
         fragment = urllib.parse.unquote(parts.fragment)
-        if not target.exists():
+        if target is None:
             yield "no such file"
         elif "explorer/" in parts.path or target not in pages:  # on an explorer's page it is what was set
             return
@@ -111,9 +115,17 @@ def _why_not(path, link, pages):
             yield "no such anchor"
 
 
-def external(folder):
+@functools.cache
+def _target(folder, path):
+    """Return the file that a relative path leads to, or None if there is none; every page has the same menu."""
+    target = (folder / urllib.parse.unquote(path)).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    return target if target.exists() else None
+
+
+def external(pages):
     """Return the addresses outside that the pages link to."""
-    links = {link for path in folder.rglob("*.html") for link in read(path).links}
+    links = {link for page in pages.values() for link in page.links}
     return sorted(link for link in links if link.startswith(("http://", "https://")))
 
 

@@ -5,8 +5,10 @@ request that fails, no scrolling sideways, and texts with a contrast of at least
 search is asked for what people look for, and every link is looked up. `make docs` runs it.
 """
 
+import functools
 import sys
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import built_links
@@ -57,6 +59,16 @@ def faults(driver, path, width, height, dark):
         yield f"contrast {least:.2f} at {where[:120]}"
 
 
+def faults_at(folder, window):
+    """Return what is wrong with the pages in a window of one width and theme."""
+    with chromium() as driver:
+        return [
+            f"{name}, {window[0]} wide: {fault}"
+            for name, path in pages_of(folder)
+            for fault in faults(driver, path, *window)
+        ]
+
+
 def search_faults(driver, folder):
     """Yield what is wrong when the search page is asked for each word, as a reader asks it."""
     from selenium.webdriver.support.ui import WebDriverWait
@@ -75,21 +87,18 @@ def search_faults(driver, folder):
 
 def main(folder):
     """Print every fault and return how many there are."""
-    wrong = list(built_links.faults(folder))
+    pages = built_links.read_all(folder)
+    wrong = list(built_links.faults(folder, pages))
     wrong += [f"no page describes {name}" for name in built_links.missing_names(folder)]
-    print(f"{len(built_links.external(folder))} links lead outside; they are not followed")
+    print(f"{len(built_links.external(pages))} links lead outside; they are not followed")
     if why_no_browser():
         print(f"pages are not opened: {why_no_browser()}")
     else:
         with chromium() as driver:
             wrong += search_faults(driver, folder)
-            for name, path in pages_of(folder):
-                for width, height, dark in WIDTHS:
-                    new = [
-                        f"{name}, {width} wide: {fault}"
-                        for fault in faults(driver, path, width, height, dark)
-                    ]
-                    wrong += new
+        with ThreadPoolExecutor(len(WIDTHS)) as pool:  # a browser for each width
+            for found in pool.map(functools.partial(faults_at, folder), WIDTHS):
+                wrong += found
     print("\n".join(map(urllib.parse.unquote, wrong)) or "all pages are well")
     return len(wrong)
 

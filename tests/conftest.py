@@ -43,14 +43,17 @@ TOGETHER = (
     "test_compiled_marks.py",
     "test_large_arrays.py",
 )
-# files that load CuPy, NVIDIA's compiler or GPU kernels compiled for the host, which stay in memory: one worker has them
+# files that load CuPy and NVIDIA's compiler, or GPU kernels compiled for the host; both stay in memory, so one worker
+# has each
+HOST = ("test_cuda_arithmetic", "test_cuda_races")
 GPU = ("test_cuda_", "test_cupy")
 
 
 def scope_of(nodeid):
     """What runs in one worker, where it shares what is cached: the cases of a test, or the tests of a file."""
-    if any(name in nodeid for name in GPU):
-        return "GPU"
+    for group in (HOST, GPU):
+        if any(name in nodeid for name in group):
+            return group[0]
     return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
 
 

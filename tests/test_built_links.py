@@ -26,8 +26,9 @@ def folder(tmp_path):
 
 
 def test_a_good_page_has_no_faults(folder):
-    assert list(built_links.faults(folder)) == []
-    assert built_links.external(folder) == ["https://example.org/a"]
+    pages = built_links.read_all(folder)
+    assert list(built_links.faults(folder, pages)) == []
+    assert built_links.external(pages) == ["https://example.org/a"]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_a_good_page_has_no_faults(folder):
 )
 def test_a_fault_is_found(folder, html, fault):
     (folder / "index.html").write_text(GOOD + html)
-    assert list(built_links.faults(folder)) == [fault]
+    assert list(built_links.faults(folder, built_links.read_all(folder))) == [fault]
 
 
 def test_every_public_name_has_one_home():

@@ -70,6 +70,7 @@ def test_the_docs_tables_know_it(tree):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_suite_passes_with_it(tree):
     left_out = [f"--ignore=tests/{name}" for name in SUITE_WITHOUT]
     two_workers = ["-n", "2", "--dist", "loadgroup"]

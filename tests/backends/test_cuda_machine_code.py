@@ -26,6 +26,11 @@ needs_nvdisasm = pytest.mark.skipif(
 pytestmark = [pytest.mark.slow, needs_nvrtc]
 
 
+def archs(found):
+    """Architectures as parameters: sm_80 and sm_90 are compiled for each time, the others before a release."""
+    return [pytest.param(arch, marks=[pytest.mark.release] * (arch not in (80, 90))) for arch in found]
+
+
 def script():
     """Import docs/gpu_tables.py."""
     spec = importlib.util.spec_from_file_location("gpu_tables", DOCS / "gpu_tables.py")
@@ -48,10 +53,7 @@ def binary(nvrtc, file, dtype, defines, arch):
     return cubin
 
 
-@pytest.mark.parametrize(
-    "arch",
-    [pytest.param(arch, marks=[pytest.mark.release] * (arch not in (80, 90))) for arch in compiled.ARCHS],
-)
+@pytest.mark.parametrize("arch", archs(compiled.ARCHS))
 @pytest.mark.parametrize("file", compiled.VARIANTS)
 def test_every_variant_fits_and_spills_nothing(file, arch, nvrtc):
     for name, dtype, defines in compiled.ALL:
@@ -80,7 +82,7 @@ def names(value):
     return value if isinstance(value, str) else "-".join(value)
 
 
-@pytest.mark.parametrize("arch", [80, 90, 100])
+@pytest.mark.parametrize("arch", archs([80, 90, 100]))
 @pytest.mark.parametrize(("dtype", "defines"), PIPELINED, ids=names)
 def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arch, nvrtc):
     """By the registers of their threads and by their shared memory, dynamic and static."""
@@ -106,7 +108,7 @@ def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
     assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
 
 
-@pytest.mark.parametrize("arch", [80, 90, 100])
+@pytest.mark.parametrize("arch", archs([80, 90, 100]))
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_offsets_of_64_bits_spill_nothing_either(kind, arch, nvrtc):
     large = tc.conv2d_geometry((64, 512, 512, 128), (3, 3, 128, 128), 1, "SAME")

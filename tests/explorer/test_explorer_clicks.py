@@ -113,13 +113,15 @@ EVERYWHERE = {"argument", "copy", "theme", "play", "next cell", "previous cell",
 EVERYWHERE |= {"select-one", "grid", "row", "cell of the stage", "summary", "checkbox"}
 
 
-LENGTHS = [60, pytest.param(400, marks=pytest.mark.slow)]
+LONG = [pytest.mark.slow, pytest.mark.release]  # random walks: a longer one is another one
+LENGTHS = [60, pytest.param(400, marks=LONG)]
 
 
 @pytest.mark.parametrize(
     ("name", "steps"),
     [(name, 60) for name in PAGES if "image" not in name]
-    + [pytest.param(name, 100 if "image" in name else 400, marks=pytest.mark.slow) for name in PAGES],
+    + [pytest.param(name, 100, marks=pytest.mark.slow) for name in PAGES if "image" in name]
+    + [pytest.param(name, 400, marks=LONG) for name in PAGES if "image" not in name],
 )
 def test_every_control_can_be_used(driver, tmp_path, name, steps):
     """The console stays empty, the keyboard's focus is never lost, and a number is the same wherever it stands."""
@@ -131,7 +133,7 @@ def test_every_control_can_be_used(driver, tmp_path, name, steps):
     walk(page, steps, len(name), needed | EVERYWHERE)
 
 
-@pytest.mark.parametrize("steps", [80, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [80, pytest.param(800, marks=LONG)])
 def test_a_walk_stays_with_what_python_computes(driver, tmp_path, steps):
     """After each step, the cell that is selected has the value of the call in the heading."""
     x, w = integers(1, 6, 5, 1), integers(3, 3, 1, 1)
