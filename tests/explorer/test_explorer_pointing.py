@@ -383,6 +383,22 @@ PART = """const { top, left, height, width } = document.querySelector(".overview
 return [top, left, height, width].map(parseFloat);"""
 
 
+def test_a_refused_size_stays_refused_elsewhere(show):
+    """A click on the overview keeps the choices, also one that the op refuses."""
+    x = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
+    w = integers(3, 3, 2, 3)
+    page = show(tc.explore(tc.conv2d_transpose, x, w, None, 2))
+    page.choose("output size", "158 × 178")
+    assert "refuses" in page.look()["message"]
+    page.run(CLICK, 0.01, 0.99)
+    page.run("return new Promise((done) => setTimeout(done, 150))")  # the image is decoded
+    row, col, value = place(page)
+    assert row <= 4
+    assert col >= 174
+    assert same(value, float(tc.conv2d_transpose(x, w, None, 2)[0, row, col, 0]))
+    assert "refuses" in page.look()["message"]
+
+
 def test_another_stride_stays_at_the_same_place_of_a_large_input(show):
     """Also on a page that holds only a part: that of each variant is around the same place."""
     x = np.random.default_rng(8).normal(size=(1, 180, 190, 1)).astype("float64")

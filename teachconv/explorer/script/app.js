@@ -266,18 +266,19 @@ export class App {
     if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
       const [key, { c, o }] = [[...this.key], this.state];
       const at = this.around(new View(this.doc, this.doc.base), source);
-      const changes = [];
+      const arrive = () => Object.assign(this.state, { c, o, row, col });
+      /** @type {any} */
+      let held; // with the same choices, if the new page has them
       this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source), () => {
-        const held = this.variantOf(key);
-        if (held) {
-          for (const [control, choice] of key.entries()) this.check(control, choice);
-          this.take(held);
-          Object.assign(this.state, { c, o, row, col });
-        } else changes.push(...key.entries());
+        held = this.variantOf(key);
+        if (!held || held.error) return;
+        for (const [control, choice] of key.entries()) this.check(control, choice);
+        this.take(held);
+        arrive();
       });
-      for (const [control, choice] of changes) if (choice !== this.key[control]) await this.choose(control, choice);
-      if (!changes.length) return;
-      Object.assign(this.state, { c, o, row, col });
+      if (held && !held.error) return;
+      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
+      arrive();
       this.drawStage();
     } else {
       this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
