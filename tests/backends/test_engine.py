@@ -184,8 +184,8 @@ def test_col2im_of_few_channels(isa, image, filters, options, planes, dtype):
 
 
 def test_the_choice_follows_the_instruction_set(isa):
-    """winograd2 pays for 16 channels only where these fill some vectors: the choice is not a cached one."""
-    x, w = make_array((1, 32, 32, 8), "float32"), make_array((3, 3, 8, 16), "float32")
+    """winograd2 pays for 24 channels only where these fill some vectors: the choice is not a cached one."""
+    x, w = make_array((1, 32, 32, 48), "float32"), make_array((3, 3, 48, 24), "float32")
     wide = isa == "avx512"
     for name in ("best", isa):
         cython_backend.set_isa(name)
