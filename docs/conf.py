@@ -90,6 +90,7 @@ def setup(app):
 
     SearchEnglish.stopwords = frozenset()
     app.connect("autodoc-process-docstring", keep_sentences_whole, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", lead_to_namesake)
     app.connect("autodoc-process-signature", leave_out_private_arguments)
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", leave_builtins)
@@ -107,6 +108,23 @@ def keep_sentences_whole(app, what, name, thing, options, lines):
     for i in firsts:
         words = lines[i].lstrip()
         lines[i] = f"{' ' * (len(lines[i]) - len(words))}: {words}"
+
+
+def lead_to_namesake(app, what, name, thing, options, lines):
+    """Lead from a function of teachconv.tf that forwards to its namesake, whose arguments are described."""
+    if (
+        what != "function"
+        or not name.startswith("teachconv.tf.")
+        or any(line.startswith(":") for line in lines)
+    ):
+        return
+    module, _, last = name.rpartition(".")
+    for place in (module.replace(".compat.v1", ""), "teachconv.tf", "teachconv.graph", "teachconv"):
+        other = getattr(importlib.import_module(place), last, None)
+        home = public_names.homes().get(id(other))
+        if home and other is not thing and "Args:" in (getattr(other, "__doc__", None) or ""):
+            lines += ["", f"For the arguments see :py:obj:`{home}`."]
+            return
 
 
 def leave_out_private_arguments(app, what, name, thing, options, signature, returned):
