@@ -19,13 +19,19 @@ enum {
 /* precision="strict", the default, and "fast" */
 enum { STRICT = 0, DEFAULT = 1, FAST = 2 };
 
-/* Returns half cycles times lanes of Winograd with tiles of tile x tile outputs; `in` and `out` are channels in
-   whole vectors. Its products take half a cycle per vector of multiply-adds; the transforms add work per
-   tile (`per_input` for each input vector, `per_output` for each output vector) and per filter (9 taps read and
-   16 or 36 written, most of the time waiting for memory), which does not pay if there are few tiles. */
-static inline double winograd_work(const conv_problem *p, int tile, double in, double out, double per_input,
+/* Returns the channels that are computed where whole vectors are. */
+static inline ptrdiff_t in_vectors(ptrdiff_t channels, ptrdiff_t lanes) {
+    return (channels + lanes - 1) / lanes * lanes;
+}
+
+/* Returns half cycles times lanes of Winograd with tiles of tile x tile outputs. Its products take half a cycle
+   per vector of multiply-adds; the transforms add work per tile (`per_input` for each input vector, `per_output`
+   for each output vector) and per filter (9 taps read and 16 or 36 written, most of the time waiting for
+   memory), which does not pay if there are few tiles. */
+static inline double winograd_work(const conv_problem *p, ptrdiff_t lanes, int tile, double per_input,
                                    double per_output, double per_filter) {
-    const double tiles = (double)((p->out_rows + tile - 1) / tile) * ((p->out_cols + tile - 1) / tile);
+    const double in = (double)in_vectors(p->in_channels, lanes), out = (double)in_vectors(p->out_channels, lanes),
+                 tiles = (double)((p->out_rows + tile - 1) / tile) * ((p->out_cols + tile - 1) / tile);
     return (tile + 2) * (tile + 2) * tiles * p->in_channels * out / 2
            + tiles * (per_input * in + per_output * out) + per_filter * p->in_channels * p->out_channels;
 }
@@ -33,12 +39,11 @@ static inline double winograd_work(const conv_problem *p, int tile, double in, d
 /* Returns the fastest of row_gemm, winograd2 and winograd4 that the precision allows, for 3x3 at stride 1. */
 static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int precision) {
     if (p->in_channels < lanes || p->out_channels < 2 * lanes) return USE_ROW_GEMM;
-    const ptrdiff_t in = (p->in_channels + lanes - 1) / lanes * lanes,
-                    out = (p->out_channels + lanes - 1) / lanes * lanes;
-    const double direct = 9.0 * p->out_rows * p->out_cols * p->in_channels * out / 2,
-                 two = winograd_work(p, 2, in, out, 130, 130, 150),
-                 /* above 256 channels a panel of transformed filters exceeds the second-level cache */
-                 four = winograd_work(p, 4, in, out, 150, 100, p->in_channels <= 256 ? 200 : 600);
+    const double direct
+        = 9.0 * p->out_rows * p->out_cols * p->in_channels * in_vectors(p->out_channels, lanes) / 2,
+        two = winograd_work(p, lanes, 2, 130, 130, 150),
+        /* above 256 channels a panel of transformed filters exceeds the second-level cache */
+        four = winograd_work(p, lanes, 4, 150, 100, p->in_channels <= 256 ? 200 : 600);
     if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return USE_WINOGRAD4;
     return precision != STRICT && two < 0.95 * direct ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }
@@ -65,7 +70,7 @@ static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, 
     if (gather == USE_WINOGRAD2 || gather == USE_WINOGRAD4) return gather;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
-                   && 2 * taps * channels <= taps * ((channels + lanes - 1) / lanes * lanes)
+                   && 2 * taps * channels <= taps * in_vectors(channels, lanes)
                ? USE_COL2IM
                : USE_PHASES;
 }

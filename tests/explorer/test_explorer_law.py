@@ -116,7 +116,7 @@ def drawn_call(dialect, number):
         "keras": _keras,
     }[dialect]
     name, shapes, words = draw(rng, transposed, (n, rows, cols), k, s, d, groups, depth, outs)
-    targets = TARGETS if number < 100 else TARGETS[number % len(TARGETS) :][:1]
+    targets = TARGETS if number < 100 else (TARGETS[number % len(TARGETS)],)
     return {"name": name, "shapes": shapes, "words": words, "at": None, "targets": targets}
 
 

@@ -267,16 +267,16 @@ export class App {
       const [key, { c, o }] = [[...this.key], this.state];
       const at = this.around(new View(this.doc, this.doc.base), source);
       const arrive = () => Object.assign(this.state, { c, o, row, col });
-      /** @type {any} */
-      let held; // with the same choices, if the new page has them
+      let settled = false; // whether the new page has the same choices
       this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source), () => {
-        held = this.variantOf(key);
-        if (!held || held.error) return;
+        const held = this.variantOf(key);
+        settled = Boolean(held && !held.error);
+        if (!settled) return;
         for (const [control, choice] of key.entries()) this.check(control, choice);
         this.take(held);
         arrive();
       });
-      if (held && !held.error) return;
+      if (settled) return;
       for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
       arrive();
       this.drawStage();
