@@ -41,9 +41,9 @@ static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int pr
     if (p->in_channels < lanes || p->out_channels < 2 * lanes) return USE_ROW_GEMM;
     const double direct
         = 9.0 * p->out_rows * p->out_cols * p->in_channels * in_vectors(p->out_channels, lanes) / 2,
-        two = winograd_work(p, lanes, 2, 130, 130, 150),
+        two = winograd_work(p, lanes, 2, 90, 100, 150),
         /* above 256 channels a panel of transformed filters exceeds the second-level cache */
-        four = winograd_work(p, lanes, 4, 150, 100, p->in_channels <= 256 ? 200 : 600);
+        four = winograd_work(p, lanes, 4, 150, 100, p->in_channels <= 256 ? 400 : 600);
     if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return USE_WINOGRAD4;
     return precision != STRICT && two < 0.95 * direct ? USE_WINOGRAD2 : USE_ROW_GEMM;
 }

@@ -83,8 +83,27 @@ INLINE void stream(real *to, vec value) { store(to, value); }
 INLINE void streams_end(void) {}
 #endif
 
-/* Copies `count` <= LANES numbers with at most one move for each power of two, or none if count is
-   negative. */
+/* load_part and store_part move the first `count` <= LANES lanes only, for channels that do not fill a vector;
+   none if count is negative. The other lanes of what load_part returns are zero. */
+#if ISA_LEVEL == 2
+INLINE __mmask16 first_lanes(ptrdiff_t count) { return (__mmask16)(count > 0 ? (1u << count) - 1 : 0); }
+#if REAL_IS_DOUBLE
+INLINE vec load_part(const real *from, ptrdiff_t count) {
+    return (vec)_mm512_maskz_loadu_pd((__mmask8)first_lanes(count), from);
+}
+INLINE void store_part(real *to, vec value, ptrdiff_t count) {
+    _mm512_mask_storeu_pd(to, (__mmask8)first_lanes(count), (__m512d)value);
+}
+#else
+INLINE vec load_part(const real *from, ptrdiff_t count) {
+    return (vec)_mm512_maskz_loadu_ps(first_lanes(count), from);
+}
+INLINE void store_part(real *to, vec value, ptrdiff_t count) {
+    _mm512_mask_storeu_ps(to, first_lanes(count), (__m512)value);
+}
+#endif
+#else
+/* at most one move for each power of two */
 INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
     UNROLL(5)
     for (ptrdiff_t size = LANES; size > 0; size /= 2)
@@ -93,15 +112,13 @@ INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
             to += size, from += size, count -= size;
         }
 }
-
-/* Loads the first `count` lanes only, for channels that do not fill a vector. The other lanes are zero. */
 INLINE vec load_part(const real *from, ptrdiff_t count) {
     vec value = {0};
     copy_part((real *)&value, from, count);
     return value;
 }
-
 INLINE void store_part(real *to, vec value, ptrdiff_t count) { copy_part(to, (real *)&value, count); }
+#endif
 
 /* Returns max(value, 0); NaN stays NaN, as in TensorFlow's relu. */
 INLINE vec rectify(vec value) {

@@ -10,7 +10,7 @@
                  in_channels               out_channels
         tiles  [    V[e]     ]  x  [ U[e] ]                 e = 0..size*size-1
 
-     for each block of tiles                         (V of a block fits the second-level cache)
+     for each block of tiles                         (V of a block stays in the second-level cache)
        transform_inputs: d to V                      (and check the range of d while it is in registers)
        for each panel of 2 vectors of out_channels   (transform_filter: g to U; its U fits the second level)
          for each round of tiles
@@ -137,11 +137,9 @@ KERNEL int winograd_try(const winograd_stages *stages, const gather *g, const re
                         const real *u, const real *bias, int relu, real *y, int threads, int *image_flags,
                         int *filter_flags) {
     const winograd_layout l = winograd_lay_out(stages->tile, g, u != NULL, threads);
-    const int transform_once =
-        l.blocks > 2 * threads || l.panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD_PANEL_BYTES;
     real *own_u = NULL;
     int flags = 0, flags_of_u = 0;
-    if (!u && transform_once) {
+    if (l.once && !u) {
         own_u = (real *)new_scratch(winograd_filter_bytes(stages, g));
         if (!own_u) return CONV_NO_MEMORY;
         flags_of_u = winograd_transform_filters(stages, g, w, own_u, threads);

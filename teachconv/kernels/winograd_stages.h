@@ -1,16 +1,20 @@
 /* The stages of winograd.h, which has the formula and the main line: how a problem is divided into blocks, the
    transforms of inputs, filter and outputs, and the products between them. */
 
-/* Block sizes. V of a block takes up to a typical second-level cache (1 MB), if that holds two groups of
-   tiles. A panel of U up to WINOGRAD_PANEL_BYTES is computed again for each block if there are few blocks. M
-   of a round has as many groups as fit WINOGRAD_ROUND_BYTES, part of the second-level cache; at least one. */
-#define WINOGRAD_BLOCK_BYTES (1024 * 1024)
+/* Block sizes. V of a block takes a quarter of a typical second-level cache (1 MB), but has at least
+   WINOGRAD_LEAST_TILES tiles, because all of U is read for each block. If there are more tiles than out_channels,
+   U is smaller than V of all tiles: it is transformed once, for several blocks. Otherwise all tiles are one block
+   if V fits the scratch, and each panel of U, up to WINOGRAD_PANEL_BYTES, is transformed where it is used. M of a round has as many groups as fit WINOGRAD_ROUND_BYTES, part of the second-level
+   cache; at least one. */
+#define WINOGRAD_BLOCK_BYTES (256 * 1024)
+#define WINOGRAD_LEAST_TILES 28
 #define WINOGRAD_PANEL_BYTES (2560 * 1024)
 #define WINOGRAD_ROUND_BYTES (128 * 1024)
 
 typedef struct {
     int tile, size, elements;              /* outputs and inputs of a tile along one axis; size * size */
     ptrdiff_t tile_rows, tile_cols, tiles; /* of one image; of the batch */
+    int once;                              /* the filter is transformed before all blocks */
     ptrdiff_t block_tiles, blocks, round_tiles;
     ptrdiff_t depth, depth_step; /* in_channels; rounded up to vectors */
     ptrdiff_t element_step;      /* numbers from V[e] to V[e+1] */
@@ -33,15 +37,12 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
     const ptrdiff_t tile_bytes = l.elements * l.depth_step * (ptrdiff_t)sizeof(real);
     const ptrdiff_t group_bytes = l.elements * TILE_PIXELS * 2 * VECTOR_BYTES;
     l.round_tiles = larger(1, WINOGRAD_ROUND_BYTES / group_bytes) * TILE_PIXELS;
-    const ptrdiff_t fit = WINOGRAD_BLOCK_BYTES / tile_bytes / TILE_PIXELS * TILE_PIXELS;
-    const ptrdiff_t panel_bytes = packed ? 0 : l.panel_numbers * (ptrdiff_t)sizeof(real),
-                    round_bytes = l.round_tiles / TILE_PIXELS * group_bytes;
-    const ptrdiff_t most = (SCRATCH_BYTES - 8192 - round_bytes
-                            - (panel_bytes <= WINOGRAD_PANEL_BYTES ? panel_bytes : 0))
-                           / tile_bytes;
-    l.block_tiles = smaller(l.tiles, larger(1, smaller(most, larger(2 * TILE_PIXELS, fit))));
-    /* each block would transform the filter again, so one large block is better than two */
-    if (!packed && l.tiles <= most) l.block_tiles = l.tiles;
+    const ptrdiff_t fit = TILE_PIXELS * larger(divide_up(WINOGRAD_LEAST_TILES, TILE_PIXELS),
+                                               WINOGRAD_BLOCK_BYTES / tile_bytes / TILE_PIXELS),
+                    most = (SCRATCH_BYTES - 8192 - l.round_tiles / TILE_PIXELS * group_bytes) / tile_bytes;
+    l.once = packed || l.tiles > most || (l.tiles > fit && l.tiles > s->out_channels)
+             || l.panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD_PANEL_BYTES;
+    l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(most, fit))) : l.tiles;
     if (threads > 1)
         l.block_tiles =
             smaller(l.block_tiles,
@@ -68,50 +69,93 @@ INLINE void winograd_output_line(const int tile, const vec *m, int step, vec *y)
     else winograd4_output_line(m, step, y);
 }
 
-/* Transforms one tile, size x size inputs of LANES channels at a time, into the matrices V. */
-INLINE void winograd_transform_tile(const int tile, const conv_problem *s, const winograd_layout *l,
-                                    const real *x, ptrdiff_t image, ptrdiff_t tile_row, ptrdiff_t tile_col,
-                                    real *v, range_seen *range) {
-    const int size = tile + 2, elements = size * size;
+/* The place of a tile: tiles follow each other column by column, row by row, image by image. */
+typedef struct {
+    ptrdiff_t image, row, col;
+} tile_place;
+
+INLINE tile_place winograd_place(const winograd_layout *l, ptrdiff_t tile) {
+    return (tile_place){tile / l->tile_cols / l->tile_rows, tile / l->tile_cols % l->tile_rows,
+                        tile % l->tile_cols};
+}
+
+/* Goes on to the next tile. The divisions of winograd_place take as long as the transform of a vector. */
+INLINE void winograd_next(const winograd_layout *l, tile_place *at) {
+    if (++at->col < l->tile_cols) return;
+    at->col = 0;
+    if (++at->row < l->tile_rows) return;
+    at->row = 0, at->image++;
+}
+
+/* Where the size x size inputs of a tile are. */
+typedef struct {
+    const real *corner; /* the first input, if the image holds all; the others lie row_step and col_step on */
+    ptrdiff_t row_step, col_step;
+    const real *each[36]; /* if corner is NULL: every input; zeros where it is padding */
+    ptrdiff_t inside[36]; /* -1, or 0 for padding: zeros stay where they are as the channels go on */
+    int border;           /* whether the tile is at the border of the image */
+} tile_inputs;
+
+INLINE void winograd_find_inputs(const int tile, const conv_problem *s, const winograd_layout *l,
+                                 const real *x, tile_place at, tile_inputs *in) {
+    static const real zeros[LANES];
+    const int size = tile + 2;
     /* mark: padding of winograd2 winograd4 */
-    const ptrdiff_t row = tile * tile_row - s->pad_top, col = tile * tile_col - s->pad_left;
-    const int inside = row >= 0 && col >= 0 && row + size <= s->in_rows && col + size <= s->in_cols;
-    /* tiles overlap: away from the border, the middles of all tiles cover each input once */
-    const int border = !inside || tile_row == 0 || tile_col == 0 || tile_row == l->tile_rows - 1
-                       || tile_col == l->tile_cols - 1;
-    /* far outside, the place itself would overflow */
-    const real *corner = inside ? x + ((image * s->in_rows + row) * s->in_cols + col) * s->in_channels : x;
-    for (ptrdiff_t c = 0; c < l->depth; c += LANES) {
-        vec d[36];
-        const ptrdiff_t lanes = smaller(LANES, l->depth - c);
-        if (inside && lanes == LANES) {
-            UNROLL(36)
-            for (int e = 0; e < elements; e++)
-                d[e] = load(corner + ((e / size) * s->in_cols + e % size) * s->in_channels + c);
-        } else {
-            for (int e = 0; e < elements; e++) {
-                const ptrdiff_t in_row = row + e / size, in_col = col + e % size;
-                const int there = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
-                d[e] = (vec){0};
-                if (!there) continue;
-                const real *from =
-                    x + ((image * s->in_rows + in_row) * s->in_cols + in_col) * s->in_channels + c;
-                d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
-            }
-        }
-        if (border) {
-            for (int e = 0; e < elements; e++) look_at(range, d[e]);
-        } else {
-            UNROLL(16)
-            for (int e = 0; e < tile * tile; e++) look_at(range, d[(e / tile + 1) * size + e % tile + 1]);
-        }
-        UNROLL(6)
-        for (int i = 0; i < size; i++) winograd_input_line(tile, d + i, size);
-        UNROLL(6)
-        for (int i = 0; i < size; i++) winograd_input_line(tile, d + size * i, 1);
-        UNROLL(36)
-        for (int e = 0; e < elements; e++) store(v + e * l->element_step + c, d[e]);
+    const ptrdiff_t row = tile * at.row - s->pad_top, col = tile * at.col - s->pad_left;
+    in->col_step = s->in_channels, in->row_step = s->in_cols * s->in_channels;
+    const real *image = x + at.image * s->in_rows * in->row_step;
+    if (row >= 0 && col >= 0 && row + size <= s->in_rows && col + size <= s->in_cols) {
+        in->corner = image + row * in->row_step + col * in->col_step;
+        in->border = at.row == 0 || at.col == 0 || at.row == l->tile_rows - 1 || at.col == l->tile_cols - 1;
+        return;
     }
+    in->corner = NULL, in->border = 1;
+    for (int e = 0; e < size * size; e++) {
+        const ptrdiff_t in_row = row + e / size, in_col = col + e % size;
+        const int inside = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
+        /* far outside, the place itself would overflow */
+        in->each[e] = inside ? image + in_row * in->row_step + in_col * in->col_step : zeros;
+        in->inside[e] = -inside;
+    }
+}
+
+/* Transforms the `lanes` channels of a tile that begin at c into the matrices V. */
+INLINE void winograd_transform_vector(const int tile, const tile_inputs *in, ptrdiff_t c, ptrdiff_t lanes,
+                                      real *v, ptrdiff_t element_step, range_seen *range) {
+    const int size = tile + 2, elements = size * size;
+    vec d[36];
+    UNROLL(36)
+    for (int e = 0; e < elements; e++) {
+        const real *from = in->corner ? in->corner + e / size * in->row_step + e % size * in->col_step + c
+                                      : in->each[e] + (in->inside[e] & c);
+        d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
+    }
+    /* tiles overlap: away from the border, the middles of all tiles cover each input once */
+    if (in->border) {
+        UNROLL(36)
+        for (int e = 0; e < elements; e++) look_at(range, d[e]);
+    } else {
+        UNROLL(16)
+        for (int e = 0; e < tile * tile; e++) look_at(range, d[(e / tile + 1) * size + e % tile + 1]);
+    }
+    UNROLL(6)
+    for (int i = 0; i < size; i++) winograd_input_line(tile, d + i, size);
+    UNROLL(6)
+    for (int i = 0; i < size; i++) winograd_input_line(tile, d + size * i, 1);
+    UNROLL(36)
+    for (int e = 0; e < elements; e++) store(v + e * element_step + c, d[e]);
+}
+
+/* Transforms one tile, a vector of channels at a time. */
+INLINE void winograd_transform_tile(const int tile, const conv_problem *s, const winograd_layout *l,
+                                    const real *x, tile_place at, real *v, range_seen *range) {
+    tile_inputs in;
+    winograd_find_inputs(tile, s, l, x, at, &in);
+    const ptrdiff_t depth = l->depth, element_step = l->element_step;
+    ptrdiff_t c = 0;
+    for (; c + LANES <= depth; c += LANES)
+        winograd_transform_vector(tile, &in, c, LANES, v, element_step, range);
+    if (c < depth) winograd_transform_vector(tile, &in, c, depth - c, v, element_step, range);
 }
 
 /* Transforms the block's tiles, and adds the range flags of each image to image_flags. */
@@ -119,12 +163,12 @@ INLINE void winograd_transform_inputs(const int tile, const conv_problem *s, con
                                       const real *x, ptrdiff_t first, ptrdiff_t past, real *v,
                                       int *image_flags) {
     range_seen range = {0};
+    tile_place at = winograd_place(l, first);
     for (ptrdiff_t i = first; i < past; i++, v += l->depth_step) {
-        const ptrdiff_t tile_col = i % l->tile_cols, tile_row = i / l->tile_cols % l->tile_rows,
-                        image = i / l->tile_cols / l->tile_rows;
-        winograd_transform_tile(tile, s, l, x, image, tile_row, tile_col, v, &range);
-        /* the last tile of the image or of the block */
-        if (i + 1 == past || (i + 1) % (l->tile_rows * l->tile_cols) == 0) {
+        winograd_transform_tile(tile, s, l, x, at, v, &range);
+        const ptrdiff_t image = at.image;
+        winograd_next(l, &at);
+        if (i + 1 == past || at.image > image) {
             const int flags = range_flags(&range);
 #pragma omp atomic
             image_flags[image] |= flags;
@@ -187,13 +231,12 @@ INLINE void winograd_transform_outputs(const int tile, const gather *g, const wi
     const int size = tile + 2;
     const conv_problem *s = &g->shape;
     const ptrdiff_t m_step = l->round_tiles * width;
-    for (ptrdiff_t i = 0; i < tiles; i++) {
-        const ptrdiff_t place = first_tile + i, tile_col = place % l->tile_cols,
-                        tile_row = place / l->tile_cols % l->tile_rows;
-        real *corner = y + place / l->tile_cols / l->tile_rows * g->y_image_step
-                       + tile * tile_row * g->y_row_step + tile * tile_col * g->y_col_step;
-        const ptrdiff_t rows = smaller(tile, s->out_rows - tile * tile_row),
-                        cols = smaller(tile, s->out_cols - tile * tile_col);
+    tile_place at = winograd_place(l, first_tile);
+    for (ptrdiff_t i = 0; i < tiles; i++, winograd_next(l, &at)) {
+        real *corner = y + at.image * g->y_image_step + tile * at.row * g->y_row_step
+                       + tile * at.col * g->y_col_step;
+        const ptrdiff_t rows = smaller(tile, s->out_rows - tile * at.row),
+                        cols = smaller(tile, s->out_cols - tile * at.col);
         for (ptrdiff_t c = 0; c < width; c += LANES) {
             vec column[6], t[6][4], lines[4 * 6], o[4][4];
             UNROLL(6)
