@@ -2,10 +2,10 @@
    transforms of inputs, filter and outputs, and the products between them. */
 
 /* Block sizes. V of a block takes a quarter of a typical second-level cache (1 MB), but has at least
-   WINOGRAD_LEAST_TILES tiles, because all of U is read for each block. If there are more tiles than out_channels,
-   U is smaller than V of all tiles: it is transformed once, for several blocks. Otherwise all tiles are one block
-   if V fits the scratch, and each panel of U, up to WINOGRAD_PANEL_BYTES, is transformed where it is used. M of a round has as many groups as fit WINOGRAD_ROUND_BYTES, part of the second-level
-   cache; at least one. */
+   WINOGRAD_LEAST_TILES tiles, because all of U is read for each block. With more tiles than out_channels, U is
+   smaller than V of all tiles: it is transformed once, for several blocks. Otherwise all tiles are one block, if
+   the scratch holds their V, and each panel of U, up to WINOGRAD_PANEL_BYTES, is transformed where it is used.
+   M of a round has as many groups as fit WINOGRAD_ROUND_BYTES, part of the second-level cache; at least one. */
 #define WINOGRAD_BLOCK_BYTES (256 * 1024)
 #define WINOGRAD_LEAST_TILES 28
 #define WINOGRAD_PANEL_BYTES (2560 * 1024)
@@ -39,10 +39,11 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
     l.round_tiles = larger(1, WINOGRAD_ROUND_BYTES / group_bytes) * TILE_PIXELS;
     const ptrdiff_t fit = TILE_PIXELS * larger(divide_up(WINOGRAD_LEAST_TILES, TILE_PIXELS),
                                                WINOGRAD_BLOCK_BYTES / tile_bytes / TILE_PIXELS),
-                    most = (SCRATCH_BYTES - 8192 - l.round_tiles / TILE_PIXELS * group_bytes) / tile_bytes;
-    l.once = packed || l.tiles > most || (l.tiles > fit && l.tiles > s->out_channels)
-             || l.panel_numbers * (ptrdiff_t)sizeof(real) > WINOGRAD_PANEL_BYTES;
-    l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(most, fit))) : l.tiles;
+                    panel_bytes = l.panel_numbers * (ptrdiff_t)sizeof(real),
+                    room = SCRATCH_BYTES - 8192 - l.round_tiles / TILE_PIXELS * group_bytes;
+    l.once = packed || panel_bytes > WINOGRAD_PANEL_BYTES || l.tiles > (room - panel_bytes) / tile_bytes
+             || (l.tiles > fit && l.tiles > s->out_channels);
+    l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(room / tile_bytes, fit))) : l.tiles;
     if (threads > 1)
         l.block_tiles =
             smaller(l.block_tiles,
