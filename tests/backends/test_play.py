@@ -104,6 +104,39 @@ def test_one_thread_opens_no_parallel_region(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+SCRATCH = """
+#define new_scratch counted_scratch
+#include "play.h"
+static ptrdiff_t most = 0, filter_bytes = 0;
+void *counted_scratch(ptrdiff_t bytes) {
+    if (bytes > most && bytes != filter_bytes) most = bytes;
+    return aligned_alloc(64, (size_t)(bytes + 127) / 64 * 64);
+}
+int main(int argc, char **argv) {
+    const conv_problem p = layer_from(argc, argv, 28, 288, 224, 3, 1, 0);
+    real *x = integers(x_count(&p)), *y = integers(y_count(&p)), *w = integers(w_count(&p));
+    most = 0, filter_bytes = winograd2_packed_bytes(&p);
+    int status = winograd2_run(&p, x, w, NULL, NULL, 0, y, 1);
+    filter_bytes = winograd4_packed_bytes(&p);
+    status |= winograd4_run(&p, x, w, NULL, NULL, 0, y, 1);
+    printf("%td of %td\\n", most, SCRATCH_BYTES);
+    return status;
+}
+"""
+
+
+def test_the_scratch_of_winograd_is_bounded(tmp_path):
+    """The inputs of 28 x 28 x 288 transformed as one block take 3.6 MB, and a part of the filter comes on top."""
+    source = tmp_path / "scratch.c"
+    source.write_text(SCRATCH)
+    program = compiled(source, tmp_path / "scratch")
+    for layer in ("28 288 224 3 1 1", "28 256 224 3 1 1", "9 5 7 3 1 2"):
+        done = run(program, layer)
+        assert (done.returncode, done.stderr) == (0, "")
+        used, allowed = map(int, done.stdout.split(" of "))
+        assert 0 < used <= allowed
+
+
 def test_every_rung_has_a_program_and_the_page_names_it():
     rungs = {algorithm.name for algorithm in cython_backend.ALGORITHMS} - {"direct", "im2col"}
     others = {"one_channel", "depthwise_input", "depthwise_filter"}
