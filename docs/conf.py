@@ -118,13 +118,8 @@ def lead_to_namesake(app, what, name, thing, options, lines):
         or any(line.startswith(":") for line in lines)
     ):
         return
-    module, _, last = name.rpartition(".")
-    for place in (module.replace(".compat.v1", ""), "teachconv.tf", "teachconv.graph", "teachconv"):
-        other = getattr(importlib.import_module(place), last, None)
-        home = public_names.homes().get(id(other))
-        if home and other is not thing and "Args:" in (getattr(other, "__doc__", None) or ""):
-            lines += ["", f"For the arguments see :py:obj:`{home}`."]
-            return
+    if home := public_names.namesake(name, thing):
+        lines += ["", f"For the arguments see :py:obj:`{home}`."]
 
 
 def leave_out_private_arguments(app, what, name, thing, options, signature, returned):

@@ -44,6 +44,22 @@ def homes() -> dict[int, str]:
     return found
 
 
+def namesake(name: str, thing: object) -> str | None:
+    """Return where a function with the last part of a name, but not this one, has its arguments described.
+
+    Args:
+        name: the public name of a function of teachconv.tf that forwards to another.
+        thing: that function.
+    """
+    module, _, last = name.rpartition(".")
+    for place in (module.replace(".compat.v1", ""), "teachconv.tf", "teachconv.graph", "teachconv"):
+        other = getattr(importlib.import_module(place), last, None)
+        home = homes().get(id(other))
+        if home and other is not thing and "Args:" in (getattr(other, "__doc__", None) or ""):
+            return home
+    return None
+
+
 def entries(module: str) -> list[dict[str, str]]:
     """Return what a page says of each public name of a module.
 

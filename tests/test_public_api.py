@@ -74,6 +74,16 @@ def test_every_public_name_is_on_a_page(package):
             assert thing in listed.values(), name
 
 
+@pytest.mark.parametrize("module", [name for name in reference.listed_modules() if ".tf" in name])
+def test_every_function_of_tf_says_what_its_arguments_are_or_leads_to_where(module):
+    for entry in reference.entries(module):
+        thing = getattr(reference.listed_modules()[module], entry["name"])
+        if entry["kind"] != "function" or not inspect.signature(thing).parameters:
+            continue
+        said = "Args:" in thing.__doc__ or "arguments as" in thing.__doc__
+        assert said or reference.namesake(f"{module}.{entry['name']}", thing), entry["name"]
+
+
 def test_every_name_of_the_library_is_on_the_page():
     words = set(
         re.findall(r"\w+", (Path(__file__).parents[1] / "docs" / "api.rst").read_text(encoding="utf-8"))

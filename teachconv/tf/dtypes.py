@@ -37,5 +37,18 @@ int64 = np.dtype("int64")
 
 
 def as_dtype(type_value: Any) -> np.dtype[Any]:
-    """Return the dtype that a name, a NumPy type or a dtype stands for."""
+    """Return the dtype that a name, a NumPy type or a dtype stands for.
+
+    Args:
+        type_value: such as "float32", numpy.float32 or tf.float32.
+
+    Returns:
+        A NumPy dtype.
+
+    Raises:
+        TypeError: if it stands for none.
+
+    >>> as_dtype("half")
+    dtype('float16')
+    """
     return to_dtype(type_value)

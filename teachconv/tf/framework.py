@@ -56,14 +56,30 @@ def custom_gradient(f: Any = None) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Return whether a value is a tensor or a variable."""
+    """Return whether a value is a tensor or a variable.
+
+    Args:
+        x: any object; a NumPy array is neither.
+
+    >>> is_tensor(constant(1.0)), is_tensor(1.0)
+    (True, False)
+    """
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
 
 
 def print(*inputs: Any, **kwargs: Any) -> Any:
     """Print tensors and other values when the op runs, to the error stream by default.
 
-    The options are ``output_stream``, ``summarize``, ``sep``, ``end`` and ``name``.
+    Args:
+        *inputs: tensors, Python values, or lists, tuples and dicts of them.
+        **kwargs: ``output_stream``, ``summarize``, ``sep``, ``end`` and ``name``, as in
+            `teachconv.graph.debugging.print`.
+
+    Returns:
+        None eagerly; in a graph, the operation that prints.
+
+    Raises:
+        ValueError: if ``output_stream`` is neither sys.stdout nor sys.stderr.
     """
     return tg.debugging.print(*inputs, **kwargs)
 
@@ -140,7 +156,14 @@ def gradients(
 
 
 def no_op(name: str | None = None) -> Any:
-    """Return an operation that does nothing; with control dependencies it marks that they have finished."""
+    """Return an operation that does nothing; with control dependencies it marks that they have finished.
+
+    Args:
+        name: the name of the node.
+
+    Returns:
+        The operation in a graph; None eagerly.
+    """
     return tg.gen_nn_ops.no_op(name=name)
 
 

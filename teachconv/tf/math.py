@@ -99,7 +99,21 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y, as the operator does."""
+    """Return x / y, as the operator does.
+
+    Args:
+        x, y: tensors, variables or arrays; integers are divided as floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape to which both are broadcast.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> divide([1, 6], 4).numpy().tolist()
+    [0.25, 1.5]
+    """
     return cwise_ops.truediv(x, y, name)
 
 

@@ -1,7 +1,7 @@
 """tf.nn: convolution, pooling, activations and losses, with TensorFlow 2's signatures.
 
-TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.ops.nn_ops, which describes them;
-from there the way leads to gen_nn_ops.
+TensorFlow: python/ops/nn_ops.py. The functions forward to teachconv.graph.ops.nn_ops; from there the way
+leads to gen_nn_ops.
 """
 
 from __future__ import annotations
@@ -43,7 +43,23 @@ __all__ = [
 
 
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Any:
-    """Add a bias to each channel."""
+    """Add a bias to each channel.
+
+    Args:
+        value: [..., channels], or [batch, channels, ...] for "NCHW": a tensor, variable or array.
+        bias: [channels], of the same dtype.
+        data_format: "NHWC", which None stands for, or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape of ``value``.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
+    [[11.0, 22.0], [13.0, 24.0]]
+    """
     return nn_ops.bias_add(value, bias, data_format or "NHWC", name)
 
 
@@ -56,7 +72,29 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Convolve images with filters (a cross-correlation)."""
+    """Convolve images with filters (a cross-correlation).
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
+        filters: [filter_rows, filter_cols, in_channels / groups, out_channels], of the same dtype.
+        strides: an int, (rows, cols), or 4 ints in ``data_format`` order.
+        padding: "SAME", "VALID", or four pairs of ints in ``data_format`` order.
+        data_format: "NHWC" or "NCHW".
+        dilations: as ``strides``; None stands for 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor [batch, out_rows, out_cols, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.conv2d(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 1]), strides=2, padding="SAME")[0, :, :, 0]
+    <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+    array([[9., 6.],
+           [6., 4.]], dtype=float32)>
+    """
     return nn_ops.conv2d(input, filters, strides, padding, data_format, dilations, name)
 
 
@@ -70,7 +108,26 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Return the transposed convolution: the gradient of conv2d with respect to its input."""
+    """Return the transposed convolution: the gradient of conv2d with respect to its input.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
+        filters: [filter_rows, filter_cols, out_channels, in_channels], of the same dtype.
+        output_shape: 4 ints in ``data_format`` order, or an int32 tensor; -1 for the batch of the input.
+        strides, data_format, dilations, name: as in `conv2d`.
+        padding: that of the convolution whose gradient it is.
+
+    Returns:
+        A tensor of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or that convolution does not make the input's
+            size from ``output_shape``.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.conv2d_transpose(tf.ones([1, 1, 2, 1]), tf.ones([1, 2, 1, 1]), [1, 1, 4, 1], [1, 2]).shape
+    TensorShape([1, 1, 4, 1])
+    """
     return nn_ops.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, dilations, name
     )
@@ -85,7 +142,23 @@ def convolution(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Convolve images with filters; only convolutions over two axes are here."""
+    """Convolve images with filters; only convolutions over two axes are here.
+
+    Args:
+        input, filters, data_format, dilations, name: as in `conv2d`; ``data_format`` may be None for "NHWC".
+        strides: as in `conv2d`; None stands for 1.
+        padding: as in `conv2d`.
+
+    Returns:
+        As `conv2d`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
+    TensorShape([1, 2, 2, 2])
+    """
     return nn_ops.conv2d(input, filters, strides or 1, padding, data_format or "NHWC", dilations, name)
 
 
@@ -98,7 +171,23 @@ def depthwise_conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Convolve each channel with filters of its own."""
+    """Convolve each channel with filters of its own.
+
+    Args:
+        input, strides, padding, dilations, name: as in `conv2d`.
+        filter: [filter_rows, filter_cols, in_channels, channel_multiplier], of the same dtype.
+        data_format: as in `conv2d`; None stands for "NHWC".
+
+    Returns:
+        A tensor [batch, out_rows, out_cols, in_channels * channel_multiplier] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.depthwise_conv2d(tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 2]), [1, 1, 1, 1], "VALID").shape
+    TensorShape([1, 3, 3, 6])
+    """
     return nn_ops.depthwise_conv2d(input, filter, strides, padding, data_format or "NHWC", dilations, name)
 
 
@@ -112,7 +201,19 @@ def depthwise_conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """Return the gradient of depthwise_conv2d with respect to its filter."""
+    """Return the gradient of depthwise_conv2d with respect to its filter.
+
+    Args:
+        input, strides, padding, data_format, dilations, name: as in `depthwise_conv2d`.
+        filter_sizes: the shape of the filter: 4 ints, or an int32 tensor.
+        out_backprop: the gradient with respect to the output, in its shape.
+
+    Returns:
+        A tensor of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     return gen_nn_ops.depthwise_conv2d_native_backprop_filter(
         input, filter_sizes, out_backprop, strides, padding, (), data_format, dilations, name
     )
@@ -128,7 +229,19 @@ def depthwise_conv2d_backprop_input(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """Return the gradient of depthwise_conv2d with respect to its input."""
+    """Return the gradient of depthwise_conv2d with respect to its input.
+
+    Args:
+        input_sizes: the shape of the input: 4 ints, or an int32 tensor.
+        filter, strides, padding, data_format, dilations, name: as in `depthwise_conv2d`.
+        out_backprop: the gradient with respect to the output, in its shape.
+
+    Returns:
+        A tensor of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     return gen_nn_ops.depthwise_conv2d_native_backprop_input(
         input_sizes, filter, out_backprop, strides, padding, (), data_format, dilations, name
     )
@@ -137,39 +250,121 @@ def depthwise_conv2d_backprop_input(
 def avg_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
-    """Return the mean of each window; padding is not counted."""
+    """Return the mean of each window; padding is not counted.
+
+    Args:
+        input, ksize, strides, data_format, name: as in `max_pool`; ``input`` holds floats.
+        padding: "SAME" or "VALID".
+
+    Returns:
+        As `max_pool`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.avg_pool(tf.constant([1.0, 2.0, 6.0], shape=[1, 1, 3, 1]), 2, 2, "SAME")[0, 0, :, 0].numpy()
+    array([1.5, 6. ], dtype=float32)
+    """
     return nn_ops.avg_pool(input, ksize, strides, padding, data_format or "NHWC", name)
 
 
 def avg_pool2d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
 ) -> Any:
-    """Return the mean of each window; padding is not counted."""
+    """Return the mean of each window; padding is not counted.
+
+    Args:
+        input, ksize, strides, padding, data_format, name: as in `avg_pool`.
+
+    Returns:
+        As `avg_pool`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
 
 
 def max_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
-    """Return the largest value of each window."""
+    """Return the largest value of each window; padding is ignored.
+
+    Args:
+        input: [batch, in_rows, in_cols, channels] in ``data_format`` order: a tensor, variable or array.
+        ksize: the size of the window: an int, (rows, cols), or 4 ints in ``data_format`` order.
+        strides: as ``ksize``.
+        padding: as in `conv2d`.
+        data_format: "NHWC", which None stands for, or "NCHW".
+        name: the name of the node.
+
+    Returns:
+        A tensor [batch, out_rows, out_cols, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.max_pool(tf.constant([-1, -2, -6.0], shape=[1, 1, 3, 1]), 2, 2, "SAME").numpy().ravel().tolist()
+    [-1.0, -6.0]
+    """
     return nn_ops.max_pool(input, ksize, strides, padding, data_format or "NHWC", name)
 
 
 def max_pool2d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
 ) -> Any:
-    """Return the largest value of each window."""
+    """Return the largest value of each window; padding is ignored.
+
+    Args:
+        input, ksize, strides, padding, data_format, name: as in `max_pool`.
+
+    Returns:
+        As `max_pool`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
     return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return exp(logits) divided by its sum along the last axis."""
+    """Return exp(logits) divided by its sum along the last axis.
+
+    Args:
+        logits: floats with at least one axis.
+        axis: -1 or None, both for the last axis; teachconv has no other.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError, TypeError: if ``axis`` is another one, or ``logits`` a scalar or not of a float dtype.
+
+    >>> softmax([0.0, 0.0, 0.0, 0.0]).numpy().tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
     unsupported(axis=(None if axis == -1 else axis, None))
     return nn_ops.softmax(logits, name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return the logarithm of the softmax along the last axis."""
+    """Return the logarithm of the softmax along the last axis, computed without overflow.
+
+    Args:
+        logits, axis, name: as in `softmax`.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError, TypeError: as `softmax`.
+
+    >>> log_softmax([0.0, 1000.0]).numpy().tolist()
+    [-1000.0, 0.0]
+    """
     unsupported(axis=(None if axis == -1 else axis, None))
     return nn_ops.log_softmax(logits, name)
 
@@ -177,7 +372,24 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Set elements to zero at random and scale the others by 1 / (1 - rate)."""
+    """Set elements to zero at random and multiply the others by 1 / (1 - rate), which keeps the mean.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        rate: the probability of a zero: a number from 0 to below 1, or a tensor.
+        noise_shape: None; teachconv has no other.
+        seed: an int for the same zeros in every process; they are not TensorFlow's.
+        name: the name scope of the nodes.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        ValueError: if ``rate`` is a number outside of [0, 1), or ``noise_shape`` is given.
+
+    >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
+    [0.0, 2.0]
+    """
     unsupported(noise_shape=(noise_shape, None))
     return nn_impl.dropout(x, rate, seed, name)
 
@@ -185,18 +397,67 @@ def dropout(
 def softmax_cross_entropy_with_logits(
     labels: Any, logits: Any, axis: Any = -1, name: str | None = None
 ) -> Any:
-    """Return the cross entropy of each row, for labels that are distributions."""
+    """Return -sum(labels * log_softmax(logits)) of each row, for labels that are distributions.
+
+    Args:
+        labels: [..., classes], the probability of each class.
+        logits: [..., classes], of the same float dtype.
+        axis: -1, the last axis; teachconv has no other.
+        name: the name of the node.
+
+    Returns:
+        A tensor without the last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ, or ``axis`` is another one.
+
+    >>> round(float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0]), 4)  # log 2
+    0.6931
+    """
     unsupported(axis=(axis, -1))
     return nn_ops.softmax_cross_entropy_with_logits(labels, logits, name)
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
-    """Return the cross entropy of each row, for labels that are class numbers."""
+    """Return -log_softmax(logits)[label] of each row, for labels that are class numbers.
+
+    Args:
+        labels: [...], int32 or int64 from 0 to classes - 1.
+        logits: [..., classes], floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape of ``labels``.
+
+    Raises:
+        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
+
+    >>> round(float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0]), 4)  # log 2
+    0.6931
+    """
     return nn_ops.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
 
 
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-    """Return the mean and the variance over axes."""
+    """Return the mean and the variance over axes.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        axes: the axes, a list of ints.
+        shift: None; teachconv has no other.
+        keepdims: whether to keep the axes with size 1.
+        name: the name scope of the nodes.
+
+    Returns:
+        Two tensors, the mean and the mean squared distance from it.
+
+    Raises:
+        ValueError: if ``shift`` is given, or an axis is none of ``x``.
+
+    >>> mean, variance = moments([1.0, 3.0], [0])
+    >>> float(mean), float(variance)
+    (2.0, 1.0)
+    """
     unsupported(shift=(shift, None))
     return nn_impl.moments(x, axes, keepdims, name)
 

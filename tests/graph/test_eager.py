@@ -56,6 +56,12 @@ def test_eager_tensors_print_as_tensorflow_s():
     assert str(s) == "tf.Tensor(1.5, shape=(), dtype=float32)"
     assert repr(s) == "<tf.Tensor: shape=(), dtype=float32, numpy=1.5>"
     assert repr(tg.constant(True)) == "<tf.Tensor: shape=(), dtype=bool, numpy=True>"
+    assert repr(tg.constant(1.1)) == "<tf.Tensor: shape=(), dtype=float32, numpy=1.100000023841858>"
+    lines = "numpy=\narray([[1., 1.],\n       [1., 1.]], dtype=float32)>"
+    assert repr(tg.ones([2, 2])) == f"<tf.Tensor: shape=(2, 2), dtype=float32, {lines}"
+    assert (
+        repr(tg.Variable(tg.ones([2, 2]))) == f"<tf.Variable 'Variable:0' shape=(2, 2) dtype=float32, {lines}"
+    )
     assert f"{t} {s:.2f}" == "[1. 2.] 1.50"
     assert t.device == "/job:localhost/replica:0/task:0/device:CPU:0"
 

@@ -42,6 +42,13 @@ def test_a_tensor_of_the_default_graph_goes_into_the_library():
         assert session.run(y, {x: np.ones((1, 3, 3, 1))}).ravel().tolist() == [4.0] * 4
 
 
+def test_an_initializer_makes_the_dtype_that_it_was_given():
+    zeros, ones = tf1.zeros_initializer(tf1.float64), tf1.ones_initializer(tf1.int32)
+    assert [zeros([2]).dtype, ones([2]).dtype, zeros([2], tf1.int32).dtype] == ["float64", "int32", "int32"]
+    assert tf1.zeros_initializer()([2]).dtype == "float32"
+    assert tf1.get_variable("w", [1], tf1.float16, tf1.ones_initializer()).dtype == "float16"
+
+
 def test_an_interactive_session_ends_where_it_is_closed():
     session = tf1.InteractiveSession()
     assert tf1.constant(2.0).eval() == 2.0

@@ -19,7 +19,7 @@ from ...errors import ArgumentError, ArgumentTypeError
 from .tensor import Operators
 from .tensor_shape import TensorShape, as_shape
 
-__all__ = ["EagerTensor", "frozen", "int_vector", "static_shape", "to_array"]
+__all__ = ["EagerTensor", "frozen", "int_vector", "numpy_text", "static_shape", "to_array"]
 
 _HOST = "/job:localhost/replica:0/task:0"
 
@@ -152,8 +152,17 @@ class EagerTensor(Operators):
         return f"tf.Tensor({lines}{self._numpy()!s}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
-        value = repr(self._numpy()) if self.ndim else str(self._numpy())
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={value}>"
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={numpy_text(self._numpy())}>"
+
+
+def numpy_text(array: np.ndarray) -> str:
+    """Return an array as TensorFlow writes it after ``numpy=``: on a line of its own if it has several.
+
+    >>> numpy_text(np.float32(1.1).reshape(()))
+    '1.100000023841858'
+    """
+    text = repr(array if array.ndim else array.item())
+    return f"\n{text}" if "\n" in text else text
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:

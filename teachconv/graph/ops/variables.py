@@ -16,7 +16,7 @@ from ...errors import ArgumentError, ArgumentTypeError
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
-from ..framework.eager_tensor import EagerTensor, frozen, to_array
+from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_kernel import OpKernelContext, VariableRef
 from ..framework.ops import Graph, GraphKeys, Operation, Tensor
@@ -145,8 +145,7 @@ class Variable(Operators):
     def __repr__(self) -> str:
         if self._storage is None:
             return f"<tf.Variable {self.name!r} shape={self._shape} dtype={self.dtype.name}>"
-        array = self._storage.read()
-        value = repr(array) if array.ndim else str(array)
+        value = numpy_text(self._storage.read())
         return f"<tf.Variable '{self.name}:0' shape={self._shape} dtype={self.dtype.name}, numpy={value}>"
 
     def _compares_values(self) -> bool:

@@ -8,5 +8,9 @@ __all__ = ["clear_session"]
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Begin again to number the names of layers."""
+    """Begin again to number the names of layers.
+
+    Args:
+        free_memory: has no effect.
+    """
     utils.clear_session()

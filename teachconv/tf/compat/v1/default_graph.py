@@ -24,7 +24,10 @@ _graph = tg.Graph()
 
 
 def in_graph(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that adds to the default graph where ``function`` would run eagerly."""
+    """Return a function that adds to the default graph where ``function`` would run eagerly.
+
+    Its description has no examples, because those of ``function`` are eager.
+    """
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -33,6 +36,7 @@ def in_graph(function: Callable[P, R]) -> Callable[P, R]:
         with set_default_graph(_graph):
             return function(*args, **kwargs)
 
+    wrapper.__doc__ = (function.__doc__ or "").partition("\n    >>>")[0]
     return wrapper
 
 
@@ -48,7 +52,14 @@ def reset_default_graph() -> None:
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs."""
+    """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs.
+
+    Args:
+        config, device_policy, execution_mode: None; teachconv has no others.
+
+    Raises:
+        ValueError: if one of them is given.
+    """
     unsupported(
         config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
     )

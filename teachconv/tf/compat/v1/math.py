@@ -38,7 +38,7 @@ def _reduction(name: str) -> Callable[..., Any]:
         return function(input_tensor, axis, bool(keepdims), name)
 
     reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = function.__doc__.partition("\n    >>>")[0]  # the examples are eager
+    reduction.__doc__ = function.__doc__
     return in_graph(reduction)
 
 
@@ -63,13 +63,29 @@ def argmax(
 
 @in_graph
 def to_float(x: Any, name: str = "ToFloat") -> Any:
-    """Return the values as float32."""
+    """Return the values as float32.
+
+    Args:
+        x: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
     return tg.cast(x, float32, name)
 
 
 @in_graph
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
-    """Return the values as int32."""
+    """Return the values as int32; fractions are cut off.
+
+    Args:
+        x: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
     return tg.cast(x, int32, name)
 
 

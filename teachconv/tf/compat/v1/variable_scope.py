@@ -42,7 +42,26 @@ def get_variable(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    """Return the variable of a name in the current variable scope, made or shared as the scope says."""
+    """Return the variable of a name in the current variable scope, made or shared as the scope says.
+
+    Args:
+        name: the name after the scope's.
+        shape: the shape; not needed if ``initializer`` is a value.
+        dtype: the dtype; None stands for float32.
+        initializer: a function of shape and dtype, a value, or None for what the scope has, or else uniform
+            numbers in ±√(6 / (inputs + outputs)).
+        trainable: whether optimizers change it; None stands for True.
+        use_resource: has no effect.
+        regularizer, collections, caching_device, partitioner, custom_getter, constraint, synchronization,
+            aggregation: None; teachconv has no others.
+        validate_shape: True; teachconv has no other.
+
+    Returns:
+        The variable.
+
+    Raises:
+        ValueError: if the variable is there and must not be, or the other way round, or has another shape.
+    """
     unsupported(
         regularizer=(regularizer, None),
         collections=(collections, None),
@@ -75,7 +94,25 @@ def variable_scope(
     constraint: Any = None,
     auxiliary_name_scope: bool = True,
 ) -> Any:
-    """Put a scope before the names of the variables that `get_variable` makes or finds in the block."""
+    """Put a scope before the names of the variables that `get_variable` makes or finds in the block.
+
+    Args:
+        name_or_scope: a name, or a scope to enter again; None for ``default_name``.
+        default_name: the name where ``name_or_scope`` is None.
+        values, use_resource: have no effect.
+        initializer: what makes initial values where `get_variable` is given nothing.
+        reuse: True to share variables, `AUTO_REUSE` to share those that are there, None for what the outer
+            scope says.
+        regularizer, caching_device, partitioner, custom_getter, dtype, constraint: None; teachconv has no
+            others.
+        auxiliary_name_scope: True; teachconv has no other.
+
+    Returns:
+        A context manager that yields the scope.
+
+    Raises:
+        ValueError: if an argument is given that teachconv does not have.
+    """
     unsupported(
         regularizer=(regularizer, None),
         caching_device=(caching_device, None),
@@ -90,10 +127,31 @@ def variable_scope(
 
 
 def zeros_initializer(dtype: Any = float32) -> Callable[..., Any]:
-    """Return a function that makes zeros of a shape."""
-    return zeros
+    """Return a function that makes zeros of a shape.
+
+    Args:
+        dtype: the dtype where the function is given none.
+
+    Returns:
+        A function of a shape and, optionally, a dtype.
+    """
+    return _constant_initializer(zeros, dtype)
 
 
 def ones_initializer(dtype: Any = float32) -> Callable[..., Any]:
-    """Return a function that makes ones of a shape."""
-    return ones
+    """Return a function that makes ones of a shape.
+
+    Args:
+        dtype: the dtype where the function is given none.
+
+    Returns:
+        A function of a shape and, optionally, a dtype.
+    """
+    return _constant_initializer(ones, dtype)
+
+
+def _constant_initializer(make: Callable[..., Any], default: Any) -> Callable[..., Any]:
+    def initializer(shape: Any, dtype: Any = None) -> Any:
+        return make(shape, default if dtype is None else dtype)
+
+    return initializer

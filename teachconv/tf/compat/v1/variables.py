@@ -77,16 +77,54 @@ class Variable(tg.Variable):
 def assign(
     ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None
 ) -> Any:
-    """Replace the value of a variable when the result is run."""
+    """Replace the value of a variable when the result is run.
+
+    Args:
+        ref: the variable.
+        value: a tensor or array of its shape and dtype.
+        validate_shape: None; teachconv has no other.
+        use_locking: has no effect.
+        name: the name of the node.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
     unsupported(validate_shape=(validate_shape, None))
     return ref.assign(value, name=name)
 
 
 def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
-    """Add to the value of a variable when the result is run."""
+    """Add to the value of a variable when the result is run.
+
+    Args:
+        ref: the variable.
+        value: what to add, a tensor or array of its shape and dtype.
+        use_locking: has no effect.
+        name: the name of the node.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
     return ref.assign_add(value, name=name)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
-    """Subtract from the value of a variable when the result is run."""
+    """Subtract from the value of a variable when the result is run.
+
+    Args:
+        ref, use_locking, name: as in `assign_add`.
+        value: what to subtract, a tensor or array of the variable's shape and dtype.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
     return ref.assign_sub(value, name=name)
