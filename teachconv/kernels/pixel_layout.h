@@ -4,7 +4,9 @@
      x copied      into tiles [group][tile][image][row][col][X_TILE], so that a step is one cache line
      x merged      copied with padding; a tile's rows are taken from all taps (pixel_gemm.h)
      dy            in place, or copied into panels [group][panel][image][row][col][2 vectors] */
-#define SMALL_PIXEL_BLOCK (600 * 1024) /* x and dy of a block stay in the second-level cache */
+/* x and dy of a block stay in the second-level cache, beside those of the next, which are prefetched. The
+   smaller tiles of AVX2 read and write dw more often, and are faster with larger blocks. */
+#define SMALL_PIXEL_BLOCK ((LANES * sizeof(real) == LINE_BYTES ? 300 : 600) * (ptrdiff_t)1024)
 /* for a large dw, which each block reads and writes; x and dy then do not stay there */
 #define LARGE_PIXEL_BLOCK (3500 * 1024)
 
@@ -38,13 +40,15 @@ INLINE pixel_layout pixel_shape(const conv_problem *p, int may_merge) {
     l.tile_rows = divide_up(l.rows, larger(1, l.tiles)); /* 64: 5 tiles of 13, not 4 of 14 and one of 8 */
     l.columns = p->out_channels / p->groups;
     l.panels = divide_up(l.columns, 2 * LANES);
-    /* a copy pays if several taps use it. It also pays if it is used often (x by every panel, dy by every
-       tile) and the steps from pixel to pixel are too long for the hardware prefetchers, or the tiles are
-       merged */
+    /* a copy pays if the steps from pixel to pixel are too long for the hardware prefetchers, and several
+       taps use it, or it is used often: x by every panel, dy by every tile */
     const ptrdiff_t long_step = 512 / (ptrdiff_t)sizeof(real), often = 6;
-    l.copy_x = l.merged || l.taps > 1 || (l.panels > often && p->in_channels * p->stride_cols > long_step);
+    const ptrdiff_t x_step = p->in_channels * p->stride_cols, dy_step = p->out_channels;
+    l.copy_x = l.merged || (l.taps > 1 ? x_step >= long_step : x_step > long_step && l.panels > often);
     l.copy_dy = p->out_channels > 2 * LANES
-                && (l.taps > 1 || (l.tiles > often && (l.merged || p->out_channels > long_step)));
+                && (l.merged     ? l.tiles > often
+                    : l.taps > 1 ? dy_step >= long_step
+                                 : dy_step > long_step && l.tiles > often);
     if (l.columns % (2 * LANES) != 0) l.copy_dy = 1; /* the copy fills the last panel up with zeros */
     l.x_cols = l.merged    ? (p->out_cols - 1) * p->stride_cols + p->filter_cols
                : l.one_tap ? p->out_cols
