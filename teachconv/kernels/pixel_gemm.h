@@ -49,10 +49,13 @@ typedef struct {
     int at_once; /* jobs that a thread takes */
 } pixel_call;
 
-/* Returns what a job prefetches. The jobs of a block in turn prefetch the lines that follow the block in x,
-   then in dy: the lines of the next block. */
+/* Returns what a job prefetches: the jobs of a block in turn prefetch the lines that follow the block in x,
+   then in dy, the lines of the next block. NULL if there is no next block, or the jobs before prefetch it. */
 INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, const real *x, const real *dy,
                                    ptrdiff_t job) {
+    if (r->first_image + r->images == p->batch && r->first_row + r->rows == p->out_rows
+        && r->first_col + r->cols == p->out_cols)
+        return NULL;
     const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
     const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
     const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * LINE_BYTES;
@@ -65,8 +68,7 @@ INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, 
         + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
               * p->out_channels * (ptrdiff_t)sizeof(real);
     if (at < x_bytes) return x_next + at;
-    /* beyond both, return any address: a useless prefetch costs little */
-    return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : (const char *)x;
+    return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : NULL;
 }
 
 /* Computes piece `job` of dw over the block's pixels whose input is inside the image. */
@@ -91,10 +93,12 @@ KERNEL void pixel_job(const pixel_call *c, const pixel_range *r, ptrdiff_t block
         indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
         indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
     }
+    const void *next = what_comes_next(p, r, c->x, c->dy, job);
     pixel_walk walk = {.images = r->images,
                        .lines = past_row - first_row,
                        .pixels = past_col - first_col,
-                       .ahead = what_comes_next(p, r, c->x, c->dy, job),
+                       .ahead = next ? next : c->x,
+                       .ahead_step = next ? LINE_BYTES : 0,
                        .ending = {.columns = columns, .resume = block > 0}};
     for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * p->out_channels;
     pixel_view from_x = {c->x, 0, 0, 0}, from_dy = {c->dy, 0, 0, 0};

@@ -6,7 +6,8 @@
 typedef struct {
     ptrdiff_t images, lines, pixels;
     ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
-    const void *ahead; /* part of the next block; one cache line of it is prefetched per pixel */
+    const void *ahead;    /* part of the next block; one cache line of it is prefetched per pixel */
+    ptrdiff_t ahead_step; /* LINE_BYTES; 0 if there is nothing to prefetch */
     ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x */
     ptrdiff_t dw_starts[TILE_PIXELS]; /* where each row's sums go */
     tile_ending ending;
@@ -21,7 +22,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
     UNROLL(14)
     for (int r = 0; r < rows; r++) x_rows[r] = x + (merged ? walk->x_rows[r] : r);
     tile_begin(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
-    const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel;
+    const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel, ahead_step = walk->ahead_step;
     const char *ahead = (const char *)walk->ahead;
     for (ptrdiff_t image = 0; image < walk->images; image++)
         for (ptrdiff_t line = 0; line < walk->lines; line++) {
@@ -32,7 +33,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                 if (!merged) PREFETCH(x + a + 12 * x_step, 3);
                 PREFETCH(b + 12 * dy_step, 3);
                 PREFETCH(ahead, 2);
-                ahead += LINE_BYTES;
+                ahead += ahead_step;
                 const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {
