@@ -168,8 +168,8 @@ def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
     batches = sorted({m.problem.batch for m in measured})
     remarks = [*(f"{n}: {why}" for n, why in facts["missing"].items()), *report.notes(measured)]
     parts = [
-        "# Plans next to inference engines",
-        f"Made by `{facts['command']}` on {facts['date']}, on {facts['machine']['processor']}; do not edit.",
+        f"# Plans next to inference engines: {facts['machine']['processor']}",
+        f"Made by `{facts['command']}` on {facts['date']}; do not edit.",
         "\n".join(f"- {line}" for line in verdicts(measured)),
         "Engines for inference pack or transform constant weights once, as [`tc.plan`](engine.md) does. "
         "Forward convolutions in float32, each competitor pinned to one core in a process of its own, in "
