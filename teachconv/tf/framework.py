@@ -73,7 +73,7 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
     Args:
         *inputs: tensors, Python values, or lists, tuples and dicts of them.
         **kwargs: ``output_stream``, ``summarize``, ``sep``, ``end`` and ``name``, as in
-            `teachconv.graph.debugging.print`.
+            `teachconv.graph.ops.logging_ops.print`.
 
     Returns:
         None eagerly; in a graph, the operation that prints.

@@ -52,8 +52,8 @@ def get_variable(
             numbers in ±√(6 / (inputs + outputs)).
         trainable: whether optimizers change it; None stands for True.
         use_resource: has no effect.
-        regularizer, collections, caching_device, partitioner, custom_getter, constraint, synchronization,
-            aggregation: None; teachconv has no others.
+        regularizer, collections, caching_device, partitioner, custom_getter: None; teachconv has no others.
+        constraint, synchronization, aggregation: likewise.
         validate_shape: True; teachconv has no other.
 
     Returns:
