@@ -145,9 +145,9 @@ def convolution(
     """Convolve images with filters; only convolutions over two axes are here.
 
     Args:
-        input, filters, data_format, dilations, name: as in `conv2d`; ``data_format`` may be None for "NHWC".
+        input, filters, padding, dilations, name: as in `conv2d`.
         strides: as in `conv2d`; None stands for 1.
-        padding: as in `conv2d`.
+        data_format: as in `conv2d`; None stands for "NHWC".
 
     Returns:
         As `conv2d`.
@@ -253,7 +253,8 @@ def avg_pool(
     """Return the mean of each window; padding is not counted.
 
     Args:
-        input, ksize, strides, data_format, name: as in `max_pool`; ``input`` holds floats.
+        input: as in `max_pool`; floats.
+        ksize, strides, data_format, name: as in `max_pool`.
         padding: "SAME" or "VALID".
 
     Returns:
