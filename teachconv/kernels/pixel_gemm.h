@@ -11,7 +11,7 @@
                         +----------------------------+
 
      for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
-       copy x into tiles and dy into panels, so that a step is short    (if they are used often enough)
+       copy x into tiles and dy into panels, so that a step is short    (where it pays: pixel_layout.h)
        for each tile, panel, tap:                                   <- threads share these, never the pixels
          for image, out_row, out_col of the block whose input is inside:  sums += x * dy
 

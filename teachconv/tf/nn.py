@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
-from ..graph.ops.nn_ops import relu
+from ..graph.ops.nn_ops import relu, sparse_softmax_cross_entropy_with_logits
 from .missing import module_getattr
 from .options import unsupported
 
@@ -417,26 +417,6 @@ def softmax_cross_entropy_with_logits(
     """
     unsupported(axis=(axis, -1))
     return nn_ops.softmax_cross_entropy_with_logits(labels, logits, name)
-
-
-def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
-    """Return -log_softmax(logits)[label] of each row, for labels that are class numbers.
-
-    Args:
-        labels: [...], int32 or int64 from 0 to classes - 1.
-        logits: [..., classes], floats.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the shape of ``labels``.
-
-    Raises:
-        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
-
-    >>> round(float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0]), 4)  # log 2
-    0.6931
-    """
-    return nn_ops.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
 
 
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
