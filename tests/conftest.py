@@ -32,7 +32,7 @@ collect_ignore = ["cuda/first_run.py"]
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,
-# the extension compiled for gcov, arrays of which memory holds one at a time
+# the C programs, the extension compiled for gcov, arrays of which memory holds one at a time
 TOGETHER = (
     "test_explorer_browser.py",
     "test_explorer_clicks.py",
@@ -40,6 +40,7 @@ TOGETHER = (
     "test_playground.py",
     "test_benchmarks.py",
     "test_networks.py",
+    "test_play.py",
     "test_compiled_marks.py",
     "test_large_arrays.py",
 )

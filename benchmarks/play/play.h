@@ -3,6 +3,8 @@
    Each program is one rung of the ladder, without Python: it includes the kernels' own headers, checks the rung
    on one layer, then times it. Edit a kernel, run make kernels-play, and see whether it is still right and what
    it gained. The instruction set is the compiler's: -march=native, or -mavx2 -mfma. */
+#if !defined(TEACHCONV_PLAY_H)
+#define TEACHCONV_PLAY_H
 #define REAL_IS_DOUBLE 0
 #if defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define ISA_LEVEL 2
@@ -131,3 +133,4 @@ static double microseconds(void) {
                (p).in_rows, (p).in_cols, (p).in_channels, (p).out_channels, us,                   \
                2e-3 * problem_macs(&(p)) / us);                                                   \
     } while (0)
+#endif

@@ -28,46 +28,64 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def compiled(source, to, *flags):
+def compiled(source, to):
     """Compile a program as make kernels-play does, without optimisation and for a shorter time."""
-    flags = ["-O0", "-march=native", "-fopenmp", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}", *flags]
+    flags = ["-O0", "-march=native", "-fopenmp", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}"]
     command = ["cc", *flags, source, KERNELS / "process.c", "-o", to, "-lm"]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return to
 
 
-def run(program, layer):
-    return subprocess.run([program, *layer.split()], capture_output=True, text=True, timeout=60)
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """All programs as one, whose first argument says which to run: the kernels, which each includes, compile once."""
+    folder = tmp_path_factory.mktemp("play")
+    wrong = (PLAY / "row_gemm.c").read_text().replace("w, want", "x, want")
+    wrong = wrong.replace("    /* right? */", "    w[3] += 1;\n    /* right? */")
+    (folder / "wrong_row_gemm.c").write_text(wrong)
+    paths = [*sorted(PLAY.glob("*.c")), folder / "wrong_row_gemm.c"]
+    lines = [f'#define main {path.stem}_main\n#include "{path}"\n#undef main' for path in paths]
+    lines += ["int main(int argc, char **argv) {"]
+    for path in paths:
+        arguments = "" if "main(void)" in path.read_text() else "argc - 1, argv + 1"
+        lines += [f'    if (argc > 1 && !strcmp(argv[1], "{path.stem}")) return {path.stem}_main({arguments});']
+    (folder / "together.c").write_text("\n".join([*lines, "    return 3;", "}", ""]))
+    return compiled(folder / "together.c", folder / "together")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_rung_without_python(name, tmp_path):
-    program = compiled(PLAY / f"{name}.c", tmp_path / name)
-    done = run(program, LAYERS.get(name, "9 5 7 3 2 2"))
+def test_a_rung_without_python(name, together):
+    done = run(together, name, *LAYERS.get(name, "9 5 7 3 2 2").split())
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         assert re.fullmatch(
             rf"{name}(, packed)? +\d x \d, \d+ to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
         )
     assert len(done.stdout.splitlines()) == 1 + ("_pack(" in (PLAY / f"{name}.c").read_text())
-    assert run(program, "0 1").returncode == 2
+    assert run(together, name, "0", "1").returncode == 2
 
 
-def test_the_ceilings_of_the_machine(tmp_path):
-    done = run(compiled(PLAY / "ceilings.c", tmp_path / "ceilings"), "")
-    lines = [re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in done.stdout.splitlines()]
+def test_a_program_compiles_by_itself(tmp_path):
+    """As make kernels-play compiles it; all have the same include, and no other."""
+    for path in PLAY.glob("*.c"):
+        assert re.findall("^#include.*", path.read_text(), re.M) == ['#include "play.h"']
+    done = run(compiled(PLAY / "row_gemm.c", tmp_path / "row_gemm"), "9", "5", "7", "3")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
+
+
+def test_the_ceilings_of_the_machine(together):
+    lines = [re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in run(together, "ceilings").stdout.splitlines()]
     assert [line[3] for line in lines] == ["GFLOP/s", "GB/s", "GB/s", "GB/s"]
     assert all(float(line[2]) > 0 for line in lines)
 
 
-def test_a_wrong_kernel_is_seen(tmp_path):
-    source = (PLAY / "row_gemm.c").read_text()
-    wrong = tmp_path / "wrong.c"
-    wrong.write_text(
-        source.replace("    /* right? */", "    w[3] += 1;\n    /* right? */").replace("w, want", "x, want")
-    )
-    done = run(compiled(wrong, tmp_path / "wrong"), "9 5 7 3 2 2")
+def test_a_wrong_kernel_is_seen(together):
+    done = run(together, "wrong_row_gemm", "9", "5", "7", "3", "2", "2")
     assert done.returncode == 1
     assert re.match(r"row_gemm: cell \d+ is .*, the plain loops give ", done.stderr)
 
@@ -100,7 +118,7 @@ def test_one_thread_opens_no_parallel_region(tmp_path):
     """Opening one takes about a microsecond; a small call takes a few."""
     source = tmp_path / "one_thread.c"
     source.write_text(ONE_THREAD)
-    done = run(compiled(source, tmp_path / "one_thread"), "")
+    done = run(compiled(source, tmp_path / "one_thread"))
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -131,7 +149,7 @@ def test_the_scratch_of_winograd_is_bounded(tmp_path):
     source.write_text(SCRATCH)
     program = compiled(source, tmp_path / "scratch")
     for layer in ("28 288 224 3 1 1", "28 256 224 3 1 1", "9 5 7 3 1 2"):
-        done = run(program, layer)
+        done = run(program, *layer.split())
         assert (done.returncode, done.stderr) == (0, "")
         used, allowed = map(int, done.stdout.split(" of "))
         assert 0 < used <= allowed
