@@ -53,7 +53,9 @@ def together(tmp_path_factory):
     lines += ["int main(int argc, char **argv) {"]
     for path in paths:
         arguments = "" if "main(void)" in path.read_text() else "argc - 1, argv + 1"
-        lines += [f'    if (argc > 1 && !strcmp(argv[1], "{path.stem}")) return {path.stem}_main({arguments});']
+        lines += [
+            f'    if (argc > 1 && !strcmp(argv[1], "{path.stem}")) return {path.stem}_main({arguments});'
+        ]
     (folder / "together.c").write_text("\n".join([*lines, "    return 3;", "}", ""]))
     return compiled(folder / "together.c", folder / "together")
 
@@ -79,7 +81,9 @@ def test_a_program_compiles_by_itself(tmp_path):
 
 
 def test_the_ceilings_of_the_machine(together):
-    lines = [re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in run(together, "ceilings").stdout.splitlines()]
+    lines = [
+        re.fullmatch(r"(.*): (\S+) (G\S+)", line) for line in run(together, "ceilings").stdout.splitlines()
+    ]
     assert [line[3] for line in lines] == ["GFLOP/s", "GB/s", "GB/s", "GB/s"]
     assert all(float(line[2]) > 0 for line in lines)
 
