@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
@@ -15,14 +16,15 @@ import numpy as np
 from .. import backends, dispatch, nn_ops
 from ..backends import Algorithm
 from ..dispatch import Call
-from ..dtypes import is_integer
+from ..dtypes import is_integer, to_dtype
+from ..errors import ArgumentError
 from .cases import CASES
 from .diffing import DiffReport, DiffRow, Truth, check_cases
 
 __all__ = ["check_backend"]
 
 
-def check_backend(module: ModuleType, dtypes: Iterable[str] | None = None) -> DiffReport:
+def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
     Every named case and every algorithm is run on normal data and small integers. A few cases are run again
@@ -30,27 +32,35 @@ def check_backend(module: ModuleType, dtypes: Iterable[str] | None = None) -> Di
     these fails.
 
     Args:
-        module: the backend: the three functions and ``ALGORITHMS``.
-        dtypes: which dtypes to check; None for all that its algorithms list. One that no algorithm lists is
-            left out.
+        module: the backend: the three functions and ``ALGORITHMS``; or the name of one in the table.
+        dtypes: which dtypes to check; None for all that its algorithms list, bfloat16 only where the package
+            ml_dtypes is installed. One that no algorithm lists is left out.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
 
     Raises:
-        ValueError: if a part of the contract is missing.
-        TypeError: if ``module`` is an object that cannot be hashed.
+        ValueError: if a part of the contract is missing, no backend of the table has the name, or no
+            algorithm lists any of ``dtypes``.
+        TypeError: if ``module`` is an object that cannot be hashed, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend
     >>> tc.check_backend(numpy_backend, ["float32"]).passed
     True
     """
-    name, _ = dispatch.find_backend(module)  # raises, and says what is missing
+    name, module = dispatch.find_backend(module)  # raises, and says what is missing
     name = name.rpartition(".")[2]
     known = backends.dtypes_of(module.ALGORITHMS)
+    if dtypes is None:
+        wanted = [dtype for dtype in known if dtype != "bfloat16" or find_spec("ml_dtypes")]
+    else:
+        asked = [to_dtype(dtype).name for dtype in dtypes]
+        wanted = [dtype for dtype in asked if dtype in known]
+        if not wanted:
+            raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
     rows: list[DiffRow] = []
-    for dtype in known if dtypes is None else [dtype for dtype in dtypes if dtype in known]:
+    for dtype in wanted:
         for data in ("normal", "integers"):
             rows += check_cases([module], dtype, data)
         rows += _contract_rows(name, module, dtype)

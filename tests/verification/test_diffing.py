@@ -1,7 +1,9 @@
 """diff passes correct results, fails wrong ones, and names each planted mistake."""
 
 import importlib
+import re
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +14,7 @@ import teachconv as tc
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
 from teachconv.kinds import FORWARD
+from teachconv.verification import contract, diffing
 from teachconv.verification.diffing import check_cases
 
 
@@ -205,6 +208,27 @@ def test_a_module_of_ones_own():
         "conv2d",
         "depthwise_conv2d",
     }
+
+
+def test_a_backend_is_checked_by_its_name_and_in_the_dtypes_that_there_are(monkeypatch):
+    one = [case for case in contract.CASES if case.name == "same"]
+    monkeypatch.setattr(contract, "check_cases", partial(diffing.check_cases, cases=one))
+    found = tc.check_backend("numpy", [np.float32])
+    assert found.passed
+    assert "contract on numpy" in found.title
+    assert {row.name.split(", ")[1].split(" ")[0] for row in found.rows} == {"float32"}
+    with pytest.raises(ValueError, match='did you mean "numpy"'):
+        tc.check_backend("nunpy")
+    with pytest.raises(TypeError, match='did you mean "float32"'):
+        tc.check_backend("numpy", ["flaot32"])
+    with pytest.raises(
+        ValueError, match=r"dtypes \['uint8'\]: the algorithms of numpy list float16, bfloat16"
+    ):
+        tc.check_backend("numpy", ["uint8"])
+    monkeypatch.setattr(contract, "find_spec", lambda name: None)  # as where ml_dtypes is not installed
+    names = {part for row in tc.check_backend("numpy").rows for part in re.split("[, ]+", row.name)}
+    assert "bfloat16" not in names
+    assert {"float16", "float32", "float64", "int32", "int64"} <= names
 
 
 @pytest.mark.parametrize("what", ["out", "bias", "activation"])
