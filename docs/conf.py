@@ -8,6 +8,9 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
+
 import teachconv
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -93,6 +96,7 @@ def setup(app):
     app.connect("autodoc-process-docstring", lead_to_namesake)
     app.connect("autodoc-process-signature", leave_out_private_arguments)
     app.connect("autodoc-skip-member", skip_tuple_fields)
+    app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
     app.connect("html-page-context", correct_ways_back)
 
@@ -128,6 +132,30 @@ def leave_out_private_arguments(app, what, name, thing, options, signature, retu
         return None
     signature = re.sub(r", _\w+(=('[^']*'|[^,()]*))?(?=[,)])", "", signature)
     return re.sub(r"=<[^>]*>", "=...", signature), returned
+
+
+def tidy_fields(app, domain, kind, content):
+    """Leave out a type that says nothing, Any; and list arguments in the order of the signature."""
+    for field in list(content.findall(nodes.field)):
+        name, body = field
+        if name.astext().partition(" ")[0] in ("type", "rtype") and body.astext() == "~typing.Any":
+            fields = field.parent
+            fields.remove(field)
+            if not fields.children:
+                fields.parent.remove(fields)
+    if content.parent is None:
+        return
+    written = [one.astext().strip("*") for one in content.parent[0].findall(addnodes.desc_sig_name)]
+    places = {name: place for place, name in reversed(list(enumerate(written)))}
+    for fields in (child for child in content if isinstance(child, nodes.field_list)):
+        words = {id(field): field[0].astext().split() for field in fields}
+        arguments = [field for field in fields if words[id(field)][0] == "param"]
+        ordered = sorted(
+            arguments, key=lambda field: places.get(words[id(field)][-1].strip("*"), len(places))
+        )
+        indices = [fields.index(field) for field in arguments]
+        for index, field in zip(indices, ordered, strict=True):
+            fields[index] = field
 
 
 def leave_builtins(app, doctree):

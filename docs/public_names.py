@@ -67,7 +67,8 @@ def entries(module: str) -> list[dict[str, str]]:
         module: the public name of the module.
 
     Returns:
-        For each name the directive that writes it, and ``also``: a sentence, or "".
+        For each name the directive that writes it; ``also``: a sentence, or ""; and of a class ``above``: its
+        ancestors whose members are described elsewhere.
     """
     content = listed_modules()[module]
     return [_entry(module, name, getattr(content, name)) for name in getattr(content, "__all__", ())]
@@ -79,12 +80,21 @@ def _entry(module: str, name: str, thing: object) -> dict[str, str]:
         page = next((page for page, other in listed_modules().items() if other is thing), "")
         return found | {"kind": "module", "also": page}
     home = homes().get(id(thing))
+    if home is None and inspect.isclass(thing):
+        return found | {"also": f"The same as ``{thing.__module__}.{thing.__qualname__}``."}
     if home is None:
         return found | {"also": f"Its value is ``{thing!r}``."}
     if home != f"{module}.{name}":
         return found | {"also": f"The same as `{home}`."}
     if not inspect.isclass(thing):
         return found | {"kind": "function"}
-    bases = [homes()[id(base)] for base in thing.__mro__[1:] if id(base) in homes()]
+    bases = [base for base in thing.__mro__[1:] if id(base) in homes()]
+    above = [
+        ancestor.__name__
+        for ancestor in thing.__mro__[1:-1]  # object is the last
+        if not ancestor.__module__.startswith("teachconv")
+        or any(issubclass(base, ancestor) for base in bases)
+    ]
     kind = "exception" if issubclass(thing, BaseException) else "class"
-    return found | {"kind": kind, "also": f"It also has what `{bases[0]}` has." if bases else ""}
+    also = f"It also has what `{homes()[id(bases[0])]}` has." if bases else ""
+    return found | {"kind": kind, "also": also, "above": ", ".join(above)}

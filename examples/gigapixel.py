@@ -11,6 +11,8 @@ write it to a zarr array. The script prints the peak memory of all its processes
 and their halos, and compares some windows of the result with a computation in memory.
 
 With --kill one of the workers is killed in the middle. What it had computed is computed again by the others.
+The docs show a run of each kind, docs/recorded/gigapixel.txt and docs/recorded/gigapixel_kill.txt: the
+output of this script, sent to a file.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +36,7 @@ import numpy as np
 
 import teachconv as tc
 from teachconv.arrays.dask import chunk_picture, to_zarr
+from teachconv.tuning_file import processor
 
 BINOMIAL = np.float32([1, 4, 6, 4, 1]) / 16
 BLUR = np.outer(BINOMIAL, BINOMIAL).reshape(5, 5, 1, 1)  # HWIO
@@ -128,13 +134,11 @@ def kill_one_worker(client: Any, folder: Path, chunks: int) -> None:
     while sum(1 for path in folder.rglob("*") if path.is_file()) < chunks / 3:
         time.sleep(0.05)
     worker, number = next(iter(client.run(os.getpid).items()))
-    print(f"\nkilling worker {worker}, process {number}")
+    print(f"killing worker {worker}, process {number}", flush=True)
     os.kill(number, signal.SIGKILL)
 
 
-def run(
-    size: int, chunk: int, workers: int, folder: Path, kill: bool, progress: bool = True
-) -> dict[int, int]:
+def run(size: int, chunk: int, workers: int, folder: Path, kill: bool) -> dict[int, int]:
     """Compute the result on worker processes and write it to ``folder``; return the peak memory of each."""
     import dask
     import distributed
@@ -155,7 +159,9 @@ def run(
                 target=kill_one_worker, args=(client, folder, result.npartitions), daemon=True
             )
             killer.start()
-        to_zarr(result, folder / "result.zarr", progress=progress)
+        to_zarr(result, folder / "result.zarr", progress=sys.stdout.isatty())
+        if sys.stdout.isatty():
+            print()  # dask's bar leaves the cursor in its line
     return peaks
 
 
@@ -179,11 +185,14 @@ def main(arguments: list[str] | None = None) -> None:
         import zarr
 
         check(zarr.open_array(str(folder / "result.zarr"), mode="r"), options.size)
+        print("windows of the result compared with a computation in memory: the same bits")
         gigabytes, megabytes = 4 * options.size**2 / 1e9, sum(peaks.values()) / 1e6
         print(
-            f"\n{options.size} x {options.size} pixels, {gigabytes:.2f} GB as float32, in {seconds:.0f} s; "
+            f"{options.size} x {options.size} pixels, {gigabytes:.2f} GB as float32, in {seconds:.0f} s; "
             f"peak memory {megabytes:.0f} MB in {len(peaks)} processes together"
         )
+        used = ", ".join(f"{name} {version(name)}" for name in ("dask", "zarr", "numpy"))
+        print(f"{datetime.now(UTC):%Y-%m-%d}, {processor()}, {os.cpu_count()} processors, {used}")
 
 
 if __name__ == "__main__":
