@@ -131,13 +131,14 @@ class DiffReport(tables.Report):
     def _table(self) -> tables.Table:
         failed = [i for i, row in enumerate(self.rows) if not row.passed]
         allowed = "of tolerance" if self._tolerance else "of bound"
-        cells = ("worst cell", "first bad cell") if failed else ("worst cell",)
+        timed = any(row.seconds is not None for row in self.rows)
+        shown = {"time": timed, "worst cell": True, "first bad cell": bool(failed)}
         columns = (
             *tables.left("backend", "algorithm", ""),
-            *tables.right("max abs", "max ulps", allowed, "time", *cells),
+            *tables.right("max abs", "max ulps", allowed, *(name for name in shown if shown[name])),
             *tables.left(""),
         )
-        rows = [_cells(row, bool(failed)) for row in self.rows]
+        rows = [_cells(row, timed, bool(failed)) for row in self.rows]
         notes = [f"{name}: {tables.duration(seconds)}, in no row's time" for name, seconds in self.loading]
         return tables.Table(columns, rows, self.summary, (), notes, failed)
 
@@ -248,7 +249,7 @@ def check_cases(
             for name, module in found:
                 label = f"{name.rpartition('.')[2]}: {problem.name}, {dtype} {data}"
                 fitting = [algorithm for _, _, algorithm in dispatch.candidates([(name, module)], call)]
-                rows += _backend_rows(label, module, fitting, truth, options)
+                rows += _backend_rows(label, module, fitting, truth, options, timed=False)
     return rows
 
 
@@ -376,7 +377,12 @@ def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
 
 
 def _backend_rows(
-    name: str, module: Any, algorithms: Sequence[Algorithm], truth: Truth, options: Mapping[str, Any]
+    name: str,
+    module: Any,
+    algorithms: Sequence[Algorithm],
+    truth: Truth,
+    options: Mapping[str, Any],
+    timed: bool = True,
 ) -> Iterable[DiffRow]:
     call, precision = truth.call, options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
@@ -385,8 +391,8 @@ def _backend_rows(
         try:
             start = record.clock()
             result = dispatch.run_canonical(call, module, algorithm.name, precision)
-            seconds = record.clock() - start
-            if seconds < 1:  # the first run fills caches
+            seconds: float | None = record.clock() - start if timed else None
+            if seconds is not None and seconds < 1:  # the first run fills caches
                 start = record.clock()
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
@@ -437,15 +443,16 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _cells(row: DiffRow, with_first_bad: bool) -> tuple[str, ...]:
+def _cells(row: DiffRow, timed: bool, with_first_bad: bool) -> tuple[str, ...]:
     """The row of the table of a report."""
     cells = (row.worst, row.first_bad) if with_first_bad else (row.worst,)
+    time = () if not timed else ("",) if row.seconds is None else (tables.duration(row.seconds),)
     return (
         row.name,
         row.algorithm,
         "pass" if row.passed else "FAIL",
         *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
-        "" if row.seconds is None else tables.duration(row.seconds),
+        *time,
         *("" if cell is None else ",".join(map(str, cell)) for cell in cells),
         "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
     )

@@ -17,6 +17,7 @@ from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
+from teachconv.verification.diffing import check_cases
 
 BACKENDS = list(backend_algorithms())
 ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
@@ -45,26 +46,33 @@ def refused(op, args, kwargs, backend, algorithm):
 
 def row_of(report, backend, algorithm):
     """The one row of an algorithm in a report, which has to pass."""
-    rows = [row for row in report.rows if (row.name, row.algorithm) == (backend, algorithm.name)]
-    assert len(rows) == 1
-    assert rows[0].passed, f"{report}\n{rows[0].explanation}"
-    return rows[0]
+    return passed(row for row in report.rows if (row.name, row.algorithm) == (backend, algorithm.name))
+
+
+def passed(rows):
+    """The one row, which has to pass."""
+    (row,) = rows
+    assert row.passed, f"{row}\n{row.explanation}"
+    return row
 
 
 @lru_cache(maxsize=128)
-def reports(number, dtype, data):
-    """The problems of a case, each with its diff of every backend: computed once, read by many tests."""
-    return [
-        (problem, tc.diff(problem.op, *problem.args, backends=ALONE, **problem.kwargs))
-        for problem in CASES[number].problems(dtype, data)
-    ]
+def case_rows(number, dtype, data):
+    """The problems of a case, and the rows of every backend on all of them: computed once, read by many tests."""
+    case = CASES[number]
+    return list(case.problems(dtype, data)), check_cases(ALONE, dtype, data, [case])
 
 
 def check_case(number, dtype, data, backend, algorithm):
     """Check one algorithm on the problems of a case; return its rows."""
+    case_problems, rows = case_rows(number, dtype, data)
     return [
-        row_of(report, backend, algorithm)
-        for problem, report in reports(number, dtype, data)
+        passed(
+            row
+            for row in rows
+            if row.name == f"{backend}: {problem.name}, {dtype} {data}" and row.algorithm == algorithm.name
+        )
+        for problem in case_problems
         if not refused(problem.op, problem.args, problem.kwargs, backend, algorithm)
     ]
 
