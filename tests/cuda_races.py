@@ -5,13 +5,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from cuda_host import COMPILER, SHIM, Host, _built, build_shim, host_source
+from cuda_host import COMPILER, SHIM, Host, build, build_shim, host_source
 
 from teachconv.backends.cuda import sources
 
 FLAGS = (
     "-std=c++17",
     "-O1",
+    "-fPIC",
     "-g1",
     "-fsanitize=thread",
     "-fno-strict-aliasing",
@@ -54,11 +55,10 @@ class Racer(Host):
         """Return the program of one kernel; its folder has the plain shared objects, too."""
         options = sources.defines(kernel.dtype, kernel.defines)
         source = host_source(kernel.file, self.sources_of.get(kernel.file))
-        main = _built(self.folder, "main.o", SHIM.with_name("main.cpp").read_text(), [*FLAGS, "-c"])
         flags = [flag for flag in FLAGS if flag != "-shared"]
-        plain = [flag for flag in FLAGS if flag != "-fsanitize=thread"]
-        objects = [build_shim(self.folder, [*plain, "-DRACES"]), main]
-        return str(_built(self.folder, f"{kernel.name}.exe", source, [*flags, *options, "-ldl"], objects))
+        main = build(self.folder, "main.o", SHIM.with_name("main.cpp").read_text(), [*flags, "-c"])
+        libraries = [main, build_shim(self.folder, FLAGS)]
+        return str(build(self.folder, f"{kernel.name}.exe", source, [*flags, *options, "-ldl"], libraries))
 
 
 def _is_pointer(value):
