@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from cuda_host import COMPILER, SHIM, Host, build, build_shim, host_source
+from cuda_host import COMPILER, SHIM, Host, build, build_host
 
 from teachconv.backends.cuda import sources
 
@@ -17,7 +17,6 @@ FLAGS = (
     "-fsanitize=thread",
     "-fno-strict-aliasing",
     "-w",
-    "-rdynamic",
     "-shared",
 )
 
@@ -34,13 +33,17 @@ class Racer(Host):
 
     def launch(self, step, arguments):
         kernel = step.kernel
-        program = self._program(kernel)
+        options = sources.defines(kernel.dtype, kernel.defines)
+        text = self.sources_of.get(kernel.file)
+        library = build_host(self.folder, kernel.file, options, text, FLAGS)
+        flags = [flag for flag in FLAGS if flag != "-shared"]
+        program = build(self.folder, "main.exe", SHIM.with_name("main.cpp").read_text(), [*flags, "-ldl"])
         with tempfile.NamedTemporaryFile(dir=self.folder) as file:
             file.write(np.int64([step.grid, step.block, step.shared, len(arguments)]).tobytes())
             for value in arguments:
                 file.write(_argument(value))
             file.flush()
-            command = [program, f"launch_{kernel.name}", file.name, str(int(self.reverse))]
+            command = [program, library, f"launch_{kernel.name}", file.name, str(int(self.reverse))]
             done = subprocess.run(command, capture_output=True, text=True)
             if "data race" in done.stderr:
                 raise RaceError(done.stderr[:2000])
@@ -50,15 +53,6 @@ class Racer(Host):
         for array in (value for value in arguments if _is_pointer(value)):
             array[...] = np.frombuffer(results[: array.nbytes], array.dtype).reshape(array.shape)
             results = results[array.nbytes :]
-
-    def _program(self, kernel):
-        """Return the program of one kernel; its folder has the plain shared objects, too."""
-        options = sources.defines(kernel.dtype, kernel.defines)
-        source = host_source(kernel.file, self.sources_of.get(kernel.file))
-        flags = [flag for flag in FLAGS if flag != "-shared"]
-        main = build(self.folder, "main.o", SHIM.with_name("main.cpp").read_text(), [*flags, "-c"])
-        libraries = [main, build_shim(self.folder, FLAGS)]
-        return str(build(self.folder, f"{kernel.name}.exe", source, [*flags, *options, "-ldl"], libraries))
 
 
 def _is_pointer(value):

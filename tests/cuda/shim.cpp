@@ -189,14 +189,15 @@ void mma(float *const (&sums)[4], const float (&rows)[8], const float (&cols)[4]
     for (int i = 0; i < 4 * numbers; i++) turn()[lane].rows[i] = rows[i];
     for (int i = 0; i < 2 * numbers; i++) turn()[lane].cols[i] = cols[i];
     wait(AT_WARP_BARRIER);
+    const Shown *lanes = turn();
     for (int n = 0; n < 4; n++) {
         const int row = lane / 4 + n / 2 * 8, col = lane % 4 * 2 + n % 2;
         float sum = *sums[n];
-        for (int k = 0; k < 8 * numbers; k++) {
-            const int half = k / (4 * numbers), owner = k / numbers % 4, number = k % numbers;
-            sum += turn()[row % 8 * 4 + owner].rows[(row / 8 + 2 * half) * numbers + number] *
-                   turn()[col * 4 + owner].cols[half * numbers + number];
-        }
+        for (int half = 0; half < 2; half++)
+            for (int owner = 0; owner < 4; owner++)
+                for (int number = 0; number < numbers; number++)
+                    sum += lanes[row % 8 * 4 + owner].rows[(row / 8 + 2 * half) * numbers + number] *
+                           lanes[col * 4 + owner].cols[half * numbers + number];
         *sums[n] = sum;
     }
 }
