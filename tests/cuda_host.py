@@ -36,8 +36,9 @@ def host_source(file, text=None):
 
 def build_host(folder, file, options, text=None, flags=FLAGS):
     """Compile one source with its -D options, cached in ``folder``; return the path of the shared object."""
-    options = [*flags, *options, "-nodefaultlibs"]  # the shim has them; to look in them takes as long as to link
-    return build(folder, f"{Path(file).stem}.so", host_source(file, text), options, [build_shim(folder, flags)])
+    # the shim has the compiler's libraries; to look into them takes as long as to link
+    options, libraries = [*flags, *options, "-nodefaultlibs"], [build_shim(folder, flags)]
+    return build(folder, f"{Path(file).stem}.so", host_source(file, text), options, libraries)
 
 
 def build_shim(folder, flags=FLAGS):

@@ -112,7 +112,9 @@ def test_pipelined_halves(kernel_folder, order, dtype, data, cases):
 FEW = {"float16": ["direct", "tensor_gemm"], "bfloat16": ["direct"], "float64": ["im2col", "implicit_gemm"]}
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int32", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", pytest.param("float64", marks=pytest.mark.slow), "int32", "int64"]
+)
 def test_cases_in_other_dtypes(dtype, kernel_folder):
     data = "integers" if dtype == "int64" else "normal"
     failed, count = failures(Host(kernel_folder), FEW.get(dtype, NAMES), dtype, data, CASES[2::5])
@@ -129,7 +131,14 @@ def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
         assert count > 40
 
 
-@pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        "integers",
+        *(pytest.param(data, marks=pytest.mark.slow) for data in ("scaled", "tiny", "huge")),
+        "nonfinite",
+    ],
+)
 def test_odd_data(data, kernel_folder):
     failed, count = failures(Host(kernel_folder), NAMES, "float32", data, CASES[::3] + EIGHTS[:2])
     assert not failed
@@ -392,7 +401,7 @@ EXPORTED void tf32(const float *from, float *to, int n) {{
 # ---------------------------------------------------------------------------------------------
 
 
-def sanitized(*arguments):
+def sanitized(folder, *mistake):
     """Run tests/cuda/sanitize.py under AddressSanitizer; skip where the compiler has none."""
     found = subprocess.run(
         [COMPILER, "-print-file-name=libasan.so"], capture_output=True, text=True
@@ -402,7 +411,7 @@ def sanitized(*arguments):
     environment = os.environ | {"LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0"}
     environment["OPENBLAS_NUM_THREADS"] = "1"
     return subprocess.run(
-        [sys.executable, str(TESTS / "cuda" / "sanitize.py"), *arguments],
+        [sys.executable, str(TESTS / "cuda" / "sanitize.py"), str(folder), *mistake],
         capture_output=True,
         text=True,
         env=environment,
@@ -410,8 +419,8 @@ def sanitized(*arguments):
 
 
 @pytest.mark.slow
-def test_no_access_out_of_bounds():
-    done = sanitized()
+def test_no_access_out_of_bounds(kernel_folder):
+    done = sanitized(kernel_folder)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "no fault" in done.stdout
 
@@ -424,8 +433,8 @@ def test_no_access_out_of_bounds():
         pytest.param("pipelined_gemm.cu", "? 4 : 3)\n", "? 5 : 4)\n", marks=pytest.mark.slow),
     ],
 )
-def test_access_out_of_bounds_is_found(file, old, new):
-    done = sanitized(file, old, new)
+def test_access_out_of_bounds_is_found(file, old, new, kernel_folder):
+    done = sanitized(kernel_folder, file, old, new)
     assert done.returncode != 0
     assert "AddressSanitizer" in done.stderr
 
