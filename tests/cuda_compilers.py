@@ -1,7 +1,7 @@
 """CUDA's compilers without a GPU: nvcc where it is installed, else NVRTC from its PyPI package, through ctypes."""
 
 import ctypes
-import hashlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,6 +9,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from cuda_host import made_once
 from cuda_machine_code import disassemble
 
 from teachconv.backends.cuda import sources
@@ -75,27 +76,15 @@ class Kept:
         made_of = "\0".join([text, name, *options]).encode()
 
         def make(path):
-            binary, log = self.nvrtc.binary(text, name, options)
-            path.with_suffix(".log").write_text(log, encoding="utf-8")
-            return binary
+            path.write_bytes(pickle.dumps(self.nvrtc.binary(text, name, options)))
 
-        path = self._once(made_of, ".cubin", make)
-        return path.read_bytes(), path.with_suffix(".log").read_text(encoding="utf-8")
+        return pickle.loads(made_once(self.folder, "nvrtc.pickle", made_of, make).read_bytes())
 
     def text(self, binary):
         """Return nvdisasm's text of a binary."""
-        return self._once(binary, ".sass", lambda path: disassemble(binary).encode()).read_text()
-
-    def _once(self, made_of, suffix, make):
-        """Return a file that ``make`` has filled in this run, in whichever worker came first."""
-        import fcntl  # not on Windows, for which there is no NVRTC from PyPI
-
-        path = self.folder / (hashlib.sha256(made_of).hexdigest()[:24] + suffix)
-        with open(path.with_suffix(f"{suffix}.lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.exists():
-                path.write_bytes(make(path))
-        return path
+        return made_once(
+            self.folder, "nvdisasm.sass", binary, lambda path: path.write_text(disassemble(binary))
+        ).read_text()
 
 
 def compile_by_nvcc(text, name, options):

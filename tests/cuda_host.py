@@ -36,34 +36,46 @@ def host_source(file, text=None):
 
 def build_host(folder, file, options, text=None, flags=FLAGS):
     """Compile one source with its -D options, cached in ``folder``; return the path of the shared object."""
-    source = host_source(file, text)
-    return _built(folder, f"{Path(file).stem}.so", source, [*flags, *options], [build_shim(folder, flags)])
+    # the shim has the compiler's libraries; to look into them takes as long as to link
+    options, libraries = [*flags, *options, "-nodefaultlibs"], [build_shim(folder, flags)]
+    return build(folder, f"{Path(file).stem}.so", host_source(file, text), options, libraries)
 
 
 def build_shim(folder, flags=FLAGS):
-    """Compile what all kernels share, the shim's scheduler."""
-    return _built(folder, "shim.o", SHIM.with_suffix(".cpp").read_text(), [*flags, "-c", "-I", SHIM.parent])
+    """Compile the shim's scheduler, a library that all kernels share; of sanitizers it has only the names."""
+    options = [flag.replace("-fsanitize=", "-DSANITIZE_") for flag in flags]
+    return build(folder, "shim.so", SHIM.with_suffix(".cpp").read_text(), [*options, "-I", SHIM.parent])
 
 
-def _built(folder, name, source, options, objects=()):
+def build(folder, name, source, options, libraries=()):
     """Return the path of what a source compiles to; it is compiled if no test of this run has done so."""
     options = [str(option) for option in options]
-    key = hashlib.sha256(
-        "\0".join([source, SHIM.read_text(), *options, *map(str, objects)]).encode()
-    ).hexdigest()
-    target = Path(folder) / f"{Path(name).stem}-{key[:16]}{Path(name).suffix}"
-    if not target.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:  # on the same disk: the move below is atomic
+    made_of = "\0".join([source, SHIM.read_text(), *options, *map(str, libraries)])
+
+    def make(target):
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
             path = Path(scratch) / f"{Path(name).stem}.cpp"
             path.write_text(source)
-            made = Path(scratch) / name
-            command = [COMPILER, *options, "-o", str(made), str(path), *map(str, objects)]
-            if "-c" in options:
-                command.remove("-shared")
+            command = [COMPILER, *options, "-o", str(target), str(path), *map(str, libraries)]
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
-            made.replace(target)
-    return target
+
+    return made_once(folder, name, made_of.encode(), make)
+
+
+def made_once(folder, name, made_of, make):
+    """Return a file that ``make`` has written in this run, in whichever worker came first; others wait for it."""
+    import fcntl  # not on Windows, where nothing here is compiled
+
+    path = Path(folder) / f"{Path(name).stem}-{hashlib.sha256(made_of).hexdigest()[:24]}{Path(name).suffix}"
+    if not path.exists():
+        with open(f"{path}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                unfinished = path.with_name(f"unfinished-{path.name}")
+                make(unfinished)
+                unfinished.replace(path)
+    return path
 
 
 class Host:

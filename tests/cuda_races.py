@@ -5,18 +5,18 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from cuda_host import COMPILER, SHIM, Host, _built, build_shim, host_source
+from cuda_host import COMPILER, SHIM, Host, build, build_host
 
 from teachconv.backends.cuda import sources
 
 FLAGS = (
     "-std=c++17",
     "-O1",
+    "-fPIC",
     "-g1",
     "-fsanitize=thread",
     "-fno-strict-aliasing",
     "-w",
-    "-rdynamic",
     "-shared",
 )
 
@@ -33,13 +33,17 @@ class Racer(Host):
 
     def launch(self, step, arguments):
         kernel = step.kernel
-        program = self._program(kernel)
+        options = sources.defines(kernel.dtype, kernel.defines)
+        text = self.sources_of.get(kernel.file)
+        library = build_host(self.folder, kernel.file, options, text, FLAGS)
+        flags = [flag for flag in FLAGS if flag != "-shared"]
+        program = build(self.folder, "main.exe", SHIM.with_name("main.cpp").read_text(), [*flags, "-ldl"])
         with tempfile.NamedTemporaryFile(dir=self.folder) as file:
             file.write(np.int64([step.grid, step.block, step.shared, len(arguments)]).tobytes())
             for value in arguments:
                 file.write(_argument(value))
             file.flush()
-            command = [program, f"launch_{kernel.name}", file.name, str(int(self.reverse))]
+            command = [program, library, f"launch_{kernel.name}", file.name, str(int(self.reverse))]
             done = subprocess.run(command, capture_output=True, text=True)
             if "data race" in done.stderr:
                 raise RaceError(done.stderr[:2000])
@@ -49,16 +53,6 @@ class Racer(Host):
         for array in (value for value in arguments if _is_pointer(value)):
             array[...] = np.frombuffer(results[: array.nbytes], array.dtype).reshape(array.shape)
             results = results[array.nbytes :]
-
-    def _program(self, kernel):
-        """Return the program of one kernel; its folder has the plain shared objects, too."""
-        options = sources.defines(kernel.dtype, kernel.defines)
-        source = host_source(kernel.file, self.sources_of.get(kernel.file))
-        main = _built(self.folder, "main.o", SHIM.with_name("main.cpp").read_text(), [*FLAGS, "-c"])
-        flags = [flag for flag in FLAGS if flag != "-shared"]
-        plain = [flag for flag in FLAGS if flag != "-fsanitize=thread"]
-        objects = [build_shim(self.folder, [*plain, "-DRACES"]), main]
-        return str(_built(self.folder, f"{kernel.name}.exe", source, [*flags, *options, "-ldl"], objects))
 
 
 def _is_pointer(value):

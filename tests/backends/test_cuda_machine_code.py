@@ -31,6 +31,21 @@ def archs(found):
     return [pytest.param(arch, marks=[pytest.mark.release] * (arch not in (80, 90))) for arch in found]
 
 
+def with_archs(names, found, rarely):
+    """The same for pairs of a name and an architecture; those in ``rarely`` are compiled before a release, too.
+
+    They take long, and the other architecture has the same variants. Every source is still compiled for both
+    each time: test_the_tables_of_the_page_are_up_to_date compiles some variants of the slowest ones.
+    """
+    return [
+        pytest.param(
+            name, arch, marks=[pytest.mark.release] * (arch not in (80, 90) or (name, arch) in rarely)
+        )
+        for name in names
+        for arch in found
+    ]
+
+
 def script():
     """Import docs/gpu_tables.py."""
     spec = importlib.util.spec_from_file_location("gpu_tables", DOCS / "gpu_tables.py")
@@ -53,8 +68,10 @@ def binary(nvrtc, file, dtype, defines, arch):
     return cubin
 
 
-@pytest.mark.parametrize("arch", archs(compiled.ARCHS))
-@pytest.mark.parametrize("file", compiled.VARIANTS)
+@pytest.mark.parametrize(
+    ("file", "arch"),
+    with_archs(compiled.VARIANTS, compiled.ARCHS, [("implicit_gemm.cu", 90), ("tensor_gemm.cu", 80)]),
+)
 def test_every_variant_fits_and_spills_nothing(file, arch, nvrtc):
     for name, dtype, defines in compiled.ALL:
         if name == file and compiled.runs_on(file, dtype, arch):
@@ -108,12 +125,14 @@ def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
     assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
 
 
-@pytest.mark.parametrize("arch", archs([80, 90, 100]))
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(
+    ("kind", "arch"),
+    with_archs(KINDS, (80, 90, 100), [("KIND=InputGradient", 90), ("KIND=FilterGradient", 80)]),
+)
 def test_offsets_of_64_bits_spill_nothing_either(kind, arch, nvrtc):
     large = tc.conv2d_geometry((64, 512, 512, 128), (3, 3, 128, 128), 1, "SAME")
     for dtype, more in (("float32", ()), ("float32", ("TF32",)), ("float16", ()), ("bfloat16", ())):
-        job = Job(kind, large, dtype, None, 0)
+        job = Job(KINDS[kind], large, dtype, None, 0)
         gemm.pipelined_gemm(job, *more)
         kernel = job.finish("", "").steps[0].kernel
         assert "WIDE" in kernel.defines

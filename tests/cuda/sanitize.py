@@ -1,11 +1,10 @@
 """Run the kernels on the host under AddressSanitizer: test_cuda_arithmetic.py starts this, libasan preloaded.
 
-Usage: sanitize.py [SOURCE OLD NEW], the last three a mistake to plant.
+Usage: sanitize.py FOLDER [SOURCE OLD NEW]: where compiled kernels are kept, and a mistake to plant.
 """
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -24,26 +23,26 @@ def main():
     """Run every algorithm over some cases; a fault ends the process."""
     os.environ.pop("LD_PRELOAD", None)  # the compiler runs without it
     mistake = {}
-    if sys.argv[1:]:
-        file, old, new = sys.argv[1:]
+    folder, *planted = sys.argv[1:]
+    if planted:
+        file, old, new = planted
         text = sources.source_text(file)
         assert old in text
         mistake = {file: text.replace(old, new)}
     names = [a.name for a in ladder.ALGORITHMS if not mistake or a.name.startswith(Path(file).stem)]
     count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        host = Host(
-            folder, sources_of=mistake, flags=(*FLAGS, "-fsanitize=address", "-fno-omit-frame-pointer", "-g1")
-        )
-        module = host_backend(host)
-        for dtype, cases in (("float32", (EIGHTS, *CASES[1::4])), ("float16", (EIGHTS, *CASES[4::24]))):
-            for case in cases if dtype == "float32" or not mistake else ():
-                for problem in case.problems(dtype):
-                    call, _ = call_of(problem.op, problem.args, problem.kwargs)
-                    for algorithm in ladder.ALGORITHMS:
-                        if algorithm.name in names and algorithm.fits(call.kind, dtype, call.geometry):
-                            run_canonical(call, module, algorithm.name)
-                            count += 1
+    host = Host(
+        folder, sources_of=mistake, flags=(*FLAGS, "-fsanitize=address", "-fno-omit-frame-pointer", "-g1")
+    )
+    module = host_backend(host)
+    for dtype, cases in (("float32", (EIGHTS, *CASES[1::4])), ("float16", (EIGHTS, *CASES[4::24]))):
+        for case in cases if dtype == "float32" or not mistake else ():
+            for problem in case.problems(dtype):
+                call, _ = call_of(problem.op, problem.args, problem.kwargs)
+                for algorithm in ladder.ALGORITHMS:
+                    if algorithm.name in names and algorithm.fits(call.kind, dtype, call.geometry):
+                        run_canonical(call, module, algorithm.name)
+                        count += 1
     print(f"{count} results: no fault")
 
 

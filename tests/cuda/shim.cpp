@@ -1,17 +1,18 @@
-/* shim.cpp: the scheduler of shim.h: it runs the threads of a block as fibers.
+/* shim.cpp: the scheduler of shim.h: it runs the threads of a block as fibers. It is a library that all kernels share.
 
-   With -DRACES it tells ThreadSanitizer what the fibers are. It is compiled without ThreadSanitizer itself, which would report
-   the scheduler's own variables; what asynchronous copies read and write is reported, because memcpy and memset always are. */
+   It is compiled without sanitizers: ThreadSanitizer would report the scheduler's own variables. With -DSANITIZE_thread or
+   -DSANITIZE_address it tells them what the fibers are. What asynchronous copies read and write is looked at, because memcpy and
+   memset always are. */
 
 #include "shim.h"
-#include <csetjmp>
 #include <memory>
+#include <mutex>
 #include <ucontext.h>
 #include <vector>
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SANITIZE_address)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(RACES)
+#if defined(SANITIZE_thread)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -22,58 +23,68 @@ unsigned char *dynamic_memory;
 enum State { RUNNING, AT_WARP_BARRIER, AT_BLOCK_BARRIER, DONE };
 struct Copy { void *to; const void *from; size_t size, zeros; };
 struct Fiber {
-    ucontext_t context;
-    jmp_buf place;
-    bool started = false;
+    void *place[5]; /* where it left its stack */
     static constexpr size_t stack_size = 256 * 1024;
     std::unique_ptr<char[]> stack{new char[stack_size]}; /* not filled: only the pages that are used take memory */
     State state = DONE;
     std::vector<std::vector<Copy>> copies; /* asynchronous ones that have not landed, in groups; the last is open */
     void *tsan = nullptr;
+    bool started = false;
     unsigned passed[2] = {0, 0}; /* barriers of the block and of the warp */
     unsigned shown = 0;          /* instructions of the warp as a whole */
 };
-static std::vector<Fiber> fibers;
-static ucontext_t scheduler;
-static jmp_buf scheduler_place;
+static std::vector<Fiber> fibers; /* they are kept from block to block and from launch to launch */
+static void *scheduler_place[5];
 static Fiber *current;
 static const Call *call;
 static bool copies_wait;
 
-/* Leave one stack for another. swapcontext saves the signal mask, by a system call: only a fiber's first switch does that. The
-   sanitizers have to be told whenever the stack changes. */
+/* Leave one stack for another. The compiler's own setjmp and longjmp make no system call, as swapcontext does, and the sanitizers
+   do not see them: AddressSanitizer would forget what it knows of the stack. They have to be told whenever the stack changes. */
 static const void *scheduler_stack = nullptr;
 static size_t scheduler_stack_size = 0;
-static void to_fiber(Fiber *fiber) {
-#if defined(__SANITIZE_ADDRESS__)
-    void *fake = nullptr;
-    __sanitizer_start_switch_fiber(&fake, fiber->stack.get(), Fiber::stack_size);
-    swapcontext(&scheduler, &fiber->context);
-    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#elif defined(RACES)
-    __tsan_switch_to_fiber(fiber->tsan, __tsan_switch_to_fiber_no_sync);
-    swapcontext(&scheduler, &fiber->context);
-#else
-    if (_setjmp(scheduler_place)) return;
-    if (fiber->started) _longjmp(fiber->place, 1);
-    fiber->started = true;
-    setcontext(&fiber->context);
-#endif
-}
 static void *tsan_scheduler;
-static void to_scheduler() {
-    Fiber *self = current;
-#if defined(__SANITIZE_ADDRESS__)
-    void *fake = nullptr;
-    __sanitizer_start_switch_fiber(&fake, scheduler_stack, scheduler_stack_size);
-    swapcontext(&self->context, &scheduler);
-    __sanitizer_finish_switch_fiber(fake, &scheduler_stack, &scheduler_stack_size);
-#elif defined(RACES)
-    __tsan_switch_to_fiber(tsan_scheduler, __tsan_switch_to_fiber_no_sync);
-    swapcontext(&self->context, &scheduler);
-#else
-    if (!_setjmp(self->place)) _longjmp(scheduler_place, 1);
+static void tell_before(const void *stack, size_t size, void *tsan, void **fake) {
+#if defined(SANITIZE_address)
+    __sanitizer_start_switch_fiber(fake, stack, size);
+#elif defined(SANITIZE_thread)
+    __tsan_switch_to_fiber(tsan, __tsan_switch_to_fiber_no_sync);
 #endif
+    (void)stack, (void)size, (void)tsan, (void)fake;
+}
+static void tell_after(void *fake, const void **stack, size_t *size) {
+#if defined(SANITIZE_address)
+    __sanitizer_finish_switch_fiber(fake, stack, size);
+#endif
+    (void)fake, (void)stack, (void)size;
+}
+static void fiber_main();
+__attribute__((noinline, noreturn)) static void jump(void **place) { __builtin_longjmp(place, 1); }
+__attribute__((noinline, noreturn)) static void start(Fiber *fiber) {
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber->stack.get();
+    context.uc_stack.ss_size = Fiber::stack_size;
+    context.uc_link = nullptr;
+    makecontext(&context, fiber_main, 0);
+    fiber->started = true;
+    setcontext(&context);
+    std::abort();
+}
+__attribute__((noinline)) static void to_fiber(Fiber *fiber) {
+    void *fake = nullptr;
+    tell_before(fiber->stack.get(), Fiber::stack_size, fiber->tsan, &fake);
+    if (!__builtin_setjmp(scheduler_place)) {
+        if (fiber->started) jump(fiber->place);
+        start(fiber);
+    }
+    tell_after(fake, nullptr, nullptr);
+}
+__attribute__((noinline)) static void to_scheduler() {
+    void *fake = nullptr;
+    tell_before(scheduler_stack, scheduler_stack_size, tsan_scheduler, &fake);
+    if (!__builtin_setjmp(current->place)) jump(scheduler_place);
+    tell_after(fake, &scheduler_stack, &scheduler_stack_size);
 }
 static void wait(State state) {
     current->state = state;
@@ -84,13 +95,13 @@ static void wait(State state) {
    of barrier, in turn: a fiber may reach the next one while others have not left this one. */
 static char block_barrier[2], warp_barrier[64][2], start_of_block, end_of_block;
 static void release(void *barrier) {
-#if defined(RACES)
+#if defined(SANITIZE_thread)
     __tsan_release(barrier);
 #endif
     (void)barrier;
 }
 static void acquire(void *barrier) {
-#if defined(RACES)
+#if defined(SANITIZE_thread)
     __tsan_acquire(barrier);
 #endif
     (void)barrier;
@@ -104,13 +115,13 @@ static void pass(State state) {
 }
 
 static void fiber_main() {
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size);
-#endif
-    acquire(&start_of_block);
-    call->enter(*call);
-    release(&end_of_block);
-    wait(DONE);
+    tell_after(nullptr, &scheduler_stack, &scheduler_stack_size);
+    for (;;) { /* one block after the other */
+        acquire(&start_of_block);
+        call->enter(*call);
+        release(&end_of_block);
+        wait(DONE);
+    }
 }
 static void run(unsigned thread) {
     current = &fibers[thread];
@@ -122,24 +133,18 @@ static void run(unsigned thread) {
 /* Run one block; 0, or 1 where threads part at a barrier. */
 static int run_block(unsigned threads, bool reversed) {
     const unsigned warps = (threads + 31) / 32;
-#if defined(RACES)
+#if defined(SANITIZE_thread)
     tsan_scheduler = __tsan_get_current_fiber();
 #endif
     release(&start_of_block);
     for (unsigned thread = 0; thread < threads; thread++) {
         Fiber &fiber = fibers[thread];
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = Fiber::stack_size;
-        fiber.context.uc_link = nullptr;
         fiber.state = RUNNING;
-        fiber.started = false;
         fiber.passed[0] = fiber.passed[1] = fiber.shown = 0;
         fiber.copies.assign(1, {});
-#if defined(RACES)
+#if defined(SANITIZE_thread)
         if (!fiber.tsan) fiber.tsan = __tsan_create_fiber(0);
 #endif
-        makecontext(&fiber.context, fiber_main, 0);
     }
     for (bool done = false; !done;) {
         State all = RUNNING;
@@ -184,14 +189,15 @@ void mma(float *const (&sums)[4], const float (&rows)[8], const float (&cols)[4]
     for (int i = 0; i < 4 * numbers; i++) turn()[lane].rows[i] = rows[i];
     for (int i = 0; i < 2 * numbers; i++) turn()[lane].cols[i] = cols[i];
     wait(AT_WARP_BARRIER);
+    const Shown *lanes = turn();
     for (int n = 0; n < 4; n++) {
         const int row = lane / 4 + n / 2 * 8, col = lane % 4 * 2 + n % 2;
         float sum = *sums[n];
-        for (int k = 0; k < 8 * numbers; k++) {
-            const int half = k / (4 * numbers), owner = k / numbers % 4, number = k % numbers;
-            sum += turn()[row % 8 * 4 + owner].rows[(row / 8 + 2 * half) * numbers + number] *
-                   turn()[col * 4 + owner].cols[half * numbers + number];
-        }
+        for (int half = 0; half < 2; half++)
+            for (int owner = 0; owner < 4; owner++)
+                for (int number = 0; number < numbers; number++)
+                    sum += lanes[row % 8 * 4 + owner].rows[(row / 8 + 2 * half) * numbers + number] *
+                           lanes[col * 4 + owner].cols[half * numbers + number];
         *sums[n] = sum;
     }
 }
@@ -215,6 +221,8 @@ void wait_prior(size_t groups) {
 }
 
 int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, int reversed) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard<std::mutex> guard(one_at_a_time);
     call = &given;
     if (fibers.size() < block) fibers.resize(block);
     block_size = {block, 1, 1};
@@ -228,10 +236,7 @@ int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, in
         block_index = {reversed ? grid - 1 - i : i, 0, 0};
         parted = run_block(block, reversed);
     }
-#if !defined(RACES)
-    fibers.clear(); /* each kernel is a library of its own with its own stacks: a process loads dozens of them */
-    fibers.shrink_to_fit();
-#endif
+    if (parted) fibers.clear(); /* some are in the middle of the kernel */
     return parted;
 }
 } // namespace shim

@@ -14,7 +14,6 @@
    no barrier separates are reported, whatever the order in which the fibers ran. */
 
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,8 +33,8 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
-/* The scheduler is in shim.cpp, which is compiled once. */
-namespace shim {
+/* The scheduler is in shim.cpp, a library that all kernels share. */
+namespace shim __attribute__((visibility("default"))) {
 struct Index { unsigned x, y, z; };
 extern Index block_index, thread_index, block_size, grid_size;
 extern unsigned char *dynamic_memory;
@@ -86,27 +85,39 @@ inline void __pipeline_wait_prior(size_t groups) { shim::wait_prior(groups); } /
         return shim::launch(shim::call_of(kernel, values), grid, block, shared, reversed);                                 \
     }
 
-/* Half types: 16 bits in memory; `digits` of significand, exponents from `lowest` on. To nearest, ties to even. */
+/* Half types: 16 bits in memory; `digits` of significand, exponents from `lowest` on. To nearest, ties to even. <cmath> is not
+   included: to parse it takes longer than to compile a kernel. */
 namespace shim {
+inline double power_of_2(int exponent) { /* of a normal double */
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    std::memcpy(&power, &bits, 8);
+    return power;
+}
+inline int exponent_of(double number) {
+    uint64_t bits;
+    std::memcpy(&bits, &number, 8);
+    return (int)(bits >> 52 & 0x7ff) - 1023;
+}
 template <int digits, int lowest, int exponent_bits> struct Half {
     uint16_t bits;
     static Half from(float value) {
-        const uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = ((1 << exponent_bits) - 1) << (digits - 1);
-        const double size = std::fabs((double)value);
-        if (std::isnan(value)) return {(uint16_t)(sign | infinity | 1 << (digits - 2))};
-        if (std::isinf(value)) return {(uint16_t)(sign | infinity)};
-        int exponent = size ? std::ilogb(size) : lowest;
-        if (exponent < lowest) exponent = lowest; /* subnormal */
-        const double ulps = std::nearbyint(std::ldexp(size, digits - 1 - exponent)); /* may carry: the sum below does that right */
-        const long all = (long)ulps + ((long)(exponent - lowest) << (digits - 1));
+        const uint16_t sign = __builtin_signbit(value) ? 0x8000 : 0, infinity = ((1 << exponent_bits) - 1) << (digits - 1);
+        const double size = __builtin_fabs((double)value);
+        if (__builtin_isnan(value)) return {(uint16_t)(sign | infinity | 1 << (digits - 2))};
+        if (__builtin_isinf(value)) return {(uint16_t)(sign | infinity)};
+        const int exponent = exponent_of(size) < lowest ? lowest : exponent_of(size); /* the lowest one for subnormals */
+        const double ulps = size * power_of_2(digits - 1 - exponent);
+        const long rounded = (long)(ulps + 0x1p52 - 0x1p52); /* may carry: the sum below does that right */
+        const long all = rounded + ((long)(exponent - lowest) << (digits - 1));
         return {(uint16_t)(sign | (all < infinity ? all : infinity))};
     }
     explicit operator float() const {
         const int exponent = (bits & 0x7fff) >> (digits - 1), fraction = bits & ((1 << (digits - 1)) - 1);
         const double sign = bits & 0x8000 ? -1 : 1;
-        if (exponent == (1 << exponent_bits) - 1) return fraction ? NAN : (float)(sign * INFINITY);
+        if (exponent == (1 << exponent_bits) - 1) return fraction ? __builtin_nanf("") : (float)sign * __builtin_inff();
         const double size = exponent ? fraction + (1 << (digits - 1)) : fraction;
-        return (float)(sign * std::ldexp(size, (exponent ? exponent - 1 : 0) + lowest - digits + 1));
+        return (float)(sign * size * power_of_2((exponent ? exponent - 1 : 0) + lowest - digits + 1));
     }
 };
 } // namespace shim
