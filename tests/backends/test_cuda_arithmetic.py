@@ -4,7 +4,6 @@ import ctypes
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,12 +12,11 @@ import pytest
 from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
 
 import teachconv as tc
-from teachconv import backends, dispatch
+from teachconv import backends
 from teachconv.backends.cuda import gemm, im2col, job, ladder, launches, sources, winograd
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, KINDS
-from teachconv.nn_ops import call_of
 from teachconv.truth import bounds
 from teachconv.verification import diffing
 from teachconv.verification.cases import CASES, Case
@@ -51,39 +49,13 @@ def small_blocks(monkeypatch):
     ladder.schedule.cache_clear()
 
 
-_truths = {}
-
-
-def truths(case, dtype, data):
-    """The problems of a case with their exact results, which take as long as the kernels: they are kept."""
-    key = repr(case), dtype, data
-    if key not in _truths:
-        calls = [
-            (problem.name, call_of(problem.op, problem.args, problem.kwargs)[0])
-            for problem in case.problems(dtype, data)
-        ]
-        _truths[key] = [
-            (f"{name}, {dtype} {data}", diffing.Truth(call, dispatch.run_canonical(call, "reference")))
-            for name, call in calls
-        ]
-    return _truths[key]
-
-
 def failures(host, names, dtype, data="normal", cases=CASES):
-    """Run cases with the algorithms that take the dtype; return the rows that failed, and how many ran.
-
-    As `diffing.check_cases` does, but once for each algorithm: that one runs twice, to measure the time.
-    """
-    algorithms = [NAMES[name] for name in names if dtype in NAMES[name].dtypes]
-    module, rows = host_backend(host, algorithms), []
-    for label, truth in (found for case in cases for found in truths(case, dtype, data)):
-        call = truth.call
-        for one in algorithms:
-            if one.fits(call.kind, dtype, call.geometry):
-                got = call.to_caller(dispatch.run_canonical(call, module, one.name))
-                rows.append(replace(truth.row("host", one.name, got, one.error), name=label))
-    failed = [(row.name, row.algorithm, row.bound_fraction, row.note) for row in rows if not row.passed]
-    return failed, len(rows)
+    """Run cases with the algorithms that take the dtype; return the rows that failed, and how many ran."""
+    module = host_backend(host, [NAMES[name] for name in names if dtype in NAMES[name].dtypes])
+    rows = [row for row in diffing.check_cases([module], dtype, data, cases) if row.algorithm]
+    return [(row.name, row.algorithm, row.bound_fraction, row.note) for row in rows if not row.passed], len(
+        rows
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "float32" in NAMES[name].dtypes])
