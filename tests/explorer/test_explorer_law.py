@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 import numpy as np
 import pytest
 from browser import needs_browser
+from explorer_pages import mostly_slow
 
 import teachconv as tc
 from teachconv.explorer import document
@@ -317,7 +318,7 @@ def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law
         assert words == {word: "required" if d is Parameter.empty else d for word, d in defaults.items()}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, "tensorflow", "torch", "jax"))
 def test_documents_are_pythons(documents, dialect):
     compare(documents, dialect, range(100))
 

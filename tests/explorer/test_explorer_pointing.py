@@ -44,7 +44,6 @@ OFTEN = (
     "stride 2, SAME, channels",
     "cropped",
     "NaN and infinities",
-    "depthwise",
     "transpose, SAME",
     "depthwise filter gradient",
 )
@@ -94,10 +93,11 @@ def test_a_weight_shows_where_it_is_used(show, name):
             (integers(2, 4, 5, 2), integers(3, 2, 2, 2), 2, "SAME"),
             lambda x, w, y: tc.conv2d_backprop_filter(x, w.shape, np.ones_like(y), 2, "SAME"),
         ),
-        (
+        pytest.param(
             tc.depthwise_conv2d,
             (integers(1, 4, 4, 2), integers(3, 3, 2, 2), 1, "SAME"),
             lambda x, w, y: tc.depthwise_conv2d_backprop_filter(x, w.shape, np.ones_like(y), 1, "SAME"),
+            marks=pytest.mark.slow,
         ),
         (
             tc.conv2d_transpose,
@@ -260,7 +260,7 @@ def terms(line):
     return list(map(number, added)), number(right)
 
 
-@pytest.mark.parametrize("channels", [2, 3, 16])
+@pytest.mark.parametrize("channels", [2, pytest.param(3, marks=pytest.mark.slow), 16])
 def test_the_equation_has_all_channels(show, channels):
     """Each channel's sum, the folded ones together, and the bias: they add up to the cell."""
     x, w, bias = integers(1, 4, 4, channels), integers(3, 3, channels, 2), integers(2)

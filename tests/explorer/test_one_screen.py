@@ -64,10 +64,8 @@ def fractions():
     mostly_slow(
         [gradient, transposed, groups, image, image_at_full_size, beside, large_filter, fractions],
         gradient,
-        groups,
         image,
         beside,
-        fractions,
     ),
     ids=lambda picture: picture.__name__,
 )

@@ -89,7 +89,7 @@ def settled(page, dark):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("host", mostly_slow(HOSTS, "JupyterLab", "VS Code", "Colab"))
+@pytest.mark.parametrize("host", mostly_slow(HOSTS, "JupyterLab", "VS Code"))
 def test_a_hosts_theme_counts_not_the_systems(driver, tmp_path, outputs, host):
     head, body, switch = HOSTS[host]
     for dark in (False, True):
