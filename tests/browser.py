@@ -33,7 +33,8 @@ def chromium():
     options.binary_location = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
     )
-    switches = "headless=new no-sandbox disable-gpu disable-dev-shm-usage no-first-run disable-sync"
+    # kiosk: without tabs and an address bar, which are drawn anew as a page loads
+    switches = "headless=new kiosk no-sandbox disable-gpu disable-dev-shm-usage no-first-run disable-sync"
     for switch in (switches + " disable-background-networking disable-component-update").split():
         options.add_argument(f"--{switch}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

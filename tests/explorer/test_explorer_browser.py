@@ -11,6 +11,7 @@ from explorer_pages import (
     cell_text,
     integers,
     marked,
+    mostly_slow,
     nonfinite,
     normal,
     place,
@@ -68,7 +69,18 @@ def inside(explained, place):
     return all(0 <= i < n for i, n in zip(place, shape, strict=True))
 
 
-@pytest.mark.parametrize("name", CASES)
+OFTEN = (
+    "stride 2, SAME, channels",
+    "NCHW, groups",
+    "NaN and infinities",
+    "int32 wraps",
+    "transpose, output padding",
+    "depthwise input gradient",
+    "filter gradient",
+)
+
+
+@pytest.mark.parametrize("name", mostly_slow(CASES, *OFTEN))
 def test_every_number_is_explains(show, name):
     """Every cell of the result, in all images and channels: value, taps, products, sums, windows."""
     op, args, kwargs = CASES[name]
@@ -83,7 +95,13 @@ def test_every_number_is_explains(show, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["stride 2, SAME, channels", "transpose, SAME", "filter gradient", "depthwise"]
+    "name",
+    mostly_slow(
+        ["stride 2, SAME, channels", "transpose, SAME", "filter gradient", "depthwise"],
+        "stride 2, SAME, channels",
+        "transpose, SAME",
+        "filter gradient",
+    ),
 )
 def test_pointing_at_the_input_shows_what_it_feeds(show, name):
     op, args, kwargs = CASES[name]
@@ -133,7 +151,10 @@ DIALECTS = {
 }
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+NAMED = ("NCHW, OIHW", "no batch", "filter gradient", "flipped, groups")
+
+
+@pytest.mark.parametrize("name", mostly_slow(DIALECTS, *NAMED))
 def test_a_dialects_cells_are_named_in_its_own_order(show, name):
     op, args, kwargs = DIALECTS[name]
     page = show(tc.explore(op, *args, budget=1, **kwargs))
@@ -210,12 +231,12 @@ def test_hover_and_keyboard_and_slider_and_play(show):
     ("control", "label", "changes"),
     [
         ("stride", "1", {"strides": 1}),
-        ("stride", "3", {"strides": 3}),
+        pytest.param("stride", "3", {"strides": 3}, marks=pytest.mark.slow),
         ("dilation", "2", {"dilations": 2}),
-        ("padding", "VALID", {"padding": "VALID"}),
+        pytest.param("padding", "VALID", {"padding": "VALID"}, marks=pytest.mark.slow),
         ("padding", "SAME_LOWER", {"padding": "SAME_LOWER"}),
-        ("padding", "1", {"padding": 1}),
-        ("filter size", "2 × 2", {"filters": W[:2, :2]}),
+        pytest.param("padding", "1", {"padding": 1}, marks=pytest.mark.slow),
+        pytest.param("filter size", "2 × 2", {"filters": W[:2, :2]}, marks=pytest.mark.slow),
         ("filter size", "5 × 5", {"filters": np.pad(W, ((1, 1), (1, 1), (0, 0), (0, 0)))}),
     ],
 )
@@ -262,7 +283,12 @@ def test_transposed_output_sizes(show):
 
 
 @pytest.mark.parametrize(
-    "name", ["transpose, SAME", "transpose, output padding", "transpose, gaps", "input gradient"]
+    "name",
+    mostly_slow(
+        ["transpose, SAME", "transpose, output padding", "transpose, gaps", "input gradient"],
+        "transpose, output padding",
+        "input gradient",
+    ),
 )
 def test_four_ways_are_equal(show, name):
     op, args, kwargs = CASES[name]
@@ -463,9 +489,10 @@ def test_beside_shows_the_rows_that_only_the_other_call_reads(show):
     assert beside[0] < 800
 
 
-# every third of those that are quick, half of them among the slow tests, and the one that is shown in part
+# every third of those that are quick, most of them among the slow tests, and the one that is shown in part
 SMALL = [case for case in CASE_TABLE if np.prod(case.input) * np.prod(case.filters) < 100_000][::3]
-SMALL = [pytest.param(case, marks=[pytest.mark.slow] * (i % 2)) for i, case in enumerate(SMALL)]
+OPENED = ("the example", "filter larger than input", "groups stride 2 dilation 2", "stride 1", "empty batch")
+SMALL = mostly_slow(SMALL, *(case for case in SMALL if case.name in OPENED))
 SMALL += [case for case in CASE_TABLE if case.name == "wide row"]
 
 

@@ -119,7 +119,8 @@ LENGTHS = [60, pytest.param(400, marks=LONG)]
 
 @pytest.mark.parametrize(
     ("name", "steps"),
-    [(name, 60) for name in PAGES if "image" not in name]
+    [("channels and groups", 60)]
+    + [pytest.param(name, 60, marks=pytest.mark.slow) for name in ("transposed", "filter gradient")]
     + [pytest.param(name, 100, marks=pytest.mark.slow) for name in PAGES if "image" in name]
     + [pytest.param(name, 400, marks=LONG) for name in PAGES if "image" not in name],
 )
@@ -160,7 +161,13 @@ def test_a_walk_stays_with_what_python_computes(driver, tmp_path, steps):
 
 
 @pytest.mark.parametrize("steps", LENGTHS)
-@pytest.mark.parametrize("hash_", ["#conv2d&n=6&k=3&s=2&p=same&c=2&o=2", "#transpose&n=3&k=3&s=2&p=same"])
+@pytest.mark.parametrize(
+    "hash_",
+    [
+        "#conv2d&n=6&k=3&s=2&p=same&c=2&o=2",
+        pytest.param("#transpose&n=3&k=3&s=2&p=same", marks=pytest.mark.slow),
+    ],
+)
 def test_every_control_of_the_playground(driver, tmp_path, hash_, steps):
     class Address:
         def as_uri(self):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import CASES, W, cell_text, integers, marked, number, same
+from explorer_pages import CASES, W, cell_text, integers, marked, mostly_slow, number, same
 
 import teachconv as tc
 
@@ -40,7 +40,16 @@ POINTED = [
 ]
 
 
-@pytest.mark.parametrize("name", POINTED)
+OFTEN = (
+    "stride 2, SAME, channels",
+    "cropped",
+    "NaN and infinities",
+    "transpose, SAME",
+    "depthwise filter gradient",
+)
+
+
+@pytest.mark.parametrize("name", mostly_slow(POINTED, *OFTEN))
 def test_a_weight_shows_where_it_is_used(show, name):
     """Its products are those taps of all cells of the result that use it, one by one."""
     op, args, kwargs = CASES[name]
@@ -84,10 +93,11 @@ def test_a_weight_shows_where_it_is_used(show, name):
             (integers(2, 4, 5, 2), integers(3, 2, 2, 2), 2, "SAME"),
             lambda x, w, y: tc.conv2d_backprop_filter(x, w.shape, np.ones_like(y), 2, "SAME"),
         ),
-        (
+        pytest.param(
             tc.depthwise_conv2d,
             (integers(1, 4, 4, 2), integers(3, 3, 2, 2), 1, "SAME"),
             lambda x, w, y: tc.depthwise_conv2d_backprop_filter(x, w.shape, np.ones_like(y), 1, "SAME"),
+            marks=pytest.mark.slow,
         ),
         (
             tc.conv2d_transpose,
@@ -250,7 +260,7 @@ def terms(line):
     return list(map(number, added)), number(right)
 
 
-@pytest.mark.parametrize("channels", [2, 3, 16])
+@pytest.mark.parametrize("channels", [2, pytest.param(3, marks=pytest.mark.slow), 16])
 def test_the_equation_has_all_channels(show, channels):
     """Each channel's sum, the folded ones together, and the bias: they add up to the cell."""
     x, w, bias = integers(1, 4, 4, channels), integers(3, 3, channels, 2), integers(2)
@@ -353,10 +363,10 @@ def place(page):
     return row, col, seen["value"]
 
 
-LONGER = [pytest.param(name, marks=pytest.mark.slow) for name in ("parts of 255", "float64")]
+LONGER = [pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "parts of 255", "float64")]
 
 
-@pytest.mark.parametrize("numbers", ["bytes", "float32", *LONGER])
+@pytest.mark.parametrize("numbers", ["bytes", *LONGER])
 def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
     bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     x, w = bytes_, integers(3, 3, 3, 2)
@@ -471,7 +481,7 @@ return [...document.querySelectorAll(".tcx *")]
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["groups", "transposed"])
+@pytest.mark.parametrize("name", ["groups", pytest.param("transposed", marks=pytest.mark.slow)])
 def test_all_text_stands_out(show, name, dark):
     """A contrast of 4.5 (WCAG AA) with what is behind it, opacity included, also where a weight is pointed at."""
     if name == "groups":

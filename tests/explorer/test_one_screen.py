@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import integers, normal
+from explorer_pages import integers, mostly_slow, normal
 
 import teachconv as tc
 from teachconv.data import photo
@@ -61,7 +61,12 @@ def fractions():
 
 @pytest.mark.parametrize(
     "picture",
-    [gradient, transposed, groups, image, image_at_full_size, beside, large_filter, fractions],
+    mostly_slow(
+        [gradient, transposed, groups, image, image_at_full_size, beside, large_filter, fractions],
+        gradient,
+        image,
+        beside,
+    ),
     ids=lambda picture: picture.__name__,
 )
 def test_windows_sum_and_buttons_are_on_one_screen(driver, tmp_path, picture):

@@ -200,9 +200,18 @@ def test_the_overview_of_a_large_input_goes_anywhere(at):
     [
         ("tensorflow", "tc.conv2d(", "tc.conv2d_transpose("),
         ("torch", "tc.dialects.torch.conv2d(", "tc.dialects.torch.conv_transpose2d("),
-        ("jax", "tc.dialects.jax.conv_general_dilated(", "tc.dialects.jax.conv_transpose("),
-        ("onnx", "tc.dialects.onnx.conv(", "tc.dialects.onnx.conv_transpose("),
-        ("keras", "tc.dialects.keras.conv(", "tc.dialects.keras.conv_transpose("),
+        pytest.param(
+            "jax",
+            "tc.dialects.jax.conv_general_dilated(",
+            "tc.dialects.jax.conv_transpose(",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "onnx", "tc.dialects.onnx.conv(", "tc.dialects.onnx.conv_transpose(", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "keras", "tc.dialects.keras.conv(", "tc.dialects.keras.conv_transpose(", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_frameworks_words(at, framework, forward, transposed):

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 import pytest
 from browser import Page, needs_browser
+from explorer_pages import mostly_slow
 
 import teachconv as tc
 from teachconv import palette
@@ -88,7 +89,7 @@ def settled(page, dark):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", mostly_slow(HOSTS, "JupyterLab", "VS Code"))
 def test_a_hosts_theme_counts_not_the_systems(driver, tmp_path, outputs, host):
     head, body, switch = HOSTS[host]
     for dark in (False, True):

@@ -10,17 +10,19 @@ export function parse(raw, doc) {
   return doc.dtype === "float32" ? Math.fround(value) : value;
 }
 
+const BITS = new DataView(new ArrayBuffer(8));
+
 /**
  * A finite double as [integer, exponent]: integer * 2 ** exponent.
  * @param {number} value
  * @returns {[bigint, number]}
  */
 function split(value) {
-  const bits = new DataView(new ArrayBuffer(8));
-  bits.setFloat64(0, value);
-  const high = bits.getUint32(0);
+  if (Number.isSafeInteger(value)) return [BigInt(value), 0];
+  BITS.setFloat64(0, value);
+  const high = BITS.getUint32(0);
   const field = (high >>> 20) & 0x7ff;
-  let integer = (BigInt(high & 0xfffff) << 32n) | BigInt(bits.getUint32(4));
+  let integer = (BigInt(high & 0xfffff) << 32n) | BigInt(BITS.getUint32(4));
   if (field) integer |= 1n << 52n;
   return [high >>> 31 ? -integer : integer, Math.max(field, 1) - 1075];
 }
