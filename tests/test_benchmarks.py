@@ -50,6 +50,7 @@ def quick(tmp_path_factory):
     return done, folder
 
 
+@pytest.mark.slow
 def test_quick_run_times_every_op(quick):
     done, folder = quick
     assert done.returncode == 0, done.stderr
@@ -64,6 +65,7 @@ def test_quick_run_times_every_op(quick):
     assert "against NumPy" in done.stdout
 
 
+@pytest.mark.slow
 def test_quick_run_writes_what_it_ran_on(quick):
     _, folder = quick
     facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -220,6 +222,7 @@ def test_the_speed_of_the_documentation_is_read_from_its_pages(path, module):
     assert in_short.processor_of(page)
 
 
+@pytest.mark.slow
 def test_roofline_is_drawn_from_the_results(module, quick, tmp_path):
     pytest.importorskip("matplotlib", reason="the roofline needs matplotlib")
     _, folder = quick

@@ -33,22 +33,26 @@ def family_of(entry: DialectFunction, conv: ConvCall, arguments: Arguments) -> F
 
 
 def made_for(
-    entry: DialectFunction, conv: ConvCall, arguments: Arguments, code: Callable[[ConvCall], str]
+    entry: DialectFunction, family: Family, arguments: Arguments, code: Callable[[ConvCall], str]
 ) -> str:
     """Return the axes of input and filter whose sizes the code depends on.
 
     Args:
         entry: the call's function.
-        conv: the call, resolved.
+        family: the call, and the same on larger images, as `family_of` returns them.
         arguments: its arguments, with shapes in place of arrays.
         code: gives the code of the same call at another size.
 
     Returns:
         The letters of the input, a comma, and those of the filter: "HW,HW".
     """
+    conv, *larger = family
     want, first, second = code(conv), "", ""
     for group, (of_input, of_filter) in _GROUPS.items():
-        if any(other is None or code(other) != want for other in _others(entry, conv, arguments, group)):
+        others: Iterable[ConvCall | None] = _others(entry, conv, arguments, group)
+        if group == "HW":
+            others = larger or [None]
+        if any(other is None or code(other) != want for other in others):
             first, second = first + of_input, second + of_filter
     return f"{first},{second}"
 

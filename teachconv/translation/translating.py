@@ -275,7 +275,7 @@ def translate(
     def code(conv: ConvCall) -> str:
         return write(conv, target_call((conv, *family), to, any_size))
 
-    checked = made_for(entry, source, given, code) if possible else ""
+    checked = made_for(entry, family, given, code) if possible else ""
     if any_size and "H" in checked.partition(",")[0]:
         raise ArgumentError(
             f"any_size must be False here: an argument of this {source.function} belongs to one image size"

@@ -461,6 +461,7 @@ def chain(nodes):
     return x, y
 
 
+@pytest.mark.slow
 def test_a_chain_of_10000_nodes_runs(graph):
     x, y = chain(10_000)
     for config in (None, tg.ConfigProto(False, False, False), tg.ConfigProto(inter_op_parallelism_threads=3)):

@@ -31,7 +31,10 @@ def recorded_calls():
 CALLS = list(recorded_calls())
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("jax", "keras", "scipy"))) for name in TARGETS],
+)
 def test_every_recorded_call_in_every_framework(target, monkeypatch):
     """Every recorded call, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(

@@ -257,6 +257,7 @@ def corrupted(y, random):
     return got
 
 
+@pytest.mark.slow
 def test_two_hundred_random_corruptions_have_no_named_cause():
     random = np.random.default_rng(12)
     remarks = []
