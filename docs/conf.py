@@ -134,11 +134,14 @@ def leave_out_private_arguments(app, what, name, thing, options, signature, retu
     return re.sub(r"=<[^>]*>", "=...", signature), returned
 
 
+_ANY = ("Any", "~typing.Any")
+
+
 def tidy_fields(app, domain, kind, content):
     """Leave out a type that says nothing, Any; and list arguments in the order of the signature."""
     for field in list(content.findall(nodes.field)):
         name, body = field
-        if name.astext().partition(" ")[0] in ("type", "rtype") and body.astext() == "~typing.Any":
+        if name.astext().partition(" ")[0] in ("type", "rtype") and body.astext() in _ANY:
             fields = field.parent
             fields.remove(field)
             if not fields.children:

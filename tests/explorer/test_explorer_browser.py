@@ -644,6 +644,7 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
             time.sleep(0.05)
 
     try:
+        wait_for(page, "return document.querySelector('.playing') !== null")
         page.run("document.body.append(document.createElement('div'))")
         below = "document.body.lastElementChild.style.height = arguments[0]"
         page.run(below, "300px")
