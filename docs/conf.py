@@ -139,34 +139,32 @@ _ANY = ("Any", "~typing.Any")
 
 def tidy_fields(app, domain, kind, content):
     """Leave out a type that says nothing, Any; and list arguments in the order of the signature."""
-    for field in list(content.findall(nodes.field)):
-        name, body = field
-        if name.astext().partition(" ")[0] in ("type", "rtype") and body.astext() in _ANY:
-            fields = field.parent
-            fields.remove(field)
-            if not fields.children:
-                fields.parent.remove(fields)
-    if content.parent is None:
-        return
-    written = [one.astext().strip("*") for one in content.parent[0].findall(addnodes.desc_sig_name)]
-    places = {name: place for place, name in reversed(list(enumerate(written)))}
-    for fields in (child for child in content if isinstance(child, nodes.field_list)):
-        words = {id(field): field[0].astext().split() for field in fields}
-        arguments = [field for field in fields if words[id(field)][0] == "param"]
-        ordered = sorted(
-            arguments, key=lambda field: places.get(words[id(field)][-1].strip("*"), len(places))
-        )
-        indices = [fields.index(field) for field in arguments]
-        for index, field in zip(indices, ordered, strict=True):
-            fields[index] = field
+    signature = [] if content.parent is None else content.parent[0].findall(addnodes.desc_sig_name)
+    places = [one.astext().strip("*") for one in signature]
+
+    def says_nothing(field):
+        return field[0].astext().split()[0] in ("type", "rtype") and field[1].astext() in _ANY
+
+    def is_argument(field):
+        return field[0].astext().split()[0] == "param"
+
+    def place(field):
+        name = field[0].astext().split()[-1].strip("*")
+        return places.index(name) if name in places else len(places)
+
+    for fields in [child for child in content if isinstance(child, nodes.field_list)]:
+        kept = [field for field in fields if not says_nothing(field)]
+        arguments = iter(sorted(filter(is_argument, kept), key=place))
+        fields.children = [next(arguments) if is_argument(field) else field for field in kept]
+        if not kept:
+            content.remove(fields)
 
 
 def leave_builtins(app, doctree):
     """Leave types such as bool and slice without a link, which would lead to tf.bool and tf.slice."""
-    from sphinx.addnodes import pending_xref
     from sphinx.util.nodes import find_pending_xref_condition
 
-    for node in list(doctree.findall(pending_xref)):
+    for node in list(doctree.findall(addnodes.pending_xref)):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             shown = find_pending_xref_condition(node, "resolved") or node
             node.replace_self(shown.children)

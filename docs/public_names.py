@@ -80,9 +80,9 @@ def _entry(module: str, name: str, thing: object) -> dict[str, str]:
         page = next((page for page, other in listed_modules().items() if other is thing), "")
         return found | {"kind": "module", "also": page}
     home = homes().get(id(thing))
-    if home is None and inspect.isclass(thing):
-        return found | {"also": f"The same as ``{thing.__module__}.{thing.__qualname__}``."}
     if home is None:
+        if inspect.isclass(thing):
+            return found | {"also": f"The same as ``{thing.__module__}.{thing.__qualname__}``."}
         return found | {"also": f"Its value is ``{thing!r}``."}
     if home != f"{module}.{name}":
         return found | {"also": f"The same as `{home}`."}

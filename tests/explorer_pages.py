@@ -4,7 +4,6 @@ import math
 import time
 
 import numpy as np
-import pytest
 
 import teachconv as tc
 
@@ -16,11 +15,6 @@ def integers(*shape, dtype="float32"):
 
 def normal(*shape, dtype="float32"):
     return np.random.default_rng(list(shape)).standard_normal(shape).astype(dtype)
-
-
-def mostly_slow(parameters, *quick):
-    """Parameters of which only the quick ones are in every run, and those near to them among the slow tests."""
-    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in quick)) for each in parameters]
 
 
 def number(text):

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: the backends that can run, broken ones, and random legal problems."""
+"""Helpers shared by tests: slow parameters, the backends that can run, broken ones, and random legal problems."""
 
 from functools import lru_cache
 from types import ModuleType
@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 
 from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
+
+
+def mostly_slow(parameters, *quick):
+    """Parameters of which only the quick ones are in every run, and those near to them among the slow tests."""
+    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in quick)) for each in parameters]
 
 
 def backend_algorithms(dtypes=None):

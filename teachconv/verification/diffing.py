@@ -133,12 +133,13 @@ class DiffReport(tables.Report):
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
         shown = {"time": timed, "worst cell": True, "first bad cell": bool(failed)}
+        optional = [name for name in shown if shown[name]]
         columns = (
             *tables.left("backend", "algorithm", ""),
-            *tables.right("max abs", "max ulps", allowed, *(name for name in shown if shown[name])),
+            *tables.right("max abs", "max ulps", allowed, *optional),
             *tables.left(""),
         )
-        rows = [_cells(row, timed, bool(failed)) for row in self.rows]
+        rows = [_cells(row, optional) for row in self.rows]
         notes = [f"{name}: {tables.duration(seconds)}, in no row's time" for name, seconds in self.loading]
         return tables.Table(columns, rows, self.summary, (), notes, failed)
 
@@ -443,16 +444,22 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _cells(row: DiffRow, timed: bool, with_first_bad: bool) -> tuple[str, ...]:
-    """The row of the table of a report."""
-    cells = (row.worst, row.first_bad) if with_first_bad else (row.worst,)
-    time = () if not timed else ("",) if row.seconds is None else (tables.duration(row.seconds),)
+def _place(cell: Cell | None) -> str:
+    return "" if cell is None else ",".join(map(str, cell))
+
+
+def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
+    """The row of the table of a report, with these of the columns that not every report has."""
+    found = {
+        "time": "" if row.seconds is None else tables.duration(row.seconds),
+        "worst cell": _place(row.worst),
+        "first bad cell": _place(row.first_bad),
+    }
     return (
         row.name,
         row.algorithm,
         "pass" if row.passed else "FAIL",
         *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
-        *time,
-        *("" if cell is None else ",".join(map(str, cell)) for cell in cells),
+        *(found[name] for name in optional),
         "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
     )

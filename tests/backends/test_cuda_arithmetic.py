@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda_host import COMPILER, FLAGS, SHIM, Host, build_host, host_backend
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import backends
@@ -104,12 +105,7 @@ def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        "integers",
-        *(pytest.param(data, marks=pytest.mark.slow) for data in ("scaled", "tiny", "huge")),
-        "nonfinite",
-    ],
+    "data", mostly_slow(["integers", "scaled", "tiny", "huge", "nonfinite"], "integers", "nonfinite")
 )
 def test_odd_data(data, kernel_folder):
     failed, count = failures(Host(kernel_folder), NAMES, "float32", data, CASES[::3] + EIGHTS[:2])

@@ -1,6 +1,7 @@
 """Budgets on the machine code of the kernels: no spills, registers that fit, and few instructions beside the arithmetic."""
 
 import importlib.util
+from itertools import product
 from pathlib import Path
 
 import cuda_machine_code as machine
@@ -26,23 +27,22 @@ needs_nvdisasm = pytest.mark.skipif(
 pytestmark = [pytest.mark.slow, needs_nvrtc]
 
 
-def archs(found):
-    """Architectures as parameters: sm_80 and sm_90 are compiled for each time, the others before a release."""
-    return [pytest.param(arch, marks=[pytest.mark.release] * (arch not in (80, 90))) for arch in found]
+# These take long, and the other architecture has the same variants, so they are compiled before a release only.
+# Every source is still compiled for both each time: test_the_tables_of_the_page_are_up_to_date compiles some variants
+# of the slowest ones.
+RARELY = {
+    ("implicit_gemm.cu", 90),
+    ("tensor_gemm.cu", 80),
+    ("KIND=InputGradient", 90),
+    ("KIND=FilterGradient", 80),
+}
 
 
-def with_archs(names, found, rarely):
-    """The same for pairs of a name and an architecture; those in ``rarely`` are compiled before a release, too.
-
-    They take long, and the other architecture has the same variants. Every source is still compiled for both
-    each time: test_the_tables_of_the_page_are_up_to_date compiles some variants of the slowest ones.
-    """
+def with_archs(found, *names):
+    """Each name with each architecture: sm_80 and sm_90 are compiled for each time, the others before a release."""
     return [
-        pytest.param(
-            name, arch, marks=[pytest.mark.release] * (arch not in (80, 90) or (name, arch) in rarely)
-        )
-        for name in names
-        for arch in found
+        pytest.param(*pair, marks=[pytest.mark.release] * (pair[-1] not in (80, 90) or pair in RARELY))
+        for pair in product(*names, found)
     ]
 
 
@@ -68,10 +68,7 @@ def binary(nvrtc, file, dtype, defines, arch):
     return cubin
 
 
-@pytest.mark.parametrize(
-    ("file", "arch"),
-    with_archs(compiled.VARIANTS, compiled.ARCHS, [("implicit_gemm.cu", 90), ("tensor_gemm.cu", 80)]),
-)
+@pytest.mark.parametrize(("file", "arch"), with_archs(compiled.ARCHS, compiled.VARIANTS))
 def test_every_variant_fits_and_spills_nothing(file, arch, nvrtc):
     for name, dtype, defines in compiled.ALL:
         if name == file and compiled.runs_on(file, dtype, arch):
@@ -99,7 +96,7 @@ def names(value):
     return value if isinstance(value, str) else "-".join(value)
 
 
-@pytest.mark.parametrize("arch", archs([80, 90, 100]))
+@pytest.mark.parametrize("arch", with_archs([80, 90, 100]))
 @pytest.mark.parametrize(("dtype", "defines"), PIPELINED, ids=names)
 def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arch, nvrtc):
     """By the registers of their threads and by their shared memory, dynamic and static."""
@@ -125,10 +122,7 @@ def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
     assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
 
 
-@pytest.mark.parametrize(
-    ("kind", "arch"),
-    with_archs(KINDS, (80, 90, 100), [("KIND=InputGradient", 90), ("KIND=FilterGradient", 80)]),
-)
+@pytest.mark.parametrize(("kind", "arch"), with_archs([80, 90, 100], KINDS))
 def test_offsets_of_64_bits_spill_nothing_either(kind, arch, nvrtc):
     large = tc.conv2d_geometry((64, 512, 512, 128), (3, 3, 128, 128), 1, "SAME")
     for dtype, more in (("float32", ()), ("float32", ("TF32",)), ("float16", ()), ("bfloat16", ())):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import backends
@@ -46,10 +47,7 @@ def notes(trace):
     return "\n".join(stage.note for stage in trace.stages)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    ["float32", *(pytest.param(name, marks=pytest.mark.slow) for name in ("float16", "float64")), "int64"],
-)
+@pytest.mark.parametrize("dtype", mostly_slow(["float32", "float16", "float64", "int64"], "float32", "int64"))
 def test_cases_keep_their_bounds(cupy, dtype):
     """Host arrays in and out; on a GPU, test_backends.py also runs the whole table."""
     rows = check_cases([cupy_backend], dtype, "integers" if dtype == "int64" else "normal", SOME)

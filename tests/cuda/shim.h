@@ -88,17 +88,14 @@ inline void __pipeline_wait_prior(size_t groups) { shim::wait_prior(groups); } /
 /* Half types: 16 bits in memory; `digits` of significand, exponents from `lowest` on. To nearest, ties to even. <cmath> is not
    included: to parse it takes longer than to compile a kernel. */
 namespace shim {
-inline double power_of_2(int exponent) { /* of a normal double */
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double power;
-    std::memcpy(&power, &bits, 8);
-    return power;
+template <class To, class From> To same_bits(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    std::memcpy(&to, &from, sizeof(to));
+    return to;
 }
-inline int exponent_of(double number) {
-    uint64_t bits;
-    std::memcpy(&bits, &number, 8);
-    return (int)(bits >> 52 & 0x7ff) - 1023;
-}
+inline double power_of_2(int exponent) { return same_bits<double>((uint64_t)(exponent + 1023) << 52); } /* a normal double */
+inline int exponent_of(double number) { return (int)(same_bits<uint64_t>(number) >> 52 & 0x7ff) - 1023; }
 template <int digits, int lowest, int exponent_bits> struct Half {
     uint16_t bits;
     static Half from(float value) {
@@ -176,25 +173,14 @@ template <class F> void store_matrix_sync(float *to, const F &f, unsigned pitch,
         for (int j = 0; j < f.cols; j++) to[layout == mem_row_major ? i * pitch + j : j * pitch + i] = f.x[i * f.cols + j];
 }
 inline float __float_to_tf32(float number) { /* 10 bits of the fraction are kept; to nearest, ties away from zero */
-    uint32_t bits;
-    std::memcpy(&bits, &number, 4);
-    if ((bits >> 23 & 255) != 255) bits = (bits + 0x1000) & ~0x1fffu;
-    std::memcpy(&number, &bits, 4);
-    return number;
+    const uint32_t bits = shim::same_bits<uint32_t>(number);
+    return (bits >> 23 & 255) == 255 ? number : shim::same_bits<float>((bits + 0x1000) & ~0x1fffu);
 }
 } // namespace nvcuda::wmma
 
 /* What instructions.cuh has in assembly. A register of 4 bytes holds two halves or one float. */
-inline unsigned __float_as_uint(float number) {
-    unsigned bits;
-    std::memcpy(&bits, &number, 4);
-    return bits;
-}
-inline float __uint_as_float(unsigned bits) {
-    float number;
-    std::memcpy(&number, &bits, 4);
-    return number;
-}
+inline unsigned __float_as_uint(float number) { return shim::same_bits<unsigned>(number); }
+inline float __uint_as_float(unsigned bits) { return shim::same_bits<float>(bits); }
 inline bool any_lane(bool holds) {
     shim::show_warp(holds ? "" : nullptr);
     bool any = false;

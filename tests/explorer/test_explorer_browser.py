@@ -11,7 +11,6 @@ from explorer_pages import (
     cell_text,
     integers,
     marked,
-    mostly_slow,
     nonfinite,
     normal,
     place,
@@ -19,6 +18,7 @@ from explorer_pages import (
     same,
     wait_for,
 )
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.verification.cases import CASES as CASE_TABLE

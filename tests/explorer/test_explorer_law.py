@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import mostly_slow
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.explorer import document

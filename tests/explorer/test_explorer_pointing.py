@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import CASES, W, cell_text, integers, marked, mostly_slow, number, same
+from explorer_pages import CASES, W, cell_text, integers, marked, number, same
+from helpers import mostly_slow
 
 import teachconv as tc
 
@@ -260,7 +261,7 @@ def terms(line):
     return list(map(number, added)), number(right)
 
 
-@pytest.mark.parametrize("channels", [2, pytest.param(3, marks=pytest.mark.slow), 16])
+@pytest.mark.parametrize("channels", mostly_slow([2, 3, 16], 2, 16))
 def test_the_equation_has_all_channels(show, channels):
     """Each channel's sum, the folded ones together, and the bias: they add up to the cell."""
     x, w, bias = integers(1, 4, 4, channels), integers(3, 3, channels, 2), integers(2)
@@ -363,10 +364,7 @@ def place(page):
     return row, col, seen["value"]
 
 
-LONGER = [pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "parts of 255", "float64")]
-
-
-@pytest.mark.parametrize("numbers", ["bytes", *LONGER])
+@pytest.mark.parametrize("numbers", mostly_slow(["bytes", "float32", "parts of 255", "float64"], "bytes"))
 def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
     bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     x, w = bytes_, integers(3, 3, 3, 2)
@@ -481,7 +479,7 @@ return [...document.querySelectorAll(".tcx *")]
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["groups", pytest.param("transposed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", mostly_slow(["groups", "transposed"], "groups"))
 def test_all_text_stands_out(show, name, dark):
     """A contrast of 4.5 (WCAG AA) with what is behind it, opacity included, also where a weight is pointed at."""
     if name == "groups":

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import integers, mostly_slow, normal
+from explorer_pages import integers, normal
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.data import photo

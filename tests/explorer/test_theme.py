@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import mostly_slow
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import palette

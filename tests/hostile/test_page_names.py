@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import mostly_slow
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.backends import numpy_backend

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import mostly_slow
 from recordings import answers_and_refusals
 
 import teachconv as tc
@@ -31,10 +32,7 @@ def recorded_calls():
 CALLS = list(recorded_calls())
 
 
-@pytest.mark.parametrize(
-    "target",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("jax", "keras", "scipy"))) for name in TARGETS],
-)
+@pytest.mark.parametrize("target", mostly_slow(TARGETS, "tensorflow", "torch", "onnx"))
 def test_every_recorded_call_in_every_framework(target, monkeypatch):
     """Every recorded call, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(
