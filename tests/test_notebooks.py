@@ -11,9 +11,7 @@ import tomllib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import teachconv as tc
 
@@ -21,9 +19,20 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
 
 
+def parsed(text):
+    """The notebook of a file's text."""
+    import nbformat  # takes seconds, which only the worker that runs these tests is to spend
+
+    return nbformat.reads(text, as_version=4)
+
+
+def read(path):
+    return parsed(path.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_listed_and_has_no_outputs(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     assert all(not cell.get("outputs") for cell in notebook.cells)
     assert f"\n{path.stem}\n" in INDEX.read_text(encoding="utf-8")
     assert "The surprise of this notebook:" in notebook.cells[0].source
@@ -45,7 +54,7 @@ def test_the_extra_installs_what_the_notebooks_import():
     code = [
         cell.source
         for path in NOTEBOOKS
-        for cell in nbformat.read(path, as_version=4).cells
+        for cell in read(path).cells
         if cell.cell_type == "code"
     ]
     imported = {
@@ -65,7 +74,7 @@ def test_the_extra_installs_what_the_notebooks_import():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_leads_back_and_forth(path):
     """Each names the one that it needs and the next one."""
-    cells = nbformat.read(path, as_version=4).cells
+    cells = read(path).cells
     links = [re.findall(r"\]\((\d\d_\w+\.ipynb)\)", cell.source) for cell in (cells[0], cells[-1])]
     before, after = [name for name in links[0] if name < path.name], path.name
     assert before or path.stem[:2] == "01"
@@ -78,9 +87,11 @@ def test_notebook_leads_back_and_forth(path):
     "path", [path for path in NOTEBOOKS if path.stem[:2] in ("01", "14")], ids=lambda path: path.stem
 )
 def test_notebook_runs(path, tmp_path, monkeypatch):
+    from nbclient import NotebookClient
+
     examples, before = str(path.parents[1] / "examples"), os.environ.get("PYTHONPATH")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [examples, before])))
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any(
@@ -95,7 +106,7 @@ def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, cap
     monkeypatch.setattr(sys, "path", sys.path[:])  # the notebook adds tests/
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     space = {}
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in read(path).cells:
         if cell.cell_type != "code" or "COMPILER" in cell.source:
             continue
         if "autotune" in cell.source:
@@ -121,7 +132,7 @@ def test_a_badge_is_shown_where_the_repository_has_an_address(address, has_badge
     path = NOTEBOOKS[6]
     text = path.read_text(encoding="utf-8")
     made = notebook_copies.with_badge(text, path.name, address)
-    before, after = (nbformat.reads(one, as_version=4).cells for one in (text, made))
+    before, after = (parsed(one).cells for one in (text, made))
     assert before[1:] == after[1:]
     if not has_badge:
         assert made == text
@@ -138,8 +149,8 @@ def test_a_page_calls_an_answer_an_answer(path, monkeypatch):
     pytest.importorskip("yaml", reason="the documentation reads CITATION.cff")
     monkeypatch.syspath_prepend(INDEX.parents[1])
     copies = importlib.import_module("notebook_copies")
-    before = nbformat.read(path, as_version=4).cells
-    after = nbformat.reads(copies.with_prompts(path.read_text(encoding="utf-8")), as_version=4).cells
+    before = read(path).cells
+    after = parsed(copies.with_prompts(path.read_text(encoding="utf-8"))).cells
     assert [cell.source for cell in after] == [cell.source for cell in before]
     for cell in after:
         shown = cell.metadata.get("mystnb", {}).get("code_prompt_show")

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def flat(found):
         for name, value in names.items()
         for attribute, text in (value.items() if isinstance(value, dict) else [("", value)])
     }
+
+
+def test_the_users_program_runs(capsys):
+    """The one whose types make types checks."""
+    runpy.run_path(str(Path(__file__).parent / "typing" / "user.py"))
+    assert capsys.readouterr().out == "strides must be at least 1; got 0\n"
 
 
 def test_the_public_api_is_the_recorded_one():
