@@ -407,6 +407,7 @@ def test_gpu_says_why_nothing_was_measured(module, capsys):
     assert capsys.readouterr().err.strip() == f"nothing was measured: {why}"
 
 
+@pytest.mark.slow
 def test_gpu_validates_times_and_writes_a_page(module, stand_in, capsys, monkeypatch, tmp_path):
     gpu = module("gpu")
     monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")

@@ -25,6 +25,7 @@ SUITE_WITHOUT = [
 ]
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     report = tc.check_backend(own_backend)
     assert report.passed, [row.name for row in report.rows if not row.passed]

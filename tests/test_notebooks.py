@@ -12,6 +12,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+from helpers import mostly_slow
 
 import teachconv as tc
 
@@ -51,12 +52,7 @@ def test_the_extra_installs_what_the_notebooks_import():
     """All that they import at the top of a cell; CuPy stands behind a condition."""
     project = tomllib.loads((INDEX.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = " ".join(project["optional-dependencies"]["notebooks"])
-    code = [
-        cell.source
-        for path in NOTEBOOKS
-        for cell in read(path).cells
-        if cell.cell_type == "code"
-    ]
+    code = [cell.source for path in NOTEBOOKS for cell in read(path).cells if cell.cell_type == "code"]
     imported = {
         name for source in code for name in re.findall(r"^(?:import|from) (\w+)", source, re.MULTILINE)
     }
@@ -84,7 +80,9 @@ def test_notebook_leads_back_and_forth(path):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
 @pytest.mark.parametrize(
-    "path", [path for path in NOTEBOOKS if path.stem[:2] in ("01", "14")], ids=lambda path: path.stem
+    "path",
+    mostly_slow([path for path in NOTEBOOKS if path.stem[:2] in ("01", "14")], NOTEBOOKS[0]),
+    ids=lambda path: path.stem,
 )
 def test_notebook_runs(path, tmp_path, monkeypatch):
     from nbclient import NotebookClient

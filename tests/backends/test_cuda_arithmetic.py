@@ -130,6 +130,7 @@ def test_small_integers_are_exact(kernel_folder):
                 assert np.array_equal(got, want), algorithm.name
 
 
+@pytest.mark.slow
 def test_blocks_tiles_and_grids_as_of_large_problems(kernel_folder, small_blocks):
     host = Host(kernel_folder)
     chosen = [

@@ -72,6 +72,7 @@ def test_a_rung_without_python(name, together):
     assert run(together, name, "0", "1").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_program_compiles_by_itself(tmp_path):
     """As make kernels-play compiles it; all have the same include, and no other."""
     for path in PLAY.glob("*.c"):
@@ -118,6 +119,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_one_thread_opens_no_parallel_region(tmp_path):
     """Opening one takes about a microsecond; a small call takes a few."""
     source = tmp_path / "one_thread.c"
@@ -147,6 +149,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.slow
 def test_the_scratch_of_winograd_is_bounded(tmp_path):
     """The inputs of 28 x 28 x 288 transformed as one block take 3.6 MB, and a part of the filter comes on top."""
     source = tmp_path / "scratch.c"

@@ -120,6 +120,7 @@ def test_every_cell_is_correctly_rounded(dtype, data):
         assert got[cell] == nearest(exact, dtype), cell
 
 
+@pytest.mark.slow
 @given(problem=problems(max_size=4, max_filter=3, max_channels=2), data=st.sampled_from(["normal", "scaled"]))
 def test_random_shapes_against_the_oracle(problem, data):
     g = conv2d_geometry(**problem)

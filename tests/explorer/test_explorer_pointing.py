@@ -100,10 +100,11 @@ def test_a_weight_shows_where_it_is_used(show, name):
             lambda x, w, y: tc.depthwise_conv2d_backprop_filter(x, w.shape, np.ones_like(y), 1, "SAME"),
             marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             tc.conv2d_transpose,
             (integers(1, 3, 2, 2), integers(3, 3, 1, 2), None, 2, "SAME"),
             lambda x, w, y: tc.conv2d_backprop_filter(np.ones_like(y), w.shape, x, 2, "SAME"),
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -157,7 +158,7 @@ const [right, bottom] = [0, 1].map((i) => Math.max(...cells.map((c) => c[i] + c[
 return [box(document.querySelector(".slide.crop")), [left, top, right - left, bottom - top]];"""
 
 
-@pytest.mark.parametrize("motion", [False, True])
+@pytest.mark.parametrize("motion", mostly_slow([False, True], True))
 def test_the_crop_slides_between_the_two_legal_sizes(show, motion):
     page = show(tc.explore(tc.conv2d_transpose, integers(1, 3, 3, 1), W, None, 2), motion=motion)
     page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
@@ -364,7 +365,8 @@ def place(page):
     return row, col, seen["value"]
 
 
-@pytest.mark.parametrize("numbers", mostly_slow(["bytes", "float32", "parts of 255", "float64"], "bytes"))
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", ["bytes", "float32", "parts of 255", "float64"])
 def test_a_page_with_the_whole_image_goes_anywhere(show, numbers):
     bytes_ = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     x, w = bytes_, integers(3, 3, 3, 2)

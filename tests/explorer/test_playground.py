@@ -199,7 +199,12 @@ def test_the_overview_of_a_large_input_goes_anywhere(at):
     ("framework", "forward", "transposed"),
     [
         ("tensorflow", "tc.conv2d(", "tc.conv2d_transpose("),
-        ("torch", "tc.dialects.torch.conv2d(", "tc.dialects.torch.conv_transpose2d("),
+        pytest.param(
+            "torch",
+            "tc.dialects.torch.conv2d(",
+            "tc.dialects.torch.conv_transpose2d(",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "jax",
             "tc.dialects.jax.conv_general_dilated(",

@@ -89,7 +89,7 @@ def settled(page, dark):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("host", mostly_slow(HOSTS, "JupyterLab", "VS Code"))
+@pytest.mark.parametrize("host", mostly_slow(HOSTS, "JupyterLab"))
 def test_a_hosts_theme_counts_not_the_systems(driver, tmp_path, outputs, host):
     head, body, switch = HOSTS[host]
     for dark in (False, True):
@@ -107,7 +107,7 @@ def test_elsewhere_the_systems_theme_counts(driver, tmp_path, outputs):
         settled(page, dark)
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", mostly_slow([False, True], True))
 def test_text_stands_out_in_a_host_of_another_theme(driver, tmp_path, outputs, dark):
     """The host says nothing that the picture knows: it has its own ground, and its text stands out on that."""
     ground, text = ("#fff", "#222") if dark else ("#111", "#ddd")

@@ -35,7 +35,7 @@ def test_digits_learns(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.release) for seed in (2, 3, 4))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.release) for seed in (1, 2, 3, 4))]
 )
 def test_digits_reaches_98_percent(seed):
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")

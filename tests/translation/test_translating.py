@@ -32,7 +32,7 @@ def recorded_calls():
 CALLS = list(recorded_calls())
 
 
-@pytest.mark.parametrize("target", mostly_slow(TARGETS, "tensorflow", "torch", "onnx"))
+@pytest.mark.parametrize("target", mostly_slow(TARGETS, "torch"))
 def test_every_recorded_call_in_every_framework(target, monkeypatch):
     """Every recorded call, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(
