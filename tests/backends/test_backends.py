@@ -19,12 +19,13 @@ from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
 
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
 BACKENDS = list(backend_algorithms())
+LISTED = [param.values for param in backend_algorithms(DTYPES) if not param.marks]
 ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
 CASE_NUMBERS = [
     pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
 ]
-DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
 
 
 def check(op, args, kwargs, backend, algorithm):
@@ -46,14 +47,16 @@ def refused(op, args, kwargs, backend, algorithm):
 
 def row_of(report, backend, algorithm):
     """The one row of an algorithm in a report, which has to pass."""
-    return passed(row for row in report.rows if (row.name, row.algorithm) == (backend, algorithm.name))
-
-
-def passed(rows):
-    """The one row, which has to pass."""
-    (row,) = rows
-    assert row.passed, f"{row}\n{row.explanation}"
+    (row,) = all_pass(row for row in report.rows if (row.name, row.algorithm) == (backend, algorithm.name))
     return row
+
+
+def all_pass(rows):
+    """The rows, all of which have to pass."""
+    rows = list(rows)
+    failed = [row for row in rows if not row.passed]
+    assert not failed, "\n\n".join(f"{row}\n{row.explanation}" for row in failed)
+    return rows
 
 
 @lru_cache(maxsize=128)
@@ -63,31 +66,31 @@ def case_rows(number, dtype, data):
     return list(case.problems(dtype, data)), check_cases(ALONE, dtype, data, [case])
 
 
-def check_case(number, dtype, data, backend, algorithm):
-    """Check one algorithm on the problems of a case; return its rows."""
+def rows_of_case(number, dtype, data, backend, algorithm):
+    """The row of one algorithm for each problem of a case that it does not refuse."""
     case_problems, rows = case_rows(number, dtype, data)
-    return [
-        passed(
-            row
-            for row in rows
-            if row.name == f"{backend}: {problem.name}, {dtype} {data}" and row.algorithm == algorithm.name
-        )
-        for problem in case_problems
-        if not refused(problem.op, problem.args, problem.kwargs, backend, algorithm)
-    ]
+    for problem in case_problems:
+        if not refused(problem.op, problem.args, problem.kwargs, backend, algorithm):
+            name = f"{backend}: {problem.name}, {dtype} {data}"
+            (row,) = (row for row in rows if (row.name, row.algorithm) == (name, algorithm.name))
+            yield row
 
 
-@pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(DTYPES)))
 @pytest.mark.parametrize("case", CASE_NUMBERS)
-def test_cases(case, dtype, backend, algorithm):
-    check_case(case, dtype, "integers" if dtype == "int64" else "normal", backend, algorithm)
+def test_cases(case):
+    """Every algorithm, in every dtype that it lists."""
+    all_pass(
+        row
+        for backend, algorithm, dtype in LISTED
+        for row in rows_of_case(case, dtype, "integers" if dtype == "int64" else "normal", backend, algorithm)
+    )
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
 @pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data(data, backend, algorithm):
     for case in range(0, len(CASES), 2):
-        for row in check_case(case, "float32", data, backend, algorithm):
+        for row in all_pass(rows_of_case(case, "float32", data, backend, algorithm)):
             if data == "integers" and algorithm.error == "direct":
                 assert row.max_abs == 0  # sums of small integers are exact in any order
 
@@ -96,7 +99,7 @@ def test_odd_data(data, backend, algorithm):
 @pytest.mark.parametrize("data", ["scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data_in_float64(data, backend, algorithm):
     for case in range(1, len(CASES), 9):
-        check_case(case, "float64", data, backend, algorithm)
+        all_pass(rows_of_case(case, "float64", data, backend, algorithm))
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
