@@ -9,7 +9,19 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
-__all__ = ["Column", "Report", "Table", "bar", "count", "duration", "left", "number", "right", "size"]
+__all__ = [
+    "Column",
+    "Report",
+    "Table",
+    "bar",
+    "count",
+    "duration",
+    "index",
+    "left",
+    "number",
+    "right",
+    "size",
+]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -27,6 +39,15 @@ def number(value: float, digits: int = 3) -> str:
     if 1e3 <= abs(rounded) < 10 ** max(6, digits):
         return f"{rounded:,.15g}"
     return f"{rounded:.{digits}g}"
+
+
+def index(cell: tuple[int, ...] | None) -> str:
+    """Write the index of a cell; nothing if there is no cell.
+
+    >>> index((0, 1, 2, 3)), index(None)
+    ('0,1,2,3', '')
+    """
+    return "" if cell is None else ",".join(map(str, cell))
 
 
 def count(items: int, noun: str, plural: str = "") -> str:

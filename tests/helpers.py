@@ -10,9 +10,19 @@ from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
 
 
+def mostly_marked(mark, parameters, *unmarked):
+    """Parameters of which all but some have a mark."""
+    return [pytest.param(each, marks=[mark] * (each not in unmarked)) for each in parameters]
+
+
 def mostly_slow(parameters, *quick):
     """Parameters of which only the quick ones are in every run, and those near to them among the slow tests."""
-    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in quick)) for each in parameters]
+    return mostly_marked(pytest.mark.slow, parameters, *quick)
+
+
+def mostly_release(parameters, *often):
+    """Parameters of a slow test of which most wait for a release."""
+    return mostly_marked(pytest.mark.release, parameters, *often)
 
 
 def backend_algorithms(dtypes=None):

@@ -161,11 +161,11 @@ class Explanation(tables.Report):
         first = tap.output_index if self.inverse else tap.input_index
         second, other = _second(tap)
         if tap.in_padding:
-            row = [_index(first), _index(second), "padding", _number(other), ""]
+            row = [tables.index(first), tables.index(second), "padding", _number(other), ""]
         else:
             row = [
-                _index(first),
-                _index(second),
+                tables.index(first),
+                tables.index(second),
                 _number(tap.input_value),
                 _number(other),
                 _number(tap.product),
@@ -396,10 +396,6 @@ def _is_float(call: Call) -> bool:
 
 def _scalar(value: Any) -> Any:
     return int(value) if is_integer(value.dtype) else float(value)
-
-
-def _index(cell: Cell | None) -> str:
-    return ",".join(map(str, cell)) if cell is not None else ""
 
 
 def _number(value: Any) -> str:

@@ -444,16 +444,12 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-def _place(cell: Cell | None) -> str:
-    return "" if cell is None else ",".join(map(str, cell))
-
-
 def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
     """The row of the table of a report, with these of the columns that not every report has."""
     found = {
         "time": "" if row.seconds is None else tables.duration(row.seconds),
-        "worst cell": _place(row.worst),
-        "first bad cell": _place(row.first_bad),
+        "worst cell": tables.index(row.worst),
+        "first bad cell": tables.index(row.first_bad),
     }
     return (
         row.name,

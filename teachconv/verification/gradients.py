@@ -91,7 +91,7 @@ class GradientReport(tables.Report):
                 "pass" if row.passed else "FAIL",
                 *map(tables.number, (row.max_abs, row.bound_fraction)),
                 f"{row.cells:,}",
-                "" if row.worst is None else ",".join(map(str, row.worst)),
+                tables.index(row.worst),
                 row.note,
             )
             for row in self.rows

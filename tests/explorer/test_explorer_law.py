@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 import numpy as np
 import pytest
 from browser import needs_browser
-from helpers import mostly_slow
+from helpers import mostly_release, mostly_slow
 
 import teachconv as tc
 from teachconv.explorer import document
@@ -335,9 +335,7 @@ def test_a_page_makes_anew_what_is_left_out_of_it(law, op):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "block", [pytest.param(n, marks=[pytest.mark.release] * (n >= 10)) for n in range(1, 20)]
-)
+@pytest.mark.parametrize("block", mostly_release(range(1, 20), *range(1, 10)))
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_two_thousand_documents_are_pythons(documents, dialect, block):
     compare(documents, dialect, range(100 * block, 100 * block + 100))

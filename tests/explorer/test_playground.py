@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Page, needs_browser
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.cli.main import main
@@ -195,31 +196,18 @@ def test_the_overview_of_a_large_input_goes_anywhere(at):
         assert page.look()["message"] == ""
 
 
-@pytest.mark.parametrize(
-    ("framework", "forward", "transposed"),
-    [
-        ("tensorflow", "tc.conv2d(", "tc.conv2d_transpose("),
-        pytest.param(
-            "torch",
-            "tc.dialects.torch.conv2d(",
-            "tc.dialects.torch.conv_transpose2d(",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "jax",
-            "tc.dialects.jax.conv_general_dilated(",
-            "tc.dialects.jax.conv_transpose(",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "onnx", "tc.dialects.onnx.conv(", "tc.dialects.onnx.conv_transpose(", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "keras", "tc.dialects.keras.conv(", "tc.dialects.keras.conv_transpose(", marks=pytest.mark.slow
-        ),
-    ],
-)
-def test_the_frameworks_words(at, framework, forward, transposed):
+WORDS = {
+    "tensorflow": ("tc.conv2d(", "tc.conv2d_transpose("),
+    "torch": ("tc.dialects.torch.conv2d(", "tc.dialects.torch.conv_transpose2d("),
+    "jax": ("tc.dialects.jax.conv_general_dilated(", "tc.dialects.jax.conv_transpose("),
+    "onnx": ("tc.dialects.onnx.conv(", "tc.dialects.onnx.conv_transpose("),
+    "keras": ("tc.dialects.keras.conv(", "tc.dialects.keras.conv_transpose("),
+}
+
+
+@pytest.mark.parametrize("framework", mostly_slow(WORDS, "tensorflow"))
+def test_the_frameworks_words(at, framework):
+    forward, transposed = WORDS[framework]
     page = at(f"#conv2d&n=5&k=3&s=2&p=valid&as={framework}")
     assert heading(page).startswith(forward)
     page = at(f"#transpose&n=3&k=3&s=2&p={'0' if framework == 'torch' else 'valid'}&as={framework}")

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import mostly_release
 
 import teachconv as tc
 from teachconv.backends import why_not
@@ -34,9 +35,7 @@ def test_digits_learns(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.release) for seed in (1, 2, 3, 4))]
-)
+@pytest.mark.parametrize("seed", mostly_release(range(5), 0))
 def test_digits_reaches_98_percent(seed):
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     with tc.use_backend("numpy" if why_not("cython") else "cython"):
