@@ -92,7 +92,8 @@ class Stage:
         self.seconds = clock() - self._start
         if self.is_loading:
             _own.apart += self.seconds
-            loads.append(self)
+            if exception[0] is None:  # a module that is not installed was looked for, not loaded
+                loads.append(self)
             self._stages = None
 
 
@@ -172,7 +173,7 @@ def loading(name: str) -> Stage:
         name: what is loaded.
 
     Returns:
-        A `Stage`, which is added to `loads`, and to the recording if there is one.
+        A `Stage`, which is added to `loads` unless the import fails, and to the recording if there is one.
 
     >>> with recording() as stages, stage("call") as call, loading("load scipy") as load:
     ...     time.sleep(0.01)

@@ -156,6 +156,15 @@ def test_a_clock_without_loading(monkeypatch):
     assert [load.name for load in record.loads[-2:]] == ["load b", "load a"]
 
 
+def test_a_package_that_is_not_installed_was_not_loaded():
+    from teachconv import backends, record
+
+    before = list(record.loads)
+    with pytest.raises(ModuleNotFoundError):
+        backends.load("no_such_package")
+    assert record.loads == before
+
+
 def test_reading_a_source_is_no_part_of_the_call(monkeypatch):
     from teachconv import record
 
