@@ -240,6 +240,24 @@ def test_a_refused_call_shows_the_error(at):
     assert page.look()["grids"]
 
 
+def test_groups_that_do_not_divide_the_channels_are_refused(at):
+    """The groups are the ratio of two shapes in TensorFlow: without the check, others than the field's were computed."""
+    page = at("#conv2d&n=5&k=3&s=1&p=valid")
+    for op, framework, ins, outs, groups in [
+        ("conv2d", "tensorflow", 4, 4, 3),
+        ("conv2d", "tensorflow", 1, 1, 2),
+        ("transpose", "tensorflow", 6, 6, 4),
+        ("conv2d", "torch", 5, 10, 2),
+    ]:
+        for name, value in {"op": op, "as": framework, "c": ins, "o": outs, "g": groups}.items():
+            set_field(page, name, str(value))
+        assert problem(page) == (
+            f"groups must divide channels in ({ins}) and channels out ({outs}); got {groups}"
+        )
+        set_field(page, "g", "1")
+        assert problem(page) == ""
+
+
 @pytest.mark.parametrize(
     "hash_", ["#conv2d&n=0", "#conv2d&k=x", "#nonsense", "#conv2d&q=3", "#conv2d&p=%E0%A4%A"]
 )

@@ -167,6 +167,7 @@ const FUNCTION_NAMES = {
  * @returns {{name: string, shapes: number[][], words: Record<string, any>}}
  */
 export function callOf(state) {
+  groupsDivide(state);
   const name = `${state.as}.${FUNCTION_NAMES[state.as][state.op === "transpose" ? 1 : 0]}`;
   const words = PHRASES[state.as](state, state.op === "transpose");
   const { source: x, filter: w } = canonicalShapes(state);
@@ -179,6 +180,13 @@ export function callOf(state) {
   const [, , defaults] = FUNCTIONS[name];
   const given = Object.entries(words).filter(([word, value]) => value !== defaults[word]);
   return { name, shapes, words: Object.fromEntries(given) };
+}
+
+/** Every framework divides both numbers of channels by the groups; from shapes alone the fault would not be seen. */
+function groupsDivide({ c: [ins], o: [outs], g: [groups] }) {
+  if (ins % groups || outs % groups) {
+    throw new Refusal(`groups must divide channels in (${ins}) and channels out (${outs}); got ${groups}`);
+  }
 }
 
 const dilated = (state) => state.d.some((d) => d !== 1);
