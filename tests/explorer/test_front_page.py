@@ -52,6 +52,9 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
     assert page.run(box, ".numbers")[1] - page.run(box, ".call")[0] < 110  # a line each
     assert page.run(box, ".stage")[1] < 540
+    table = "const { scrollWidth, clientWidth } = document.querySelector('.scroll'); return [scrollWidth, clientWidth]"
+    needed, there = page.run(table)
+    assert needed <= there  # the running sum is not cut off
     page.driver.switch_to.default_content()
     set_input(page, "10")
     assert output_size(page) == "5 × 5"

@@ -230,6 +230,13 @@ def test_what_a_framework_lacks_is_said_and_shown_in_tensorflows_words(at):
     assert heading(page).startswith("tc.conv2d_transpose(")
 
 
+def test_a_cell_of_the_result_that_nothing_feeds_is_said(at):
+    page = at("#transpose&n=2&k=2&s=3&p=valid")
+    cell = "return document.querySelector('.stage .cell.unread').getAttribute('aria-label')"
+    assert page.run(cell) == "row 0, column 2, 0, fed by no input cell"
+    assert "fed by no input cell" in page.run("return document.querySelector('.legend').textContent")
+
+
 def test_a_refused_call_shows_the_error(at):
     page = at("#conv2d&n=2&k=5&s=1&p=valid")
     with pytest.raises(ValueError, match="VALID needs in_rows") as refused:

@@ -51,7 +51,6 @@ class Matrix {
     this.svg.append(svg("rect", { class: "frame", x: 0, y: 0, width: cols, height: rows }));
     this.stripe = svg("rect", { class: "stripe", x: 0, width: cols, height: 1, y: -2 });
     this.spot = svg("rect", { class: "spot", width: 1, height: 1, x: -2, y: -2 });
-    this.svg.append(this.stripe);
     const largest = Math.max(...list.map(({ weight }) => Math.abs(Number(weight)) || 0)) || 1;
     for (const entry of list) {
       const rect = svg("rect", { x: this.place(entry, colSide), y: this.place(entry, rowSide), width: 1, height: 1,
@@ -62,7 +61,7 @@ class Matrix {
       rect.addEventListener("click", () => light(entry));
       this.svg.append(rect);
     }
-    this.svg.append(this.spot);
+    this.svg.append(this.stripe, this.spot);
     this.element = h("figure", { class: "matrix" }, h("figcaption", {}, h("b", {}, title), h("small", {}, `${rows} × ${cols}`)), this.svg);
   }
 

@@ -79,6 +79,9 @@ export function planeNote(view, side, { c, o }, photo) {
   return shape[3] > 1 ? `${size}, channel ${side === "in" ? c : o}` : size;
 }
 
+/** Of a cell of a transposed result that no source cell adds to; in a forward call it is a cell that no tap reads. */
+export const unfed = (doc) => `fed by no ${doc.names[doc.source]} cell`;
+
 /** What the marks of the stage mean: only those that are there. */
 export function legendEntries(grids, doc, focus, beside) {
   const kinds = new Set(Object.values(grids).flatMap((grid) => [...grid.cells.values()].map((cell) => cell.kind)));
@@ -86,6 +89,7 @@ export function legendEntries(grids, doc, focus, beside) {
   const words = { ...KINDS };
   if (doc.result === "in") {
     words.crop = "outside the full result: zero";
+    words.unread = unfed(doc);
   }
   const others = focus
     ? [entry(focus.grid === "source" ? "met factor" : "met", MARKS.met), entry("fed", MARKS.fed)]

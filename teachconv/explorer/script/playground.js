@@ -117,7 +117,7 @@ class Playground {
     ];
     const transposed = state.op === "transpose";
     this.form.replaceChildren(...[
-      choice("op", "operation", { conv2d: "convolution", transpose: "transposed convolution" }, state.op),
+      choice("op", "operation", { conv2d: "convolution", transpose: "transposed" }, state.op),
       choice("as", "in the words of", FRAMEWORKS, state.as),
       ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
       ...pads,

@@ -3,7 +3,7 @@
 import { h, plural } from "./elements.js";
 import { GAPLESS, Grid, KINDS } from "./grids.js";
 import { drawnBeside } from "./panels.js";
-import { planeNote } from "./parts.js";
+import { planeNote, unfed } from "./parts.js";
 import { inside } from "./view.js";
 
 const HIGHEST = 30; // em of a plane
@@ -58,7 +58,8 @@ function plane(app, side, photo, onPoint) {
     const cell = view.cell(side, r, q, state);
     if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind] };
     if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
-    return { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
+    const shown = { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
+    return kind === "unread" && side === doc.result ? { ...shown, kind: unfed(doc) } : shown;
   };
   const change = app.host?.edit && side !== doc.result;
   const onEdit = change ? (r, q, number) => app.host.edit(side, view.cell(side, r, q, state), number) : null;
