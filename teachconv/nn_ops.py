@@ -245,7 +245,7 @@ def conv2d_transpose(
     >>> w = np.int32([1, 10, 100]).reshape(1, 3, 1, 1)
     >>> tc.conv2d_transpose(x, w, strides=(1, 2)).ravel().tolist()
     [1, 10, 102, 20, 203, 30]
-    >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # shifted, not cropped
+    >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # full[1:6] of 7; above full[0:6]
     [10, 102, 20, 203, 30]
     """
     if unknown:

@@ -428,7 +428,7 @@ def _not_needed(mark: str, g: Conv2DGeometry) -> str:
     """Return why a convolution does without what a mark stands for, or ""."""
     pads = {pad for pair in g.padding for pad in pair}
     reasons = {
-        "stride": (g.strides == (1, 1), "1 here: outputs are neighbours, as the inputs that they begin at"),
+        "stride": (g.strides == (1, 1), "1 here: neighbouring outputs start at neighbouring inputs"),
         "dilation": (g.dilations == (1, 1), "1 here: the taps are neighbours"),
         "padding": (pads == {0} and not g.has_padding, "0 here: every tap lies inside"),
     }

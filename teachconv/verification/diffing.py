@@ -140,7 +140,9 @@ class DiffReport(tables.Report):
             *tables.left(""),
         )
         rows = [_cells(row, optional) for row in self.rows]
-        notes = [f"{name}: {tables.duration(seconds)}, in no row's time" for name, seconds in self.loading]
+        notes = [
+            f"{name}: {tables.duration(seconds)} (not counted in any row)" for name, seconds in self.loading
+        ]
         return tables.Table(columns, rows, self.summary, (), notes, failed)
 
 
