@@ -446,6 +446,37 @@ def test_dtypes_follow_tensorflow_s_rules():
         tg.add(np.ones(2, "float32"), True)
     with pytest.raises(TypeError, match="complex"):
         tg.constant(1j)
+
+
+@pytest.mark.parametrize(
+    "make", [tg.constant, tg.convert_to_tensor, lambda value, dtype: tg.Variable(value, dtype=dtype)]
+)
+def test_a_dtype_that_is_asked_for_converts_an_array(make):
+    """As in TensorFlow 2.21, but for numbers that the dtype cannot hold: TensorFlow makes 1 of 1.5 for int32."""
+    for value, dtype, wanted in [
+        (np.linspace(0, 1, 3), "float32", [0, 0.5, 1]),
+        (np.array([1, 2]), "float32", [1, 2]),
+        (np.float32([1.5, 1e6]), "float16", [1.5, np.inf]),
+        (np.uint8([1, 255]), "int32", [1, 255]),
+        (np.array([True, False]), "float32", [1, 0]),
+        (np.float64(1.5), "float32", 1.5),
+        (np.array([]), "int32", []),
+    ]:
+        made = make(value, dtype=dtype)
+        assert made.dtype == dtype
+        assert made.numpy().tolist() == wanted
+    for value, dtype in [
+        (np.array([1.5]), "int32"),
+        (np.array([2**40]), "int32"),
+        (np.array([np.nan]), "int64"),
+    ]:
+        with pytest.raises(TypeError, match=f"value must fit dtype {dtype}; got {value.dtype} that does not"):
+            make(value, dtype=dtype)
+    with pytest.raises((TypeError, ValueError), match="float32"):
+        make(tg.constant([1.5]), dtype="int32")
+
+
+def test_numbers_that_fit_no_dtype():
     with pytest.raises(ValueError, match="do not fit"):
         tg.constant(2**40)
     with pytest.raises(ValueError, match="shape must hold the value's 2 elements"):
