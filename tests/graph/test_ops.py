@@ -476,6 +476,20 @@ def test_a_dtype_that_is_asked_for_converts_an_array(make):
         make(tg.constant([1.5]), dtype="int32")
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_padding_as_large_as_the_window_is_refused_as_in_tensorflow(traced):
+    """A window would hold padding only; TensorFlow 2.21 has the same message."""
+    x = np.ones((1, 4, 4, 1), "float32")
+    for pads, side in [([(3, 0), (0, 0)], "Top"), ([(0, 0), (0, 3)], "Right")]:
+        explicit = [(0, 0), *pads, (0, 0)]
+        pool = tg.function(lambda x, pads=explicit: tg.nn.max_pool(x, 2, 2, pads))
+        with pytest.raises(ValueError, match=f"{side} padding 3 needs to be smaller than the window size 2"):
+            pool(x) if traced else tg.nn.max_pool(x, 2, 2, explicit)
+    assert tg.nn.max_pool(x, (1, 3), 1, [(0, 0), (0, 0), (2, 2), (0, 0)]).numpy().tolist() == [
+        [[[1]] * 6] * 4
+    ]
+
+
 def test_numbers_that_fit_no_dtype():
     with pytest.raises(ValueError, match="do not fit"):
         tg.constant(2**40)
