@@ -436,6 +436,7 @@ def test_dtypes_follow_tensorflow_s_rules():
     assert tg.constant(np.float64(1)).dtype == "float64"
     assert tg.add(np.ones(2, "float64"), 1).dtype == "float64"
     assert tg.constant([]).dtype == "float32"
+    assert tg.constant(tg.constant([1, 2]).shape).dtype == "int32"
     assert tg.constant(1, "float64", [2, 2]).numpy().tolist() == [[1, 1], [1, 1]]
     with pytest.raises(TypeError, match="y of Add must have the dtype of x, float32; got float64"):
         tg.add(np.ones(2, "float32"), np.ones(2, "float64"))

@@ -187,6 +187,8 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     """
     if isinstance(value, EagerTensor):
         value = value._numpy()
+    elif isinstance(value, TensorShape):
+        value = list(value)
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
     if value is None:
