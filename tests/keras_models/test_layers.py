@@ -465,6 +465,7 @@ def _numbers(*shape):
         ),
         (layers.UpSampling2D(), (None, None, None, 2), (1, 2, 3, 2), (1, 4, 6, 2), 8200),
         (layers.Dense(2), (None, None, 3), (1, 4, 3), (1, 4, 2), 642),
+        (layers.Dense(2), (None, None, 3), (2, 0, 3), (2, 0, 2), 0),
         (layers.Flatten(), (None, None, 3), (2, 2, 3), (2, 6), 506),
         (layers.Reshape((-1, 2)), (None, None, 4), (2, 3, 4), (2, 6, 2), 4324),
     ],

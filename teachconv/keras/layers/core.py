@@ -133,9 +133,7 @@ class Dense(Layer):
         if self.bias is not None:
             outputs = nn.bias_add(outputs, self.bias)
         if len(axes) > 2:
-            outputs = reshape(
-                outputs, [-1, *(size(inputs, axis) for axis in range(1, len(axes) - 1)), self.units]
-            )
+            outputs = reshape(outputs, [*(size(inputs, axis) for axis in range(len(axes) - 1)), self.units])
         return self.activation(outputs)
 
 
