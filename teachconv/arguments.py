@@ -195,8 +195,8 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
             batch, pair[0], pair[1], channels = to_nhwc(tuple(pair), data_format)
             if batch != 1 or channels != 1:
                 raise ArgumentError(
-                    f"{name} must be 1 at N and C in {data_format} order: a convolution does not step "
-                    f"over images or channels; got {value!r}"
+                    f"{name} must be 1 at N and C in {data_format} order: no window spans several "
+                    f"images or channels, or steps over them; got {value!r}"
                 )
             pair = pair[:2]
         elif len(pair) == 1:

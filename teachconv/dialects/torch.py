@@ -7,6 +7,7 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Never
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from .. import tables
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
 from ..devices import array_module, override_of
+from ..dtypes import float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
@@ -460,7 +462,7 @@ def conv2d_weight(
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndarray:
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.ndarray:
     """Pad rows and columns like torch.nn.functional.pad.
 
     nn.Conv2d pads in this way for its ``padding_mode``: ``nn.Conv2d(..., padding=p,
@@ -472,7 +474,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
             need mode "constant".
         mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "replicate",
             which repeats the edge; or "circular", which wraps around, for at most the size.
-        value: the number that "constant" pads with.
+        value: the number that "constant" pads with; None stands for 0, which alone the other modes accept.
 
     Returns:
         The padded array, of the input's dtype.
@@ -510,8 +512,26 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = 0) -> np.ndar
         for size, (before, after) in zip(x.shape, sides, strict=True)
     )
     widths = [(max(0, before), max(0, after)) for before, after in sides]
-    options = {"constant_values": value} if mode == "constant" else {}
+    number = _pad_value(value, mode, x.dtype)
+    options = {"constant_values": number} if mode == "constant" else {}
     return array_module(x).pad(x[inside], widths, _MODES[mode], **options)
+
+
+def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
+    """Return the number to pad with; raise unless the dtype holds it, and the mode takes it."""
+    try:
+        number = 0 if value is None else value if isinstance(value, int) else float(value)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"value must be a number or None; got {value!r}") from None
+    if mode != "constant" and number != 0:
+        raise ArgumentError(f"value must be None or 0 for {mode}, which pads with the input; got {value!r}")
+    if is_integer(dtype):
+        fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
+    else:
+        fits = not isfinite(number) or abs(number) <= float_format(dtype).largest
+    if not fits:
+        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {value!r}")
+    return number
 
 
 _PAD = pad  # an argument of the function has the same name

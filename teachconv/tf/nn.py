@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import normalize_pair
+from ..errors import ArgumentError
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
@@ -60,7 +62,7 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
     [[11.0, 22.0], [13.0, 24.0]]
     """
-    return nn_ops.bias_add(value, bias, data_format or "NHWC", name)
+    return nn_ops.bias_add(value, bias, data_format, name)
 
 
 def conv2d(
@@ -79,7 +81,7 @@ def conv2d(
         filters: [filter_rows, filter_cols, in_channels / groups, out_channels], of the same dtype.
         strides: an int, (rows, cols), or 4 ints in ``data_format`` order.
         padding: "SAME", "VALID", or four pairs of ints in ``data_format`` order.
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC", which None stands for, or "NCHW".
         dilations: as ``strides``; None stands for 1.
         name: the name of the node.
 
@@ -147,19 +149,25 @@ def convolution(
     Args:
         input, filters, padding, dilations, name: as in `conv2d`.
         strides: as in `conv2d`; None stands for 1.
-        data_format: as in `conv2d`; None stands for "NHWC".
+        data_format: as in `conv2d`.
 
     Returns:
         As `conv2d`.
 
     Raises:
-        ValueError, TypeError: if the arguments are invalid.
+        ValueError, TypeError: if the arguments are invalid, or strides and dilations are both above 1, which
+            only `conv2d` takes.
 
     >>> import teachconv.tf as tf
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
     TensorShape([1, 2, 2, 2])
     """
-    return nn_ops.conv2d(input, filters, strides or 1, padding, data_format or "NHWC", dilations, name)
+    steps = normalize_pair(strides, "strides", data_format or "NHWC")
+    if max(steps) > 1 and max(normalize_pair(dilations, "dilations", data_format or "NHWC")) > 1:
+        raise ArgumentError(
+            f"strides and dilations must not both be above 1; got {strides} and {dilations}: conv2d has both"
+        )
+    return nn_ops.conv2d(input, filters, steps, padding, data_format, dilations, name)
 
 
 def depthwise_conv2d(
@@ -176,7 +184,7 @@ def depthwise_conv2d(
     Args:
         input, strides, padding, dilations, name: as in `conv2d`.
         filter: [filter_rows, filter_cols, in_channels, channel_multiplier], of the same dtype.
-        data_format: as in `conv2d`; None stands for "NHWC".
+        data_format: as in `conv2d`.
 
     Returns:
         A tensor [batch, out_rows, out_cols, in_channels * channel_multiplier] in ``data_format`` order.
@@ -188,7 +196,7 @@ def depthwise_conv2d(
     >>> tf.nn.depthwise_conv2d(tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 2]), [1, 1, 1, 1], "VALID").shape
     TensorShape([1, 3, 3, 6])
     """
-    return nn_ops.depthwise_conv2d(input, filter, strides, padding, data_format or "NHWC", dilations, name)
+    return nn_ops.depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
 
 
 def depthwise_conv2d_backprop_filter(
@@ -215,7 +223,7 @@ def depthwise_conv2d_backprop_filter(
         ValueError, TypeError: if the arguments are invalid.
     """
     return gen_nn_ops.depthwise_conv2d_native_backprop_filter(
-        input, filter_sizes, out_backprop, strides, padding, (), data_format, dilations, name
+        input, filter_sizes, out_backprop, strides, padding, (), data_format or "NHWC", dilations, name
     )
 
 
@@ -243,7 +251,7 @@ def depthwise_conv2d_backprop_input(
         ValueError, TypeError: if the arguments are invalid.
     """
     return gen_nn_ops.depthwise_conv2d_native_backprop_input(
-        input_sizes, filter, out_backprop, strides, padding, (), data_format, dilations, name
+        input_sizes, filter, out_backprop, strides, padding, (), data_format or "NHWC", dilations, name
     )
 
 
@@ -267,7 +275,7 @@ def avg_pool(
     >>> tf.nn.avg_pool(tf.constant([1.0, 2.0, 6.0], shape=[1, 1, 3, 1]), 2, 2, "SAME")[0, 0, :, 0].numpy()
     array([1.5, 6. ], dtype=float32)
     """
-    return nn_ops.avg_pool(input, ksize, strides, padding, data_format or "NHWC", name)
+    return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
 
 
 def avg_pool2d(
@@ -310,7 +318,7 @@ def max_pool(
     >>> tf.nn.max_pool(tf.constant([-1, -2, -6.0], shape=[1, 1, 3, 1]), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -6.0]
     """
-    return nn_ops.max_pool(input, ksize, strides, padding, data_format or "NHWC", name)
+    return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
 
 
 def max_pool2d(
@@ -331,28 +339,27 @@ def max_pool2d(
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return exp(logits) divided by its sum along the last axis.
+    """Return exp(logits) divided by its sum along an axis.
 
     Args:
         logits: floats with at least one axis.
-        axis: -1 or None, both for the last axis; teachconv has no other.
+        axis: the axis; None stands for the last one.
         name: the name of the node.
 
     Returns:
         A tensor of the same shape.
 
     Raises:
-        ValueError, TypeError: if ``axis`` is another one, or ``logits`` a scalar or not of a float dtype.
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype, or has no such axis.
 
     >>> softmax([0.0, 0.0, 0.0, 0.0]).numpy().tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    unsupported(axis=(None if axis == -1 else axis, None))
-    return nn_ops.softmax(logits, name)
+    return nn_ops.softmax(logits, name, axis)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return the logarithm of the softmax along the last axis, computed without overflow.
+    """Return the logarithm of the softmax along an axis, computed without overflow.
 
     Args:
         logits, axis, name: as in `softmax`.
@@ -366,8 +373,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     >>> log_softmax([0.0, 1000.0]).numpy().tolist()
     [-1000.0, 0.0]
     """
-    unsupported(axis=(None if axis == -1 else axis, None))
-    return nn_ops.log_softmax(logits, name)
+    return nn_ops.log_softmax(logits, name, axis)
 
 
 def dropout(
@@ -403,20 +409,19 @@ def softmax_cross_entropy_with_logits(
     Args:
         labels: [..., classes], the probability of each class.
         logits: [..., classes], of the same float dtype.
-        axis: -1, the last axis; teachconv has no other.
+        axis: the axis of the classes; None stands for the last one.
         name: the name of the node.
 
     Returns:
-        A tensor without the last axis.
+        A tensor without that axis.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes differ, or ``axis`` is another one.
+        ValueError, TypeError: if shapes or dtypes differ, or there is no such axis.
 
     >>> round(float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0]), 4)  # log 2
     0.6931
     """
-    unsupported(axis=(axis, -1))
-    return nn_ops.softmax_cross_entropy_with_logits(labels, logits, name)
+    return nn_ops.softmax_cross_entropy_with_logits(labels, logits, name, axis)
 
 
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:

@@ -21,11 +21,11 @@ def unsupported(**options: tuple[Any, Any]) -> None:
     >>> unsupported(conjugate=(True, False))
     Traceback (most recent call last):
         ...
-    teachconv.errors.ArgumentError: teachconv has no conjugate: it must be False; got True
+    teachconv.errors.ArgumentError: conjugate must be False: teachconv has no other; got True
     """
     for name, (value, default) in options.items():
         if value is not default and not (isinstance(value, (bool, int, float, str)) and value == default):
-            raise ArgumentError(f"teachconv has no {name}: it must be {default!r}; got {value!r}")
+            raise ArgumentError(f"{name} must be {default!r}: teachconv has no other; got {value!r}")
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:

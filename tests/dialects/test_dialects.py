@@ -561,6 +561,22 @@ def test_padding_modes_by_hand():
             torch.pad(x, pads, mode)
     with pytest.raises(ArgumentError, match="mode"):
         torch.pad(x, (1, 1), "mirror")
+
+
+def test_the_value_that_torch_pads_with():
+    """As torch.nn.functional.pad of PyTorch 2.13: None is 0, and a value must be one that is used and fits."""
+    x = np.float16([[[1]]])
+    for value, first in [(None, 0), (0, 0), (2.5, 2.5), (65504, 65504), (np.inf, np.inf), (True, 1)]:
+        assert torch.pad(x, (1, 0), value=value).tolist() == [[[first, 1]]]
+    assert torch.pad(np.int32([[[1]]]), (1, 0), value=1.5).tolist() == [[[1, 1]]]
+    assert torch.pad(np.float32([[[1, 2]]]), (1, 0), "reflect", 0.0).tolist() == [[[2, 1, 2]]]
+    with pytest.raises(ValueError, match=r"value must be None or 0 for circular, .*; got 3\.0"):
+        torch.pad(x, (1, 0), "circular", 3.0)
+    for array, value in [(x, 1e6), (x.astype("float32"), 1e39), (np.int32(x), 3e9), (np.int32(x), np.nan)]:
+        with pytest.raises(ValueError, match=f"value must be a number that {array.dtype} holds"):
+            torch.pad(array, (1, 0), value=value)
+    with pytest.raises(TypeError, match="value must be a number or None; got 'a'"):
+        torch.pad(x, (1, 0), value="a")
     with pytest.raises(ArgumentError, match="left, right"):
         torch.pad(x, (1, 1, 1))
     with pytest.raises(ArgumentError, match="crop more"):

@@ -302,7 +302,7 @@ def test_an_input_may_be_a_list_of_tensors():
             apply_op("_TestReversed", None, [[]], {})
         with pytest.raises(TypeError, match="must be a list of tensors"):
             apply_op("_TestReversed", None, [x], {})
-        with pytest.raises(TypeError, match="must have the dtype of values, float32; got int32"):
+        with pytest.raises(TypeError, match="must have one dtype, that of the first, float32; got int32"):
             apply_op("_TestReversed", None, [[x, tg.placeholder("int32")]], {})
     with tg.Session(graph) as session:
         got = session.run([*outputs, single], {x: [1, 2]})

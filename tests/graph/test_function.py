@@ -453,3 +453,13 @@ def test_cond_runs_one_of_two_functions():
         ):
             with pytest.raises(error, match=message):
                 bad()
+
+
+def test_a_shape_may_hold_sizes_that_only_the_run_knows():
+    @tg.function(input_signature=[tg.TensorSpec([None, 2], "float32")])
+    def filled(x):
+        rows = tg.shape(x)[0]
+        return tg.zeros([rows, 3]), tg.ones((2, rows), "int32"), tg.fill([rows], 2.0)
+
+    values = [value.numpy().tolist() for value in filled(np.ones((2, 2), "float32"))]
+    assert values == [[[0, 0, 0], [0, 0, 0]], [[1, 1], [1, 1]], [2, 2]]

@@ -436,6 +436,7 @@ def test_dtypes_follow_tensorflow_s_rules():
     assert tg.constant(np.float64(1)).dtype == "float64"
     assert tg.add(np.ones(2, "float64"), 1).dtype == "float64"
     assert tg.constant([]).dtype == "float32"
+    assert tg.constant(tg.constant([1, 2]).shape).dtype == "int32"
     assert tg.constant(1, "float64", [2, 2]).numpy().tolist() == [[1, 1], [1, 1]]
     with pytest.raises(TypeError, match="y of Add must have the dtype of x, float32; got float64"):
         tg.add(np.ones(2, "float32"), np.ones(2, "float64"))
@@ -446,6 +447,51 @@ def test_dtypes_follow_tensorflow_s_rules():
         tg.add(np.ones(2, "float32"), True)
     with pytest.raises(TypeError, match="complex"):
         tg.constant(1j)
+
+
+@pytest.mark.parametrize(
+    "make", [tg.constant, tg.convert_to_tensor, lambda value, dtype: tg.Variable(value, dtype=dtype)]
+)
+def test_a_dtype_that_is_asked_for_converts_an_array(make):
+    """As in TensorFlow 2.21, but for numbers that the dtype cannot hold: TensorFlow makes 1 of 1.5 for int32."""
+    for value, dtype, wanted in [
+        (np.linspace(0, 1, 3), "float32", [0, 0.5, 1]),
+        (np.array([1, 2]), "float32", [1, 2]),
+        (np.float32([1.5, 1e6]), "float16", [1.5, np.inf]),
+        (np.uint8([1, 255]), "int32", [1, 255]),
+        (np.array([True, False]), "float32", [1, 0]),
+        (np.float64(1.5), "float32", 1.5),
+        (np.array([]), "int32", []),
+    ]:
+        made = make(value, dtype=dtype)
+        assert made.dtype == dtype
+        assert made.numpy().tolist() == wanted
+    for value, dtype in [
+        (np.array([1.5]), "int32"),
+        (np.array([2**40]), "int32"),
+        (np.array([np.nan]), "int64"),
+    ]:
+        with pytest.raises(TypeError, match=f"value must fit dtype {dtype}; got {value.dtype} that does not"):
+            make(value, dtype=dtype)
+    with pytest.raises((TypeError, ValueError), match="float32"):
+        make(tg.constant([1.5]), dtype="int32")
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_padding_as_large_as_the_window_is_refused_as_in_tensorflow(traced):
+    """A window would hold padding only; TensorFlow 2.21 has the same message."""
+    x = np.ones((1, 4, 4, 1), "float32")
+    for pads, side in [([(3, 0), (0, 0)], "Top"), ([(0, 0), (0, 3)], "Right")]:
+        explicit = [(0, 0), *pads, (0, 0)]
+        pool = tg.function(lambda x, pads=explicit: tg.nn.max_pool(x, 2, 2, pads))
+        with pytest.raises(ValueError, match=f"{side} padding 3 needs to be smaller than the window size 2"):
+            pool(x) if traced else tg.nn.max_pool(x, 2, 2, explicit)
+    assert tg.nn.max_pool(x, (1, 3), 1, [(0, 0), (0, 0), (2, 2), (0, 0)]).numpy().tolist() == [
+        [[[1]] * 6] * 4
+    ]
+
+
+def test_numbers_that_fit_no_dtype():
     with pytest.raises(ValueError, match="do not fit"):
         tg.constant(2**40)
     with pytest.raises(ValueError, match="shape must hold the value's 2 elements"):

@@ -443,3 +443,46 @@ def test_an_optimizer_refuses_weights_that_it_was_not_built_for():
     with pytest.raises(ValueError, match="Unknown variable: <tf.Variable .*recreate a new optimizer"):
         optimizer.apply_gradients([([1.0], w)])
     assert w.numpy().tolist() == [1.0]
+
+
+def _numbers(*shape):
+    return np.arange(np.prod(shape), dtype="float32").reshape(shape)
+
+
+@pytest.mark.parametrize(
+    ("layer", "sizes", "array", "shape", "checksum"),
+    [  # the shapes and checksums are those of Keras 3.15 on TensorFlow 2.21
+        (layers.Conv2DTranspose(1, 2, strides=2), (None, None, None, 2), (1, 2, 3, 2), (1, 4, 6, 1), 4028),
+        (layers.Conv2DTranspose(1, 3, 2, "same"), (None, None, None, 2), (1, 2, 3, 2), (1, 4, 6, 1), 5757),
+        (layers.Conv2DTranspose(1, 3, (1, 2)), (None, None, 3, 2), (1, 2, 3, 2), (1, 4, 7, 1), 9441),
+        (layers.Conv2DTranspose(1, 1, strides=3), (2, None, None, 2), (2, 2, 3, 2), (2, 6, 9, 1), 16962),
+        (
+            layers.Conv2DTranspose(1, 3, 2, output_padding=0),
+            (None, None, None, 2),
+            (2, 1, 1, 2),
+            (2, 3, 3, 1),
+            621,
+        ),
+        (layers.UpSampling2D(), (None, None, None, 2), (1, 2, 3, 2), (1, 4, 6, 2), 8200),
+        (layers.Dense(2), (None, None, 3), (1, 4, 3), (1, 4, 2), 642),
+        (layers.Dense(2), (None, None, 3), (2, 0, 3), (2, 0, 2), 0),
+        (layers.Flatten(), (None, None, 3), (2, 2, 3), (2, 6), 506),
+        (layers.Reshape((-1, 2)), (None, None, 4), (2, 3, 4), (2, 6, 2), 4324),
+    ],
+)
+def test_sizes_that_only_the_run_knows(layer, sizes, array, shape, checksum):
+    """The weights are ones; the checksum weighs each element with its position."""
+    layer.kernel_initializer = "ones"
+    found = tg.function(layer, input_signature=[tg.TensorSpec(sizes, "float32")])(_numbers(*array)).numpy()
+    assert found.shape == shape
+    assert found.ravel() @ np.arange(found.size) == checksum
+
+
+def test_a_model_may_leave_sizes_open():
+    for layer, shape, output in [
+        (layers.Reshape((-1, 2)), (None, 4), (None, None, 2)),
+        (layers.Flatten(), (None, 4), (None, None)),
+    ]:
+        model = keras.Sequential([keras.Input(shape), layer])
+        assert model.output_shape == output
+        assert model.predict(_numbers(2, 3, 4), verbose=0).size == 24

@@ -95,14 +95,17 @@ def test_optimizers_train_the_default_graph():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tf.matmul([[1.0]], [[1.0]], a_is_sparse=True), "no a_is_sparse: it must be False; got True"),
-        (lambda: tf.transpose([[1.0]], conjugate=True), "no conjugate"),
-        (lambda: tf.pad([1], [[1, 1]], mode="REFLECT"), "no mode: it must be 'CONSTANT'; got 'REFLECT'"),
-        (lambda: tf.nn.softmax([[1.0]], axis=0), "no axis"),
-        (lambda: tf.Variable(1.0, shape=[2]), "no shape"),
-        (lambda: tf.function(lambda x: x, reduce_retracing=True), "no reduce_retracing"),
-        (lambda: tf1.Session("grpc://host"), "no target"),
-        (lambda: tf1.get_variable("w", [1], partitioner=3), "no partitioner"),
+        (lambda: tf.matmul([[1.0]], [[1.0]], a_is_sparse=True), "a_is_sparse must be False: .*; got True"),
+        (lambda: tf.transpose([[1.0]], conjugate=True), "conjugate must be False"),
+        (
+            lambda: tf.pad([1], [[1, 1]], mode="REFLECT"),
+            "mode must be 'CONSTANT': teachconv has no other; got 'REFLECT'",
+        ),
+        (lambda: tf.nn.moments([[1.0]], [0], shift=1.0), "shift must be None"),
+        (lambda: tf.Variable(1.0, shape=[2]), "shape must be None"),
+        (lambda: tf.function(lambda x: x, reduce_retracing=True), "reduce_retracing must be False"),
+        (lambda: tf1.Session("grpc://host"), "target must be ''"),
+        (lambda: tf1.get_variable("w", [1], partitioner=3), "partitioner must be None"),
         (lambda: tf1.nn.max_pool(np.ones(1), 1, 1, "SAME", input=np.ones(1)), "both 'value' and 'input'"),
         (lambda: tf1.reduce_sum([1], axis=0, reduction_indices=0), "both 'reduction_indices' and 'axis'"),
     ],
@@ -156,3 +159,42 @@ def test_importing_brings_no_keras():
 def test_a_physical_device_has_a_name_and_a_type():
     device = tf.config.list_physical_devices("CPU")[0]
     assert (device.name, device.device_type) == ("/physical_device:CPU:0", "CPU")
+
+
+def test_the_axis_of_a_softmax():
+    """The numbers are TensorFlow 2.21's."""
+    m = tf.constant([[0.0, 1.0], [2.0, 3.0]])
+    for axis in (0, -2):
+        np.testing.assert_allclose(tf.nn.softmax(m, axis), [[0.1192029] * 2, [0.8807970] * 2], 1e-6)
+        np.testing.assert_allclose(tf.nn.log_softmax(m, axis), [[-2.126928] * 2, [-0.126928] * 2], 1e-5)
+    found = tf.nn.softmax_cross_entropy_with_logits(m, m, axis=0)
+    np.testing.assert_allclose(found, [0.2538561, 2.5077124], 1e-6)
+    x = tf.constant(np.arange(24.0).reshape(2, 3, 4) % 5)
+    np.testing.assert_allclose(
+        tf.transpose(tf.nn.softmax(x, 0), [1, 2, 0]), tf.nn.softmax(tf.transpose(x, [1, 2, 0])), 1e-12
+    )
+    assert np.array_equal(tf.nn.softmax(m, np.int64(1)), tf.nn.softmax(m))
+    with pytest.raises(ValueError, match="axis must be from -2 to 1; got 2"):
+        tf.nn.softmax(m, 2)
+
+
+def test_none_stands_for_nhwc():
+    x, w = tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])
+    for call in (
+        lambda **layout: tf.nn.conv2d(x, w, 2, "SAME", **layout),
+        lambda **layout: tf.nn.conv2d_transpose(x, w, [1, 8, 8, 1], 2, "SAME", **layout),
+        lambda **layout: tf.nn.max_pool2d(x, 2, 2, "SAME", **layout),
+        lambda **layout: tf.nn.avg_pool2d(x, 2, 2, "SAME", **layout),
+        lambda **layout: tf.nn.depthwise_conv2d_backprop_filter(x, w.shape, x, [1] * 4, "SAME", **layout),
+        lambda **layout: tf.nn.depthwise_conv2d_backprop_input(x.shape, w, x, [1] * 4, "SAME", **layout),
+    ):
+        assert np.array_equal(call(data_format=None), call())
+
+
+def test_messages_name_what_is_wrong():
+    with pytest.raises(
+        TypeError, match="ConcatV2 must have one dtype, that of the first, float32; got int32"
+    ):
+        tf.concat([tf.constant([1.0]), tf.constant([1])], 0)
+    with pytest.raises(ValueError, match="ksize must be 1 at N and C in NHWC order: no window"):
+        tf.nn.max_pool2d(tf.ones([1, 4, 4, 2]), [1, 1, 1, 2], 1, "SAME")

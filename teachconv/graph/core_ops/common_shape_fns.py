@@ -151,6 +151,11 @@ def pool_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
     rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
+    mode, pads = normalize_padding(padding_argument(c.attrs), c.attrs["data_format"])
+    for sides, window, pair in (("Top", "Bottom"), rows, pads[0]), (("Left", "Right"), cols, pads[1]):
+        for side, pad in zip(sides, pair, strict=True):
+            if mode == "EXPLICIT" and pad >= window:  # a window would hold padding only
+                raise ArgumentError(f"{side} padding {pad} needs to be smaller than the window size {window}")
     channels = _nhwc(c, shape)[3]
     # a depthwise filter has the same windows
     one_channel = (rows, cols, None if channels is None else min(1, channels), channels)

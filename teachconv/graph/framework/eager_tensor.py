@@ -19,7 +19,7 @@ from ...errors import ArgumentError, ArgumentTypeError
 from .tensor import Operators
 from .tensor_shape import TensorShape, as_shape
 
-__all__ = ["EagerTensor", "frozen", "int_vector", "numpy_text", "static_shape", "to_array"]
+__all__ = ["EagerTensor", "converted_array", "frozen", "int_vector", "numpy_text", "static_shape", "to_array"]
 
 _HOST = "/job:localhost/replica:0/task:0"
 
@@ -168,8 +168,8 @@ def numpy_text(array: np.ndarray) -> str:
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     """Convert a value to an array of a supported dtype.
 
-    Arrays are never converted to another dtype, because that would hide mistakes. Python numbers are
-    converted if they fit.
+    Arrays are never converted to another dtype, because that would hide mistakes: `converted_array` is for a
+    dtype that was asked for. Python numbers are converted if they fit.
 
     Args:
         value: an array, a NumPy scalar, a Python number or nested lists.
@@ -187,6 +187,8 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     """
     if isinstance(value, EagerTensor):
         value = value._numpy()
+    elif isinstance(value, TensorShape):
+        value = list(value)
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
     if value is None:
@@ -212,6 +214,35 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     raise ArgumentTypeError(
         f"{name} must have dtype {dtype.name}; got {array.dtype.name}: {converted(name, dtype.name)}"
     )
+
+
+def converted_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
+    """Convert a value to an array of the dtype that the caller asked for; arrays are converted too.
+
+    Args:
+        value, name: as in `to_array`.
+        dtype: the dtype that was asked for, or None.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError, ValueError: if the value is not numeric, or has a number that an integer dtype cannot
+            hold. TensorFlow would change that number in silence.
+
+    >>> converted_array(np.linspace(0, 1, 3), np.dtype("float32"), "x")
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    if dtype is not None and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufV":
+        with np.errstate(all="ignore"):
+            array = np.asarray(value).astype(dtype)
+        if is_integer(dtype) and not np.array_equal(array, value):
+            raise ArgumentTypeError(
+                f"{name} must fit dtype {dtype.name}; got {value.dtype.name} that does not: "
+                f"{converted(name, dtype.name)} changes the numbers"
+            )
+        value = array
+    return to_array(value, dtype, name)
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -155,11 +155,9 @@ def _infer_types(
         except ArgumentTypeError as error:
             raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
         if arg.type in source and checked[arg.type] != known:
-            first = source[arg.type].name
-            raise ArgumentTypeError(
-                f"{arg.name} of {op_def.name} must have the dtype of {first}, {checked[arg.type].name}; "
-                f"got {known.name}"
-            )
+            first, dtypes = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
+            which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"
+            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must have {which}, {dtypes}")
         source[arg.type] = arg
         checked[arg.type] = known
 

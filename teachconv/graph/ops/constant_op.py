@@ -18,7 +18,7 @@ from ...errors import ArgumentError
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope
-from ..framework.eager_tensor import EagerTensor, frozen, int_vector, static_shape, to_array
+from ..framework.eager_tensor import EagerTensor, converted_array, frozen, int_vector, static_shape
 from ..framework.ops import Tensor
 from ..framework.tensor_shape import as_shape, is_fully_defined
 from . import gen_nn_ops
@@ -51,7 +51,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         A tensor.
 
     Raises:
-        TypeError, ValueError: if ``value`` is not an array of a supported dtype or does not fit ``shape``.
+        TypeError, ValueError: if ``value`` is not an array of a supported dtype, has numbers that ``dtype``
+            cannot hold, or does not fit ``shape``.
 
     >>> from teachconv import graph as tg
     >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
@@ -59,7 +60,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """
     if value is None:
         raise ArgumentError("None values not supported.")
-    array = to_array(value, None if dtype is None else to_dtype(dtype), "value")
+    array = converted_array(value, None if dtype is None else to_dtype(dtype), "value")
     if shape is not None:
         sizes: Any = as_shape(shape)
         if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
@@ -86,7 +87,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """Return a tensor of a shape filled with one value.
 
     Args:
-        dims: the shape: ints, or a vector.
+        dims: the shape: a vector, or a sequence of ints and scalar tensors.
         value: a scalar.
         name: the name of the node.
 
@@ -100,7 +101,7 @@ def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     """Return zeros, as tf.zeros.
 
     Args:
-        shape: the shape: ints, or a vector.
+        shape: the shape: a vector, or a sequence of ints and scalar tensors.
         dtype: the dtype.
         name: the name of the node.
 
@@ -127,9 +128,11 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
 
 def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
     number = np.array(value, to_dtype(dtype))
-    if is_tensor(shape):
+    if is_tensor(shape) or (
+        isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape)
+    ):
         with name_scope(name) as scope:
-            return gen_nn_ops.fill(shape, constant(number), name=scope or name)
+            return gen_nn_ops.fill(int_vector(shape), constant(number), name=scope or name)
     sizes: Any = as_shape(shape)
     if prod(sizes) < _LARGE:
         return constant(np.full(sizes, number), name=name)
@@ -217,7 +220,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
     Raises:
         ValueError: if ``value`` is None, or a tensor of another dtype, which is never converted: see `cast`.
-        TypeError: if ``value`` is nothing that a tensor can hold.
+        TypeError: if ``value`` is nothing that a tensor of the dtype can hold.
 
     >>> from teachconv import graph as tg
     >>> x = tg.constant([1.0, 2.0])
@@ -238,8 +241,6 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
     if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):
         wanted = dtypes[0] if dtype is None else dtype
         return gen_nn_ops.pack([convert_to_tensor(item, wanted) for item in value], name=name or "packed")
-    if dtype is not None and hasattr(value, "astype"):
-        value = value.astype(to_dtype(dtype), casting="same_kind")
     return constant(value, dtype, name=name or "Const")
 
 

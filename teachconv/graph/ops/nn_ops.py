@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import check_data_format, normalize_padding, normalize_pair
+import numpy as np
+
+from ...arguments import check_data_format, integer, normalize_padding, normalize_pair
 from ...errors import ArgumentError
 from ...geometry import conv2d_transpose_geometry
 from ..framework.default_graph import name_scope
@@ -39,7 +41,7 @@ def conv2d(
     filters: Any,
     strides: Any = 1,
     padding: Any = "VALID",
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
     *,
@@ -52,7 +54,7 @@ def conv2d(
         filters: [filter_rows, filter_cols, in_channels / groups, out_channels], same dtype.
         strides: as in `teachconv.conv2d`.
         padding: as in `teachconv.conv2d`.
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC", which None stands for, or "NCHW".
         dilations: as ``strides``; 1 or None means none.
         name: the name of the node.
         backend: the label of the kernel: the name of one of teachconv's backends, or None.
@@ -80,7 +82,7 @@ def depthwise_conv2d(
     filters: Any,
     strides: Any = 1,
     padding: Any = "VALID",
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
     *,
@@ -111,7 +113,7 @@ def conv2d_transpose(
     output_shape: Any = None,
     strides: Any = 1,
     padding: Any = "SAME",
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
     *,
@@ -156,7 +158,7 @@ def conv2d_transpose(
             output_shape,
             strides,
             padding,
-            data_format,
+            windows["data_format"],
             dilations,
         )
         output_shape = list(geometry.output_shape)
@@ -171,7 +173,7 @@ def conv2d_backprop_input(
     out_backprop: Any,
     strides: Any = 1,
     padding: Any = "VALID",
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
     *,
@@ -203,7 +205,7 @@ def conv2d_backprop_filter(
     out_backprop: Any,
     strides: Any = 1,
     padding: Any = "VALID",
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
     *,
@@ -229,13 +231,13 @@ def conv2d_backprop_filter(
     )
 
 
-def bias_add(value: Any, bias: Any, data_format: str = "NHWC", name: str | None = None) -> Any:
+def bias_add(value: Any, bias: Any, data_format: str | None = "NHWC", name: str | None = None) -> Any:
     """Add a bias to each channel, as tf.nn.bias_add.
 
     Args:
         value: [..., channels], or [batch, channels, ...] for "NCHW".
         bias: [channels].
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC", which None stands for, or "NCHW".
         name: the name of the node.
 
     Returns:
@@ -244,7 +246,7 @@ def bias_add(value: Any, bias: Any, data_format: str = "NHWC", name: str | None 
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
     """
-    return gen_nn_ops.bias_add(value, bias, data_format=check_data_format(data_format), name=name)
+    return gen_nn_ops.bias_add(value, bias, data_format=_layout(data_format), name=name)
 
 
 def relu(features: Any, name: str | None = None) -> Any:
@@ -260,20 +262,21 @@ def relu(features: Any, name: str | None = None) -> Any:
     return gen_nn_ops.relu(features, name=name)
 
 
-def softmax(logits: Any, name: str | None = None) -> Any:
-    """Return exp(logits) divided by its sum along the last axis, as tf.nn.softmax.
+def softmax(logits: Any, name: str | None = None, axis: int | None = -1) -> Any:
+    """Return exp(logits) divided by its sum along an axis, as tf.nn.softmax.
 
     Args:
         logits: floats with at least one axis.
         name: the name of the node.
+        axis: the axis; None stands for the last one.
 
     Returns:
         A tensor or array of the same shape.
 
     Raises:
-        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype, or has no such axis.
     """
-    return gen_nn_ops.softmax(logits, name=name)
+    return _along(axis, gen_nn_ops.softmax, logits, name)
 
 
 def max_pool(
@@ -281,7 +284,7 @@ def max_pool(
     ksize: Any,
     strides: Any,
     padding: Any,
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:
     """Return the largest value of each window, as tf.nn.max_pool2d.
@@ -293,7 +296,7 @@ def max_pool(
         ksize: the size of the window: an int, (rows, cols), or 4 ints in ``data_format`` order.
         strides: as ``ksize``.
         padding: as in `conv2d`.
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC", which None stands for, or "NCHW".
         name: the name of the node.
 
     Returns:
@@ -315,7 +318,7 @@ def avg_pool(
     ksize: Any,
     strides: Any,
     padding: Any,
-    data_format: str = "NHWC",
+    data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:
     """Return the mean of each window, as tf.nn.avg_pool2d; padding is not counted.
@@ -341,39 +344,44 @@ def avg_pool(
     return gen_nn_ops.avg_pool(input, **windows, name=name)
 
 
-def log_softmax(logits: Any, name: str | None = None) -> Any:
+def log_softmax(logits: Any, name: str | None = None, axis: int | None = -1) -> Any:
     """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
 
     Args:
-        logits: floats with at least one axis.
-        name: the name of the node.
+        logits, name, axis: as in `softmax`.
 
     Returns:
         A tensor of the same shape.
 
     Raises:
-        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype.
+        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype, or has no such axis.
     """
-    return gen_nn_ops.log_softmax(logits, name=name)
+    return _along(axis, gen_nn_ops.log_softmax, logits, name)
 
 
-def softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+def softmax_cross_entropy_with_logits(
+    labels: Any, logits: Any, name: str | None = None, axis: int | None = -1
+) -> Any:
     """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
 
     Args:
         labels: [..., classes], probabilities of each class.
         logits: [..., classes], of the same float dtype.
         name: the name of the node.
+        axis: the axis of the classes; None stands for the last one.
 
     Returns:
-        A tensor without the last axis.
+        A tensor without that axis.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes differ.
+        ValueError, TypeError: if shapes or dtypes differ, or there is no such axis.
 
     >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
     0.6931471824645996
     """
+    order = _axis_last(logits, axis)
+    if order is not None:
+        labels, logits = gen_nn_ops.transpose(labels, order), gen_nn_ops.transpose(logits, order)
     return _of_rows(
         gen_nn_ops.softmax_cross_entropy_with_logits,
         logits,
@@ -406,10 +414,10 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
 
 
 def _windows(
-    strides: Any, padding: Any, data_format: str, dilations: Any, ksize: Any = None
+    strides: Any, padding: Any, data_format: str | None, dilations: Any, ksize: Any = None
 ) -> dict[str, Any]:
     """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
-    layout = check_data_format(data_format)
+    layout = _layout(data_format)
     mode, (rows, cols) = normalize_padding(padding, layout)
     attrs: dict[str, Any] = {
         "strides": _list_of_4(normalize_pair(strides, "strides", layout), layout),
@@ -424,12 +432,39 @@ def _windows(
     return attrs
 
 
+def _layout(data_format: str | None) -> str:
+    return check_data_format("NHWC" if data_format is None else data_format)
+
+
 def _list_of_4(pair: tuple[int, int], data_format: str) -> list[int]:
     return [1, 1, *pair] if data_format == "NCHW" else [1, *pair, 1]
 
 
 def _list_of_8(rows: tuple[int, int], cols: tuple[int, int], data_format: str) -> list[int]:
     return [0, 0, 0, 0, *rows, *cols] if data_format == "NCHW" else [0, 0, *rows, *cols, 0, 0]
+
+
+def _axis_last(value: Any, axis: int | None) -> list[int] | None:
+    """Return the order of the axes that brings one of them last; None if it is the last one already."""
+    shape, index = static_shape(value), -1 if axis is None else integer(axis, "axis")
+    if index == -1:
+        return None
+    if shape is None:
+        raise ArgumentError(f"axis must be -1 where the number of axes is not known; got {axis}")
+    axes = list(range(len(shape)))
+    if not -len(axes) <= index < len(axes):
+        raise ArgumentError(f"axis must be from {-len(axes)} to {len(axes) - 1}; got {axis}")
+    last = axes.pop(index)
+    return None if last == len(axes) else [*axes, last]
+
+
+def _along(axis: int | None, op: Any, value: Any, name: str | None) -> Any:
+    """Apply an op of the last axis to another axis, between two Transpose nodes."""
+    order = _axis_last(value, axis)
+    if order is None:
+        return op(value, name=name)
+    result = op(gen_nn_ops.transpose(value, order), name=name)
+    return gen_nn_ops.transpose(result, np.argsort(order).astype("int32"))
 
 
 def _of_rows(wrapper: Any, logits: Any, labels: Any, labels_shape: Any, name: str | None) -> Any:

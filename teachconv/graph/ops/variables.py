@@ -16,7 +16,7 @@ from ...errors import ArgumentError, ArgumentTypeError
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
-from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
+from ..framework.eager_tensor import EagerTensor, converted_array, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_kernel import OpKernelContext, VariableRef
 from ..framework.ops import Graph, GraphKeys, Operation, Tensor
@@ -80,7 +80,7 @@ class Variable(Operators):
             if callable(initial_value):
                 initial_value = initial_value()
             value = frozen(
-                to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
+                converted_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
             )
             self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
             self._storage = VariableRef(name, value.shape, value.dtype)
@@ -106,7 +106,9 @@ class Variable(Operators):
                         f"initial_value must have a known shape; {initial.name!r} has {initial.shape}"
                     )
             else:
-                array = to_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
+                array = converted_array(
+                    initial_value, None if dtype is None else np.dtype(dtype), "initial_value"
+                )
                 initial = constant(array, name="initial_value")
             with graph.name_scope(None):
                 self._ref: Tensor = gen_nn_ops.variable(initial.shape, initial.dtype, name=scope)

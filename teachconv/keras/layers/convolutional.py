@@ -12,11 +12,11 @@ from ...arguments import normalize_pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
-from ...graph import nn, shape, stack
+from ...graph import is_tensor, nn, stack
 from ...translation.translating import resolve
 from .. import activations
 from ..checks import positive
-from .layer import Shape
+from .layer import Shape, size
 from .windows import Geometry, Windowed
 
 __all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
@@ -324,12 +324,18 @@ class Conv2DTranspose(_Convolution):
 
     def convolve(self, inputs: Any) -> Any:
         """Return the Conv2DBackpropInput node; its first input is the shape of the output."""
-        windows, sizes = self._windows(), self.compute_output_shape(tuple(inputs.shape))
+        windows, input_shape = self._windows(), tuple(inputs.shape)
+        sizes: list[Any] = list(self.compute_output_shape(input_shape))
+        forward = self.geometry(self._known(input_shape)).forward  # type: ignore[union-attr]
         if self.output_padding is not None:  # TensorFlow's words know only one size: crop explicitly
-            forward = self.geometry((1, *self._nhwc(tuple(inputs.shape))[1:])).forward  # type: ignore[union-attr, arg-type]
             windows["padding"] = tuple(
                 (axis.pad_before, max(0, axis.pad_after)) for axis in (forward.rows, forward.cols)
             )
-        if sizes[0] is None:
-            sizes = stack([shape(inputs)[0], *sizes[1:]])
+        first = self.layout.index("H")
+        for axis, law in (first, forward.rows), (first + 1, forward.cols):
+            if sizes[axis] is None:  # the output grows by the stride with each row of the input
+                sizes[axis] = size(inputs, axis) * law.stride + (law.in_size - law.out_size * law.stride)
+        sizes[0] = size(inputs, 0)
+        if any(map(is_tensor, sizes)):
+            sizes = stack(sizes)
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)

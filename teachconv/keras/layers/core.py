@@ -16,7 +16,7 @@ from ...graph.ops.random_ops import random_uniform
 from .. import activations
 from ..checks import check_number, check_sizes, positive
 from ..config import next_seed
-from .layer import KerasTensor, Layer, Shape
+from .layer import KerasTensor, Layer, Shape, size
 
 __all__ = ["Activation", "Dense", "Dropout", "Input", "InputLayer", "ReLU", "Softmax"]
 
@@ -133,7 +133,7 @@ class Dense(Layer):
         if self.bias is not None:
             outputs = nn.bias_add(outputs, self.bias)
         if len(axes) > 2:
-            outputs = reshape(outputs, [-1, *axes[1:-1], self.units])
+            outputs = reshape(outputs, [*(size(inputs, axis) for axis in range(len(axes) - 1)), self.units])
         return self.activation(outputs)
 
 

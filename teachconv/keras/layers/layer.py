@@ -18,14 +18,14 @@ import numpy as np
 
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, suggestion
-from ...graph import Variable, cast, constant, init_scope, name_scope
+from ...graph import Variable, cast, constant, init_scope, name_scope, shape
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
 from ..checks import check_sizes
 from ..config import floatx
 from ..naming import unique_name
 
-__all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text"]
+__all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text", "size"]
 
 Shape = tuple[int | None, ...]
 
@@ -349,6 +349,12 @@ def as_tensor(value: Any) -> Any:
     if is_tensor(value):
         return value
     return value.read_value() if isinstance(value, Variable) else constant(np.asarray(value))
+
+
+def size(tensor: Any, axis: int) -> Any:
+    """Return the size of an axis: an int, or a scalar tensor where only the run knows it."""
+    known = tensor.shape[axis]
+    return shape(tensor)[axis] if known is None else known
 
 
 def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) -> None:

@@ -12,7 +12,7 @@ from ...geometry import conv2d_transpose_geometry
 from ...graph import reshape, transpose
 from ...graph.ops import gen_nn_ops
 from ..checks import check_sizes
-from .layer import Layer, Shape, shape_text
+from .layer import Layer, Shape, shape_text, size
 from .windows import check_data_format
 
 __all__ = ["Flatten", "Reshape", "UpSampling2D"]
@@ -35,7 +35,7 @@ class Flatten(Layer):
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Return the batch and the number of elements of a sample."""
+        """Return the batch and the number of elements of a sample, None if a size is unknown."""
         return input_shape[0], _product(input_shape[1:])
 
     def call(self, inputs: Any, training: bool = False) -> Any:
@@ -43,7 +43,8 @@ class Flatten(Layer):
         axes = tuple(inputs.shape)
         if self.data_format == "channels_first" and len(axes) > 2:
             inputs = transpose(inputs, [0, *range(2, len(axes)), 1])
-        return reshape(inputs, [-1, _product(axes[1:]) or 1])
+        elements = _product(axes[1:])
+        return reshape(inputs, [size(inputs, 0), -1] if elements is None else [-1, elements or 1])
 
 
 class Reshape(Layer):
@@ -68,19 +69,22 @@ class Reshape(Layer):
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Return the batch and the target shape."""
+        """Return the batch and the target shape; with unknown sizes, -1 stands for an unknown one too."""
         elements = _product(input_shape[1:])
-        known = prod(size for size in self.target_shape if size != -1)
+        if elements is None:
+            return input_shape[0], *(None if n == -1 else n for n in self.target_shape)
+        known = prod(n for n in self.target_shape if n != -1)
         fits = elements % max(known, 1) == 0 if -1 in self.target_shape else elements == known
         if not fits:
             raise ArgumentError(
                 f"{elements} elements do not fill target_shape {shape_text(self.target_shape)}"
             )
-        return input_shape[0], *(elements // known if size == -1 else size for size in self.target_shape)
+        return input_shape[0], *(elements // known if n == -1 else n for n in self.target_shape)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return a Reshape node."""
-        return reshape(inputs, [-1, *self.compute_output_shape(tuple(inputs.shape))[1:]])
+        sizes = self.compute_output_shape(tuple(inputs.shape))[1:]
+        return reshape(inputs, [size(inputs, 0), *self.target_shape] if None in sizes else [-1, *sizes])
 
 
 class UpSampling2D(Layer):
@@ -134,12 +138,10 @@ class UpSampling2D(Layer):
         """Return the ResizeNearestNeighbor node, between two Transpose nodes for channels_first."""
         first = self.data_format == "channels_first"
         images = transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        rows, cols = (size * times for size, times in zip(images.shape[1:3], self.size, strict=True))
+        rows, cols = (size(images, axis) * times for axis, times in enumerate(self.size, 1))
         images = gen_nn_ops.resize_nearest_neighbor(images, [rows, cols])
         return transpose(images, [0, 3, 1, 2]) if first else images
 
 
-def _product(sizes: Sequence[int | None]) -> int:
-    if None in sizes:
-        raise ArgumentError("all sizes but the batch must be known")
-    return prod(sizes)  # type: ignore[arg-type]
+def _product(sizes: Sequence[int | None]) -> int | None:
+    return None if None in sizes else prod(sizes)  # type: ignore[arg-type]

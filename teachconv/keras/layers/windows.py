@@ -47,11 +47,9 @@ class Windowed(Layer):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Return the shape of the output; unknown rows or columns stay unknown."""
         batch, rows, cols, _ = self._nhwc(input_shape)
-        channels = self.channels(input_shape)
-        large_enough = [max(n or 0, 1 << 12) for n in self.window]  # stands for an unknown size
-        g = self.geometry((1, rows or large_enough[0], cols or large_enough[1], channels))
-        _, out_rows, out_cols, out_channels = g.output_shape
-        shape = batch, rows and out_rows, cols and out_cols, self.out_channels(channels)
+        known = self._known(input_shape)
+        _, out_rows, out_cols, _ = self.geometry(known).output_shape
+        shape = batch, rows and out_rows, cols and out_cols, self.out_channels(known[3])
         return shape if self.layout == "NHWC" else (shape[0], shape[3], shape[1], shape[2])
 
     def out_channels(self, channels: int) -> int:
@@ -64,6 +62,12 @@ class Windowed(Layer):
         if channels is None:
             raise ArgumentError("the number of channels must be known")
         return channels
+
+    def _known(self, shape: Shape) -> tuple[int, int, int, int]:
+        """Return [1, rows, cols, channels], with a size that is large enough for one that is unknown."""
+        _, rows, cols, _ = self._nhwc(shape)
+        large_enough = [max(n or 0, 1 << 12) for n in self.window]
+        return 1, rows or large_enough[0], cols or large_enough[1], self.channels(shape)
 
     def _nhwc(self, shape: Shape) -> Shape:
         if len(shape) != 4:

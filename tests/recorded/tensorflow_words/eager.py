@@ -324,3 +324,19 @@ tf.debugging.assert_near(x, [1.0, 2.0])
 tf.debugging.assert_less(x, 3.0)
 print(tf.debugging.check_numerics(x, "x").numpy().tolist())
 tf.debugging.assert_shapes([(x, (3,))])
+
+# %% depthwise_conv2d with strides and dilations above 1
+x, w = tf.ones([1, 7, 7, 1]), tf.ones([3, 3, 1, 1])
+print(tf.nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "SAME", dilations=[2, 2]).shape)
+
+# %% convolution with strides and dilations above 1
+tf.nn.convolution(tf.ones([1, 7, 7, 1]), tf.ones([3, 3, 1, 1]), 2, "SAME", dilations=2)
+
+# %% softmax along the first axis
+print(tf.nn.softmax(tf.constant([[0.0, 1.0], [0.0, 1.0]]), axis=0).numpy().tolist())
+
+# %% an array beside a dtype
+print(tf.constant(np.linspace(0, 1, 3), dtype=tf.float32), tf.Variable(np.array([1, 2]), dtype=tf.float16).numpy())
+
+# %% an array with a fraction beside an integer dtype
+print(tf.constant(np.array([1.5, -1.5]), dtype=tf.int32))

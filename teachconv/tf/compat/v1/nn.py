@@ -206,13 +206,13 @@ def max_pool(
 
 @in_graph
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Return exp(logits) divided by its sum along the last axis."""
+    """Return exp(logits) divided by its sum along an axis."""
     return nn.softmax(logits, either("axis", axis, "dim", dim), name)
 
 
 @in_graph
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Return the logarithm of the softmax along the last axis."""
+    """Return the logarithm of the softmax along an axis."""
     return nn.log_softmax(logits, either("axis", axis, "dim", dim), name)
 
 
