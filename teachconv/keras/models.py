@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
-from ..graph import Variable
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
@@ -63,7 +62,7 @@ class Model(Trainer):
                     f"path; got {value!r}"
                 )
         super().__init__(name=name, dtype=inputs.dtype)
-        path, tensor = [outputs.layer], outputs
+        path, arguments, tensor = [outputs.layer], [outputs.arguments], outputs
         while tensor is not inputs:
             if tensor.source is None:
                 raise ArgumentError(
@@ -71,7 +70,10 @@ class Model(Trainer):
                 )
             tensor = tensor.source
             path.append(tensor.layer)
+            arguments.append(tensor.arguments)
         self._path: list[Layer] = path[::-1]
+        self._arguments = arguments[::-1]
+        self.forget_functions()
         if not isinstance(self._path[0], InputLayer):
             raise ArgumentError(f"inputs must come from Input; got the result of layer {inputs.name!r}")
         self.build_for(inputs.shape)
@@ -88,7 +90,7 @@ class Model(Trainer):
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
             raise AttributeError(f"keras.Model.{name} is not in teachconv.keras: {_NOT_HERE[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)
 
     @property
     def layers(self) -> list[Layer]:
@@ -136,14 +138,14 @@ class Model(Trainer):
         if not self._path:
             raise ArgumentError(f"model {self.name!r} has no layers: add one")
         shape: Any = input_shape
-        for layer in self._path:
-            shape = layer.build_for(shape)
+        for layer, arguments in zip(self._path, self._arguments, strict=True):
+            shape = layer.build_for(shape, arguments)
         self.input_shape, self.output_shape, self.built = input_shape, shape, True
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the result of the last layer."""
-        for layer in self._path:
-            inputs = layer(inputs, training)
+        for layer, arguments in zip(self._path, self._arguments, strict=True):
+            inputs = layer(inputs, **{"training": training, **arguments})
         return inputs
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -167,26 +169,6 @@ class Model(Trainer):
         return found
 
     # --- weights ---------------------------------------------------------------------------------
-
-    def _collect(self, kind: str) -> list[Variable]:
-        """Return the weights of all layers; those of a layer that is there twice only once."""
-        found = (weight for layer in self._path for weight in getattr(layer, kind))
-        return list({id(weight): weight for weight in found}.values())
-
-    @property
-    def weights(self) -> list[Variable]:
-        """All the variables, layer by layer."""
-        return self._collect("weights")
-
-    @property
-    def trainable_weights(self) -> list[Variable]:
-        """The variables that the optimizer changes, layer by layer."""
-        return self._collect("trainable_weights") if self.trainable else []
-
-    @property
-    def non_trainable_weights(self) -> list[Variable]:
-        """The variables that the optimizer does not change, layer by layer."""
-        return self._collect("non_trainable_weights") if self.trainable else self.weights
 
     def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
         """Write all weights to a file.
@@ -250,7 +232,7 @@ class Sequential(Model):
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
-        self._path = []
+        self._path, self._arguments = [], []
         for layer in check_list(layers or [], "layers", "layers"):
             self.add(layer)
 
@@ -283,6 +265,7 @@ class Sequential(Model):
             self.input_shape, self.output_shape, self.built = layer.input_shape, layer.output_shape, True
             self.dtype = layer.dtype
         self._path.append(layer)
+        self._arguments.append({})
         self.forget_functions()
 
     def pop(self) -> Layer:
@@ -297,6 +280,7 @@ class Sequential(Model):
         if not self.layers:
             raise ArgumentError(f"model {self.name!r} has no layers")
         layer = self._path.pop()
+        self._arguments.pop()
         self.output_shape = self._path[-1].output_shape if self._path else None
         self.built = self.output_shape is not None
         self.forget_functions()

@@ -154,13 +154,13 @@ class Trainer(Layer):
             return_dict: whether to return the numbers by name.
 
         Returns:
-            The loss, or a list of the loss and the metrics. As in Keras these are means over all calls since
-            `reset_metrics`.
+            The loss, or a list of the loss and the metrics, of this batch alone.
 
         Raises:
             ValueError, TypeError, FloatingPointError: as ``fit``.
         """
         (x, y), _, _ = self._training_data(x, y, None, 0.0, None)
+        self.reset_metrics()
         return _as_asked(self._train(x, y, "this step"), return_dict)
 
     def evaluate(

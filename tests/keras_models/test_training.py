@@ -157,6 +157,34 @@ def test_run_eagerly_gives_the_same():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+def test_a_batch_has_a_loss_of_its_own():
+    """Keras 3.15 gave the numbers."""
+    numbers = (np.arange(16) * 7 % 5 - 2).reshape(4, 4).astype("float32")
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", "mse")
+    losses = [model.train_on_batch(numbers, numbers.ravel()[:4]) for _ in range(3)]
+    np.testing.assert_allclose(losses, [4.75, 4.272913, 3.853361], rtol=1e-6)
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, layers.Dense(1, kernel_initializer="ones")(inputs))  # not compiled
+    assert model.predict(numbers).ravel().tolist() == [-1, 1, -2, 0]
+
+
+def test_adam_corrects_its_bias_by_the_number_of_steps():
+    """Keras 3.15 gave the numbers."""
+    w, adam, found = tg.Variable(1.0), keras.optimizers.Adam(0.1), []
+    adam.iterations.assign(10)
+    for gradient in (1.0, -0.5):
+        adam.apply([tg.constant(gradient)], [w])
+        found.append(w.numpy())
+    np.testing.assert_allclose(found, [0.951787, 0.934556], rtol=1e-6)
+
+
+def test_labels_in_a_column_become_rows():
+    hot = keras.utils.to_categorical(np.array([[3], [1]]), 4)
+    assert hot.tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
+    assert keras.utils.to_categorical([3], 4).shape == (1, 4)
+
+
 def test_one_trace_for_each_batch_size():
     model = network()
     model.fit(IMAGES, LABELS, batch_size=40, epochs=3, verbose=0)  # 40, 40, 20

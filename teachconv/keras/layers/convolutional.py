@@ -66,10 +66,10 @@ class _Convolution(Windowed):
     def build(self, input_shape: Shape) -> None:
         """Make the filter and the bias."""
         channels = self.channels(input_shape)
-        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, "kernel")
+        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, name="kernel")
         self.bias = None
         if self.use_bias:
-            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, "bias")
+            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, name="bias")
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the input has the channels that the filter was made for."""

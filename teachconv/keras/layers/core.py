@@ -111,8 +111,10 @@ class Dense(Layer):
 
     def build(self, input_shape: Shape) -> None:
         """Make the matrix and the bias."""
-        self.kernel = self.add_weight((input_shape[-1], self.units), self.kernel_initializer, "kernel")  # type: ignore[arg-type]
-        self.bias = self.add_weight((self.units,), self.bias_initializer, "bias") if self.use_bias else None
+        self.kernel = self.add_weight((input_shape[-1], self.units), self.kernel_initializer, name="kernel")  # type: ignore[arg-type]
+        self.bias = (
+            self.add_weight((self.units,), self.bias_initializer, name="bias") if self.use_bias else None
+        )
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the last axis has the size that the matrix was made for."""
