@@ -9,10 +9,14 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
+from ..graph.ops.constant_op import is_tensor
 from .checks import check_number, refuse
+from .config import floatx
 from .missing import module_getattr
 from .naming import look_up, snake_case
 
@@ -23,7 +27,7 @@ class Optimizer:
     """The base of all optimizers: the learning rate, the number of steps, and the slots of each weight.
 
     Args:
-        learning_rate: a positive number.
+        learning_rate: a number from 0, or a tensor that holds one.
         name: the name; None for that of the class.
         **unknown: Keras' other arguments, which are refused by name.
 
@@ -38,10 +42,10 @@ class Optimizer:
         self.name = name or snake_case(type(self).__name__)
         with init_scope():
             self._learning_rate = Variable(
-                check_number(learning_rate, "learning_rate", 0),
+                _number(learning_rate, "learning_rate"),
                 trainable=False,
                 name=f"{self.name}/learning_rate",
-                dtype="float64",
+                dtype=floatx(),
             )
             self.iterations = Variable(0, trainable=False, name=f"{self.name}/iterations", dtype="int64")
         self._slots: dict[int, list[Variable]] = {}
@@ -54,7 +58,7 @@ class Optimizer:
 
     @learning_rate.setter
     def learning_rate(self, value: float) -> None:
-        self._learning_rate.assign(check_number(value, "learning_rate", 0))
+        self._learning_rate.assign(_number(value, "learning_rate"))
 
     @property
     def variables(self) -> list[Variable]:
@@ -150,6 +154,13 @@ class Optimizer:
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
         """Add the ``Apply*`` node that updates a weight and its slots."""
         raise NotImplementedError
+
+
+def _number(value: Any, name: str) -> float:
+    """Return a number from 0 as a float, also one that is a variable, a tensor or an array without axes."""
+    if isinstance(value, np.ndarray | Variable) or is_tensor(value):
+        value = np.asarray(value)[()]
+    return check_number(value, name, 0)
 
 
 class SGD(Optimizer):

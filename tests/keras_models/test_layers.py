@@ -125,6 +125,12 @@ def test_a_conv2d_layer_by_hand():
     ]  # 0+1+3+4 - 9 < 0, 12 - 9, 20 - 9, 24 - 9
 
 
+@pytest.mark.parametrize("output_padding", [2, (0, 2), -1, "1", (1, 1, 1)])
+def test_an_illegal_output_padding_is_refused_at_once(output_padding):
+    with pytest.raises((ValueError, TypeError), match=r"output_padding must be"):
+        layers.Conv2DTranspose(1, 3, 2, output_padding=output_padding)
+
+
 @pytest.mark.parametrize("padding", ["valid", "same"])
 @pytest.mark.parametrize("output_padding", [None, 0, 1])
 @pytest.mark.parametrize("kernel", [2, 3, 4])

@@ -93,7 +93,56 @@ def test_callbacks_are_told_everything():
     model.fit(IMAGES, LABELS, batch_size=60, epochs=9, verbose=0, callbacks=[Listener()])
     step = [(0, ["accuracy", "loss"]), (1, ["accuracy", "loss"])]
     assert told == ["begin", ("epoch", 0), *step, ("epoch", 1), *step, "end"]
-    assert float(model.optimizer.learning_rate.numpy()) == 0.001
+    assert model.optimizer.learning_rate.numpy() == np.float32(0.001)
+
+
+def test_callbacks_hear_of_evaluate_and_predict():
+    told = []
+
+    def listen(name):
+        return lambda self, *given, logs=None: told.append((name, *given[: "batch" in name]))
+
+    stages = [f"{kind}{when}" for kind in ("", "test_", "predict_") for when in ("batch_begin", "batch_end")]
+    stages += [f"{kind}_{when}" for kind in ("train", "test", "predict") for when in ("begin", "end")]
+    listener = type(
+        "Listener", (keras.callbacks.Callback,), {f"on_{name}": listen(name) for name in stages}
+    )()
+    model = network()
+
+    def heard(call, *data, **options):
+        told.clear()
+        call(*data, batch_size=60, verbose=0, callbacks=[listener], **options)
+        return told
+
+    def steps(kind, count):
+        return [(f"{kind}batch_{when}", step) for step in range(count) for when in ("begin", "end")]
+
+    tested = [("test_begin",), *steps("test_", 2), ("test_end",)]
+    fitted = heard(model.fit, IMAGES, LABELS, validation_data=(IMAGES, LABELS))
+    assert fitted == [("train_begin",), *steps("", 2), *tested, ("train_end",)]
+    assert heard(model.evaluate, IMAGES, LABELS) == tested
+    assert heard(model.predict, IMAGES) == [("predict_begin",), *steps("predict_", 2), ("predict_end",)]
+
+
+def test_a_schedule_may_take_the_epoch_alone():
+    model = network()
+    for schedule, rates in (
+        (lambda epoch: 0.5 / (epoch + 1), [0.5, 0.25]),
+        (lambda _, old: old / 2, [0.125, 0.0625]),
+    ):
+        told = [keras.callbacks.LearningRateScheduler(schedule)]
+        history = model.fit(IMAGES, LABELS, epochs=2, verbose=0, callbacks=told).history
+        assert history["learning_rate"] == rates
+
+
+def test_a_learning_rate_may_be_a_tensor():
+    adam = keras.optimizers.Adam(tg.constant(0.5))
+    adam.learning_rate = adam.learning_rate * 0.5
+    assert adam.learning_rate.numpy() == 0.25
+    adam.learning_rate.assign(tg.constant(0.125))
+    assert (adam.learning_rate * tg.constant(2.0)).numpy() == 0.25
+    with pytest.raises(ValueError, match="learning_rate must be from 0"):
+        adam.learning_rate = tg.constant(-1.0)
 
 
 def test_a_new_learning_rate_counts_without_a_new_trace():

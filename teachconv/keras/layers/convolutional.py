@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import normalize_pair
+from ...arguments import Pair, normalize_pair
+from ...dialects.calls import pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
@@ -271,6 +272,7 @@ class Conv2DTranspose(_Convolution):
     """
 
     filters: int
+    output_padding: Pair | None
 
     def __init__(
         self,
@@ -287,7 +289,9 @@ class Conv2DTranspose(_Convolution):
         bias_initializer: Any = "zeros",
         **more: Any,
     ):
-        self.filters, self.output_padding = positive(filters, "filters"), output_padding
+        self.filters, self.output_padding = positive(filters, "filters"), None
+        if output_padding is not None:
+            self.output_padding = _below_strides(output_padding, normalize_pair(strides, "strides"))
         super().__init__(
             kernel_size,
             strides,
@@ -333,3 +337,11 @@ class Conv2DTranspose(_Convolution):
         if sizes[0] is None:
             sizes = stack([shape(inputs)[0], *sizes[1:]])
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)
+
+
+def _below_strides(output_padding: Any, strides: Pair) -> Pair:
+    """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
+    extra = pair(output_padding, "output_padding", least=0)
+    if any(size >= stride for size, stride in zip(extra, strides, strict=True)):
+        raise ArgumentError(f"output_padding must be below strides {strides}; got {output_padding!r}")
+    return extra
