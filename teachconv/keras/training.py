@@ -323,10 +323,9 @@ class Trainer(Layer):
 
     def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
         self._mean_loss.update_state(loss, len(y))
-        logs = {"loss": self._mean_loss.result()}
         for each in self._metrics or ():
-            logs[each.name] = each(y, y_pred)
-        return logs
+            each.update_state(y, y_pred)
+        return {each.name: each._number() for each in (self._mean_loss, *(self._metrics or ()))}
 
     def reset_metrics(self) -> None:
         """Start the means of the loss and the metrics anew."""

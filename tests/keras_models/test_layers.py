@@ -266,6 +266,31 @@ def test_the_other_losses_and_the_accuracies_are_keras():
     assert within(keras.metrics.CategoricalAccuracy()(hot, logits), META["categorical accuracy"], 1, 1)
 
 
+def test_metrics_are_tensors_and_take_weights():
+    """Keras 3.15 gave the numbers."""
+    mean = keras.metrics.Mean()
+    assert mean([1.0, 2.0]).numpy() == 1.5
+    mean.update_state([[1.0, 3.0], [5.0, 7.0]], sample_weight=[1.0, 3.0])
+    assert (f"{mean.result():.3f}", mean.result().dtype.name) == ("3.833", "float32")
+    accuracy = keras.metrics.SparseCategoricalAccuracy()
+    accuracy.update_state([1, 0], [[0.1, 0.9], [0.2, 0.8]], sample_weight=[3, 1])
+    assert float(accuracy.result()) == 0.75
+    with pytest.raises(ValueError, match=r"sample_weight must be a number, or one for each of the 2 samples"):
+        mean.update_state([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="call the metric outside"):
+        tc.function(mean.update_state)(np.float32([1, 3]))
+
+    loss, y, zeros = (
+        keras.losses.MeanSquaredError(),
+        np.float32([[1, 2], [3, 4]]),
+        np.zeros((2, 2), "float32"),
+    )
+    weights = (None, 2.0, np.float32([1, 0]), np.float32([[1], [0]]))
+    assert [float(loss(y, zeros, weight)) for weight in weights] == [7.5, 15.0, 1.25, 1.25]
+    with pytest.raises(ValueError, match=r"sample_weight must be .*shape \(2,\); got \(1, 2, 2\)"):
+        loss(y, zeros, np.ones((1, 2, 2)))
+
+
 def test_the_logits_behind_a_softmax_are_found_again():
     """Minus the logarithm of a probability of e**-200 is 200; from the probability itself it would be 16.1."""
     logits = np.float32([[0, 200]])
