@@ -128,6 +128,9 @@ class EarlyStopping(Callback):
 
     Attributes:
         stopped_epoch: the number of the epoch that it stopped after; 0 if it did not.
+        best_epoch: the number of the best epoch so far.
+        best: its number in the logs.
+        wait: how many epochs have passed since.
 
     Raises:
         ValueError: if ``mode`` is none of these.
@@ -152,8 +155,9 @@ class EarlyStopping(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start to count."""
-        self._best, self._waited, self._best_weights = inf, 0, None
-        self.stopped_epoch = 0
+        self._best, self.wait, self._best_weights = inf, 0, None
+        self.stopped_epoch = self.best_epoch = 0
+        self.best: float | None = None
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Compare; stop the training, or wait."""
@@ -162,12 +166,13 @@ class EarlyStopping(Callback):
             raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
         value = self._sign * (logs or {})[self.monitor]
         if value < self._best - self._min_delta:
-            self._best, self._waited = value, 0
+            self._best, self.wait = value, 0
+            self.best, self.best_epoch = self._sign * value, epoch
             if self.restore_best_weights:
                 self._best_weights = self.model.get_weights()
             return
-        self._waited += 1
-        if self._waited >= self.patience:
+        self.wait += 1
+        if self.wait >= self.patience:
             self.model.stop_training, self.stopped_epoch = True, epoch
 
     def on_train_end(self, logs: Logs | None = None) -> None:

@@ -7,6 +7,7 @@ rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
@@ -33,7 +34,7 @@ class Model(Trainer):
     """The layers from one ``Input`` to one output.
 
     Args:
-        inputs: what ``Input`` returned.
+        inputs: what ``Input`` returned, also in a list.
         outputs: what the last layer returned.
         name: its name; None makes one.
 
@@ -55,6 +56,8 @@ class Model(Trainer):
     """
 
     def __init__(self, inputs: KerasTensor, outputs: KerasTensor, name: str | None = None):
+        if isinstance(inputs, (list, tuple)) and len(inputs) == 1:  # such as model.inputs
+            inputs = inputs[0]
         for argument, value in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(value, KerasTensor):
                 raise ArgumentTypeError(
@@ -71,6 +74,7 @@ class Model(Trainer):
             tensor = tensor.source
             path.append(tensor.layer)
             arguments.append(tensor.arguments)
+        self._ends: tuple[KerasTensor, KerasTensor] | None = (inputs, outputs)
         self._path: list[Layer] = path[::-1]
         self._arguments = arguments[::-1]
         self.forget_functions()
@@ -80,6 +84,12 @@ class Model(Trainer):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in ("train_step", "test_step"):
+            if name in vars(cls) and len(signature(vars(cls)[name]).parameters) < 3:
+                raise ArgumentTypeError(
+                    f"class {cls.__name__}: {name} takes (self, x, y) in teachconv.keras, not (self, data), "
+                    "and returns the loss and the model's output"
+                )
         if "call" in vars(cls):
             raise ArgumentTypeError(
                 f"class {cls.__name__}: a model with a call of its own is not in teachconv.keras, where a "
@@ -96,6 +106,31 @@ class Model(Trainer):
     def layers(self) -> list[Layer]:
         """The layers, each once, first layer first; with the InputLayer, which a `Sequential` leaves out."""
         return list(dict.fromkeys(self._path))
+
+    @property
+    def input(self) -> KerasTensor:
+        """The tensor without a value with which the model begins."""
+        return self.inputs[0]
+
+    @property
+    def output(self) -> KerasTensor:
+        """The tensor without a value with which the model ends."""
+        return self.outputs[0]
+
+    @property
+    def inputs(self) -> list[KerasTensor]:
+        """`input` in a list, as in Keras."""
+        return [self._both_ends()[0]]
+
+    @property
+    def outputs(self) -> list[KerasTensor]:
+        """`output` in a list, as in Keras."""
+        return [self._both_ends()[1]]
+
+    def _both_ends(self) -> tuple[KerasTensor, KerasTensor]:
+        if self._ends is None:
+            raise ArgumentError(f"model {self.name!r} has no inputs yet: its first layer needs an Input")
+        return self._ends
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return a layer.
@@ -232,7 +267,7 @@ class Sequential(Model):
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
-        self._path, self._arguments = [], []
+        self._path, self._arguments, self._ends = [], [], None
         for layer in check_list(layers or [], "layers", "layers"):
             self.add(layer)
 
@@ -259,9 +294,14 @@ class Sequential(Model):
             raise ArgumentError("an Input must be the first of the layers")
         if layer.name in {other.name for other in self._path if other is not layer}:
             raise ArgumentError(f"the names of layers must differ; there is a layer {layer.name!r} already")
-        if self.output_shape is not None:
+        if self._ends is not None:
+            self._ends = self._ends[0], layer(self._ends[1])
+            self.output_shape = self._ends[1].shape
+        elif self.output_shape is not None:  # built from data, without an Input
             self.output_shape = layer.build_for(self.output_shape)
         elif not self._path and layer.built and layer.input_shape is not None:
+            begin = layer if isinstance(layer, InputLayer) else _input_of(layer)
+            self._ends = begin.output, layer.output if begin is layer else layer(begin.output)
             self.input_shape, self.output_shape, self.built = layer.input_shape, layer.output_shape, True
             self.dtype = layer.dtype
         self._path.append(layer)
@@ -282,9 +322,18 @@ class Sequential(Model):
         layer = self._path.pop()
         self._arguments.pop()
         self.output_shape = self._path[-1].output_shape if self._path else None
+        if self._ends is not None:
+            source = self._ends[1].source
+            self._ends = (self._ends[0], source) if self._path and source is not None else None
         self.built = self.output_shape is not None
         self.forget_functions()
         return layer
+
+
+def _input_of(layer: Layer) -> InputLayer:
+    """Return the InputLayer of a first layer that knows the shape of its input."""
+    assert layer.input_shape is not None
+    return InputLayer(layer.input_shape[1:], layer.input_shape[0], dtype=layer.dtype)
 
 
 if not TYPE_CHECKING:

@@ -327,6 +327,11 @@ class Trainer(Layer):
             each.update_state(y, y_pred)
         return {each.name: each._number() for each in (self._mean_loss, *(self._metrics or ()))}
 
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of the numbers that ``evaluate`` returns; those of the metrics are known after a step."""
+        return [each.name for each in (self._mean_loss, *(self._metrics or ()))] if self.compiled else []
+
     def reset_metrics(self) -> None:
         """Start the means of the loss and the metrics anew."""
         for each in (self._mean_loss, *(self._metrics or ())):

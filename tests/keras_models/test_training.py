@@ -206,6 +206,38 @@ def test_run_eagerly_gives_the_same():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+def test_a_model_has_inputs_and_outputs():
+    model = network()
+    assert ([t.shape for t in model.inputs], model.output.shape) == ([(None, 8, 8, 1)], (None, 10))
+    assert model.layers[1].input is model.layers[0].output
+    part = keras.Model(model.inputs, model.layers[0].output)
+    np.testing.assert_array_equal(part(IMAGES), model.layers[0](IMAGES))
+    more = keras.Model(part.input, layers.Flatten()(part.output))
+    assert more.predict(IMAGES[:2]).shape == (2, 144)
+    model.pop()
+    assert model.output.shape == (None, 144)
+    with pytest.raises(AttributeError, match="has not been called, and has no input yet"):
+        _ = layers.Dense(3).input
+    with pytest.raises(ValueError, match="its first layer needs an Input"):
+        _ = keras.Sequential([layers.Dense(3)]).inputs
+
+
+def test_small_words_of_keras():
+    model = keras.Sequential([layers.Dense(1, input_shape=(4,))])
+    assert model.metrics_names == []
+    model.compile("ADAM", "MSE", metrics=["mse"])
+    stop = keras.callbacks.EarlyStopping("loss", patience=1, min_delta=100)
+    x, y = np.ones((2, 4)), np.ones((2, 1))
+    history = model.fit(x, y, epochs=5, verbose=0, callbacks=[stop]).history
+    assert (model.metrics_names, stop.best_epoch, stop.stopped_epoch, stop.wait) == (["loss", "mse"], 0, 1, 1)
+    assert stop.best == history["loss"][0]
+    assert layers.Conv2D(1, 1, data_format="CHANNELS_LAST").data_format == "channels_last"
+    with pytest.raises(TypeError, match=r"x must be an array: .*got None"):
+        model.fit(None, y, validation_split=0.5)
+    with pytest.raises(TypeError, match=r"train_step takes \(self, x, y\) in teachconv.keras"):
+        type("Own", (keras.Sequential,), {"train_step": lambda self, data: {}})
+
+
 def test_a_batch_has_a_loss_of_its_own():
     """Keras 3.15 gave the numbers."""
     numbers = (np.arange(16) * 7 % 5 - 2).reshape(4, 4).astype("float32")

@@ -34,6 +34,8 @@ class InputLayer(Layer):
         sizes = check_sizes(shape, "shape")
         super().__init__(**more)
         self.build_for((None if batch_size is None else positive(batch_size, "batch_size"), *sizes))
+        assert self.output_shape is not None
+        self._node: KerasTensor = KerasTensor(self.output_shape, self.dtype, self, None)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input."""
@@ -67,9 +69,7 @@ def Input(  # noqa: N802 (Keras' name)
     >>> keras.Model(images, scores).count_params()
     650
     """
-    layer = InputLayer(shape, batch_size, name=name, dtype=dtype)
-    assert layer.output_shape is not None
-    return KerasTensor(layer.output_shape, layer.dtype, layer, None)
+    return InputLayer(shape, batch_size, name=name, dtype=dtype)._node
 
 
 class Dense(Layer):

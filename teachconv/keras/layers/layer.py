@@ -139,6 +139,7 @@ class Layer:
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
+    _node: KerasTensor | None = None  # what it returned when it was first called in a model
     _casts_integers = False  # whether integers become the layer's dtype, as where weights multiply them
     _takes_training = True  # whether `call` has the argument training
     _training_unless_told = False  # its default
@@ -159,6 +160,8 @@ class Layer:
                 f"In layer '{kind}', you forgot to call `super().__init__()` as the first statement in the "
                 "`__init__()` method. Go add it!"
             )
+        if name in ("input", "output"):  # their properties raised
+            raise AttributeError(f"layer {self.name!r} has not been called, and has no {name} yet")
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _refuse(self, key: str, value: Any) -> None:
@@ -247,7 +250,10 @@ class Layer:
                     f"got also {args}"
                 )
             given = kwargs if training is None else {"training": training, **kwargs}
-            return KerasTensor(self.build_for(inputs.shape, given), self.dtype, self, inputs, given)
+            result = KerasTensor(self.build_for(inputs.shape, given), self.dtype, self, inputs, given)
+            if self._node is None:
+                self._node = result
+            return result
         inputs = self._as_tensor(inputs)
         args = tuple(self._as_argument(value) for value in args)
         kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
@@ -344,10 +350,18 @@ class Layer:
     @property
     def output(self) -> KerasTensor:
         """The tensor without a value that the layer returns in its model: its shape and dtype."""
+        if self._node is not None:
+            return self._node
         if self.input_shape is None or self.output_shape is None:
             raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
         source = KerasTensor(self.input_shape, self.dtype, self, None)
         return KerasTensor(self.output_shape, self.dtype, self, source)
+
+    @property
+    def input(self) -> KerasTensor:
+        """The tensor without a value that the layer takes in its model."""
+        output = self.output
+        return output if output.source is None else output.source
 
     # --- weights ---------------------------------------------------------------------------------
 
