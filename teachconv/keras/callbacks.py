@@ -1,4 +1,4 @@
-"""Callbacks: objects that ``fit`` tells what it does.
+"""Callbacks: objects that ``fit``, ``evaluate`` and ``predict`` tell what they do.
 
 Keras: keras/src/callbacks and keras/src/utils/progbar.py.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from inspect import signature
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ Logs = Mapping[str, float]
 
 
 class Callback:
-    """What ``fit`` calls at its stages; override what you need.
+    """What ``fit``, ``evaluate`` and ``predict`` call at their stages; override what you need.
 
     Attributes:
         model: the model that is trained; ``model.stop_training = True`` ends the training.
@@ -57,10 +58,42 @@ class Callback:
         """Called after an epoch with its means, those of the validation included."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before a training step, which is numbered from 0 in each epoch."""
+        """Called before a training step, which is numbered from 0 in each epoch; calls `on_batch_begin`."""
+        self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Called after a training step with the means of the epoch so far."""
+        """Called after a training step with the means of the epoch so far; calls `on_batch_end`."""
+        self.on_batch_end(batch, logs)
+
+    def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Keras' older name of `on_train_batch_begin`."""
+
+    def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Keras' older name of `on_train_batch_end`."""
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Called before samples are evaluated, also for the validation of ``fit``."""
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Called after they are evaluated, with the loss and the metrics."""
+
+    def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called before a batch is evaluated."""
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Called after a batch is evaluated, with the means so far."""
+
+    def on_predict_begin(self, logs: Logs | None = None) -> None:
+        """Called before ``predict`` computes."""
+
+    def on_predict_end(self, logs: Logs | None = None) -> None:
+        """Called after ``predict`` has computed all samples."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called before ``predict`` computes a batch."""
+
+    def on_predict_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Called after ``predict`` has computed a batch, with its "outputs"."""
 
 
 class History(Callback):
@@ -95,6 +128,9 @@ class EarlyStopping(Callback):
 
     Attributes:
         stopped_epoch: the number of the epoch that it stopped after; 0 if it did not.
+        best_epoch: the number of the best epoch so far.
+        best: its number in the logs.
+        wait: how many epochs have passed since.
 
     Raises:
         ValueError: if ``mode`` is none of these.
@@ -119,8 +155,9 @@ class EarlyStopping(Callback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start to count."""
-        self._best, self._waited, self._best_weights = inf, 0, None
-        self.stopped_epoch = 0
+        self._best, self.wait, self._best_weights = inf, 0, None
+        self.stopped_epoch = self.best_epoch = 0
+        self.best: float | None = None
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Compare; stop the training, or wait."""
@@ -129,12 +166,13 @@ class EarlyStopping(Callback):
             raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
         value = self._sign * (logs or {})[self.monitor]
         if value < self._best - self._min_delta:
-            self._best, self._waited = value, 0
+            self._best, self.wait = value, 0
+            self.best, self.best_epoch = self._sign * value, epoch
             if self.restore_best_weights:
                 self._best_weights = self.model.get_weights()
             return
-        self._waited += 1
-        if self._waited >= self.patience:
+        self.wait += 1
+        if self.wait >= self.patience:
             self.model.stop_training, self.stopped_epoch = True, epoch
 
     def on_train_end(self, logs: Logs | None = None) -> None:
@@ -149,22 +187,33 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate before each epoch.
 
     Args:
-        schedule: a function of the epoch's number, from 0, and of the learning rate so far; it returns the
-            new one.
+        schedule: a function of the epoch's number, from 0, and of the learning rate so far, or of the former
+            alone; it returns the new one.
         verbose: whether to print it.
 
     >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch == 10 else rate)
     """
 
-    def __init__(self, schedule: Callable[[int, float], float], verbose: int = 0):
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0):
         self.schedule, self.verbose = schedule, verbose
+        try:
+            signature(schedule).bind(0, 0.0)
+            self._takes_rate = True
+        except TypeError:
+            self._takes_rate = False
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Set the learning rate."""
         optimizer = self.model.optimizer
-        optimizer.learning_rate = self.schedule(epoch, float(optimizer.learning_rate.numpy()))
+        rate = (float(optimizer.learning_rate.numpy()),) * self._takes_rate
+        optimizer.learning_rate = self.schedule(epoch, *rate)
         if self.verbose:
             print(f"Epoch {epoch + 1}: learning rate {float(optimizer.learning_rate.numpy()):g}")
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Add the learning rate to the logs."""
+        if isinstance(logs, MutableMapping):
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate.numpy())
 
 
 class ProgbarLogger(Callback):
@@ -175,6 +224,21 @@ class ProgbarLogger(Callback):
     """
 
     _WIDTH, _EVERY = 20, 0.1  # characters, seconds
+    _in_fit = False
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Know that an evaluation is that of ``fit``, whose numbers the line of the epoch has."""
+        self._in_fit = True
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Start the clock of ``evaluate``."""
+        if not self._in_fit:
+            self.on_epoch_begin(0, logs)
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Print the line of ``evaluate``."""
+        if not self._in_fit:
+            self.on_epoch_end(0, logs)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Print the number of the epoch."""

@@ -71,7 +71,6 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
 _OWN_LOSS = "compile takes a loss of your own, a function of (y_true, y_pred), which can weigh"
 _CLIP = "a train_step of your own can clip the gradients"
 _INSTEAD = {
-    "callbacks": "only fit has callbacks",
     "class_weight": _OWN_LOSS,
     "clipnorm": _CLIP,
     "clipvalue": _CLIP,

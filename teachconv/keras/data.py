@@ -85,6 +85,9 @@ def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tup
     """
     if not check_number(validation_split, "validation_split", 0, 1, below=True):
         return (x, y), None
+    for name, values in (("x", x), ("y", y)):
+        if not hasattr(values, "__len__"):
+            _finite(values, name)  # raises
     samples = len(x)
     at = floor(samples * (1 - validation_split))
     if not 0 < at < samples:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from .layers.layer import Shape
+from ..errors import ArgumentError, ArgumentTypeError
+from ..graph import constant
+from ..graph.ops.constant_op import is_tensor
+from .config import floatx
+from .layers.layer import Shape, shape_text
 from .missing import module_getattr
 from .naming import look_up, snake_case
 
@@ -44,56 +47,83 @@ class Metric:
             raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
         return self._function(y_true, y_pred)
 
-    def update_state(self, y_true: Any, y_pred: Any) -> None:
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch.
 
         Args:
             y_true: what should come out.
             y_pred: what came out.
+            sample_weight: how much each sample counts; a number for all, or [batch].
         """
-        self._add(np.asarray(self.call(np.asarray(y_true), np.asarray(y_pred)), np.float64))
+        self._add(self.call(_array(y_true), _array(y_pred)), sample_weight)
 
-    def _add(self, values: np.ndarray) -> None:
-        self._total += float(values.sum())
-        self._count += values.size
+    def _add(self, values: Any, sample_weight: Any) -> None:
+        """Add a value for each sample; further axes are averaged."""
+        array = np.atleast_1d(_array(values).astype(np.float64))
+        array = array.reshape(len(array), -1).mean(1) if array.ndim > 1 and array.size else array
+        given = _array(1 if sample_weight is None else sample_weight).astype(np.float64)
+        if given.shape not in ((), array.shape, (*array.shape, 1)):
+            raise ArgumentError(
+                f"sample_weight must be a number, or one for each of the {len(array)} samples; got shape "
+                f"{shape_text(given.shape)}"
+            )
+        weights = np.broadcast_to(given.reshape(-1), array.shape)
+        self._total += float((array * weights).sum())
+        self._count += float(weights.sum())
 
-    def result(self) -> float:
-        """Return the mean; 0 before the first sample."""
+    def result(self) -> Any:
+        """Return the mean as a tensor; 0 before the first sample."""
+        return constant(self._mean(), floatx())
+
+    def _mean(self) -> float:
         return self._total / self._count if self._count else 0.0
+
+    def _number(self) -> float:
+        """Return the result as a number: the mean in full precision, unless a subclass has a `result`."""
+        return self._mean() if type(self).result is Metric.result else float(self.result())
 
     def reset_state(self) -> None:
         """Forget all samples."""
-        self._total, self._count = 0.0, 0
+        self._total, self._count = 0.0, 0.0
 
-    def __call__(self, y_true: Any, y_pred: Any) -> float:
-        """Add a batch; return the mean so far."""
-        self.update_state(y_true, y_pred)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch, as `update_state`; return the mean so far."""
+        self.update_state(*args, **kwargs)
         return self.result()
 
 
 class Mean(Metric):
-    """The mean of numbers; ``weight`` is how many samples a number stands for.
+    """The mean of numbers.
 
-    >>> losses = Mean(name="loss")
-    >>> losses.update_state(1.0, 30), losses.update_state(2.0, 10), losses.result()
-    (None, None, 1.25)
+    >>> mean = Mean()
+    >>> mean.update_state([1.0, 3.0]), mean.update_state(8.0, sample_weight=2), float(mean.result())
+    (None, None, 5.0)
     """
 
-    def update_state(self, value: Any, weight: int = 1) -> None:
-        """Add a number that is the mean of ``weight`` samples."""
-        self._total += float(value) * weight
-        self._count += weight
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+        """Add numbers.
 
-    def __call__(self, value: Any, weight: int = 1) -> float:
-        """Add a number; return the mean so far."""
-        self.update_state(value, weight)
-        return self.result()
+        Args:
+            values: a number, or an array with a number or more for each sample.
+            sample_weight: how much each sample counts.
+        """
+        self._add(values, sample_weight)
+
+
+def _array(values: Any) -> np.ndarray:
+    """Return values as an array; raise for a tensor of a graph, which has none."""
+    if is_tensor(values) and not hasattr(values, "numpy"):
+        raise ArgumentTypeError(
+            "a metric computes with NumPy, and a tensor of a function or graph has no value: return the "
+            f"tensor from the function, and call the metric outside; got {values!r}"
+        )
+    return np.asarray(values)
 
 
 class SparseCategoricalAccuracy(Metric):
     """How often the largest score is that of the true class; labels are integers.
 
-    >>> SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.2, 0.8]])
+    >>> float(SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
     0.5
     """
 
@@ -108,7 +138,7 @@ class SparseCategoricalAccuracy(Metric):
 class CategoricalAccuracy(Metric):
     """How often the largest score is that of the true class; labels are one-hot.
 
-    >>> CategoricalAccuracy()([[0, 1]], [[0.1, 0.9]])
+    >>> float(CategoricalAccuracy()([[0, 1]], [[0.1, 0.9]]))
     1.0
     """
 
@@ -123,7 +153,7 @@ class CategoricalAccuracy(Metric):
 class MeanSquaredError(Metric):
     """The mean of the squared differences.
 
-    >>> MeanSquaredError()([[0.0, 0.0]], [[1.0, 3.0]])
+    >>> float(MeanSquaredError()([[0.0, 0.0]], [[1.0, 3.0]]))
     5.0
     """
 

@@ -7,10 +7,10 @@ rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
-from ..graph import Variable
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
@@ -34,7 +34,7 @@ class Model(Trainer):
     """The layers from one ``Input`` to one output.
 
     Args:
-        inputs: what ``Input`` returned.
+        inputs: what ``Input`` returned, also in a list.
         outputs: what the last layer returned.
         name: its name; None makes one.
 
@@ -56,6 +56,8 @@ class Model(Trainer):
     """
 
     def __init__(self, inputs: KerasTensor, outputs: KerasTensor, name: str | None = None):
+        if isinstance(inputs, (list, tuple)) and len(inputs) == 1:  # such as model.inputs
+            inputs = inputs[0]
         for argument, value in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(value, KerasTensor):
                 raise ArgumentTypeError(
@@ -63,7 +65,7 @@ class Model(Trainer):
                     f"path; got {value!r}"
                 )
         super().__init__(name=name, dtype=inputs.dtype)
-        path, tensor = [outputs.layer], outputs
+        path, arguments, tensor = [outputs.layer], [outputs.arguments], outputs
         while tensor is not inputs:
             if tensor.source is None:
                 raise ArgumentError(
@@ -71,13 +73,23 @@ class Model(Trainer):
                 )
             tensor = tensor.source
             path.append(tensor.layer)
+            arguments.append(tensor.arguments)
+        self._ends: tuple[KerasTensor, KerasTensor] | None = (inputs, outputs)
         self._path: list[Layer] = path[::-1]
+        self._arguments = arguments[::-1]
+        self.forget_functions()
         if not isinstance(self._path[0], InputLayer):
             raise ArgumentError(f"inputs must come from Input; got the result of layer {inputs.name!r}")
         self.build_for(inputs.shape)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in ("train_step", "test_step"):
+            if name in vars(cls) and len(signature(vars(cls)[name]).parameters) < 3:
+                raise ArgumentTypeError(
+                    f"class {cls.__name__}: {name} takes (self, x, y) in teachconv.keras, not (self, data), "
+                    "and returns the loss and the model's output"
+                )
         if "call" in vars(cls):
             raise ArgumentTypeError(
                 f"class {cls.__name__}: a model with a call of its own is not in teachconv.keras, where a "
@@ -88,12 +100,37 @@ class Model(Trainer):
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
             raise AttributeError(f"keras.Model.{name} is not in teachconv.keras: {_NOT_HERE[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)
 
     @property
     def layers(self) -> list[Layer]:
         """The layers, each once, first layer first; with the InputLayer, which a `Sequential` leaves out."""
         return list(dict.fromkeys(self._path))
+
+    @property
+    def input(self) -> KerasTensor:
+        """The tensor without a value with which the model begins."""
+        return self.inputs[0]
+
+    @property
+    def output(self) -> KerasTensor:
+        """The tensor without a value with which the model ends."""
+        return self.outputs[0]
+
+    @property
+    def inputs(self) -> list[KerasTensor]:
+        """`input` in a list, as in Keras."""
+        return [self._both_ends()[0]]
+
+    @property
+    def outputs(self) -> list[KerasTensor]:
+        """`output` in a list, as in Keras."""
+        return [self._both_ends()[1]]
+
+    def _both_ends(self) -> tuple[KerasTensor, KerasTensor]:
+        if self._ends is None:
+            raise ArgumentError(f"model {self.name!r} has no inputs yet: its first layer needs an Input")
+        return self._ends
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return a layer.
@@ -136,14 +173,14 @@ class Model(Trainer):
         if not self._path:
             raise ArgumentError(f"model {self.name!r} has no layers: add one")
         shape: Any = input_shape
-        for layer in self._path:
-            shape = layer.build_for(shape)
+        for layer, arguments in zip(self._path, self._arguments, strict=True):
+            shape = layer.build_for(shape, arguments)
         self.input_shape, self.output_shape, self.built = input_shape, shape, True
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the result of the last layer."""
-        for layer in self._path:
-            inputs = layer(inputs, training)
+        for layer, arguments in zip(self._path, self._arguments, strict=True):
+            inputs = layer(inputs, **{"training": training, **arguments})
         return inputs
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -167,26 +204,6 @@ class Model(Trainer):
         return found
 
     # --- weights ---------------------------------------------------------------------------------
-
-    def _collect(self, kind: str) -> list[Variable]:
-        """Return the weights of all layers; those of a layer that is there twice only once."""
-        found = (weight for layer in self._path for weight in getattr(layer, kind))
-        return list({id(weight): weight for weight in found}.values())
-
-    @property
-    def weights(self) -> list[Variable]:
-        """All the variables, layer by layer."""
-        return self._collect("weights")
-
-    @property
-    def trainable_weights(self) -> list[Variable]:
-        """The variables that the optimizer changes, layer by layer."""
-        return self._collect("trainable_weights") if self.trainable else []
-
-    @property
-    def non_trainable_weights(self) -> list[Variable]:
-        """The variables that the optimizer does not change, layer by layer."""
-        return self._collect("non_trainable_weights") if self.trainable else self.weights
 
     def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
         """Write all weights to a file.
@@ -250,7 +267,7 @@ class Sequential(Model):
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
-        self._path = []
+        self._path, self._arguments, self._ends = [], [], None
         for layer in check_list(layers or [], "layers", "layers"):
             self.add(layer)
 
@@ -277,12 +294,18 @@ class Sequential(Model):
             raise ArgumentError("an Input must be the first of the layers")
         if layer.name in {other.name for other in self._path if other is not layer}:
             raise ArgumentError(f"the names of layers must differ; there is a layer {layer.name!r} already")
-        if self.output_shape is not None:
+        if self._ends is not None:
+            self._ends = self._ends[0], layer(self._ends[1])
+            self.output_shape = self._ends[1].shape
+        elif self.output_shape is not None:  # built from data, without an Input
             self.output_shape = layer.build_for(self.output_shape)
         elif not self._path and layer.built and layer.input_shape is not None:
+            begin = layer if isinstance(layer, InputLayer) else _input_of(layer)
+            self._ends = begin.output, layer.output if begin is layer else layer(begin.output)
             self.input_shape, self.output_shape, self.built = layer.input_shape, layer.output_shape, True
             self.dtype = layer.dtype
         self._path.append(layer)
+        self._arguments.append({})
         self.forget_functions()
 
     def pop(self) -> Layer:
@@ -297,10 +320,20 @@ class Sequential(Model):
         if not self.layers:
             raise ArgumentError(f"model {self.name!r} has no layers")
         layer = self._path.pop()
+        self._arguments.pop()
         self.output_shape = self._path[-1].output_shape if self._path else None
+        if self._ends is not None:
+            source = self._ends[1].source
+            self._ends = (self._ends[0], source) if self._path and source is not None else None
         self.built = self.output_shape is not None
         self.forget_functions()
         return layer
+
+
+def _input_of(layer: Layer) -> InputLayer:
+    """Return the InputLayer of a first layer that knows the shape of its input."""
+    assert layer.input_shape is not None
+    return InputLayer(layer.input_shape[1:], layer.input_shape[0], dtype=layer.dtype)
 
 
 if not TYPE_CHECKING:

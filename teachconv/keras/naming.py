@@ -49,7 +49,7 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
     """Return what a name stands for, and anything callable as it is.
 
     Args:
-        identifier: a name, in snake case or that of a class, or a function, class or object.
+        identifier: a name, in snake case, in capitals or that of a class, or a function, class or object.
         known: what there is, by name.
         noun: what is looked up, for the error: the module's name without its s.
 
@@ -62,6 +62,8 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
     """
     if isinstance(identifier, str):
         by_name = {**known} | {entry.__name__: entry for entry in known.values()}
+        if identifier.isupper() and identifier not in by_name:  # Keras knows "ADAM" and "MSE", too
+            return look_up(identifier.lower(), known, noun)
         if identifier not in by_name:
             instead = instead_of("losses" if noun == "loss" else f"{noun}s", identifier)
             near = f"; nearest: {instead}" if instead else suggestion(identifier, known)

@@ -5,13 +5,18 @@ Each weight is updated by one node, an ``Apply*`` op, which also updates the opt
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ArgumentError, ArgumentTypeError
-from ..graph import Variable, cast, init_scope, name_scope, zeros
+from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
+from ..graph.ops.constant_op import is_tensor
 from .checks import check_number, refuse
+from .config import floatx
 from .missing import module_getattr
 from .naming import look_up, snake_case
 
@@ -22,7 +27,7 @@ class Optimizer:
     """The base of all optimizers: the learning rate, the number of steps, and the slots of each weight.
 
     Args:
-        learning_rate: a positive number.
+        learning_rate: a number from 0, or a tensor that holds one.
         name: the name; None for that of the class.
         **unknown: Keras' other arguments, which are refused by name.
 
@@ -37,10 +42,10 @@ class Optimizer:
         self.name = name or snake_case(type(self).__name__)
         with init_scope():
             self._learning_rate = Variable(
-                check_number(learning_rate, "learning_rate", 0),
+                _number(learning_rate, "learning_rate"),
                 trainable=False,
                 name=f"{self.name}/learning_rate",
-                dtype="float64",
+                dtype=floatx(),
             )
             self.iterations = Variable(0, trainable=False, name=f"{self.name}/iterations", dtype="int64")
         self._slots: dict[int, list[Variable]] = {}
@@ -53,7 +58,7 @@ class Optimizer:
 
     @learning_rate.setter
     def learning_rate(self, value: float) -> None:
-        self._learning_rate.assign(check_number(value, "learning_rate", 0))
+        self._learning_rate.assign(_number(value, "learning_rate"))
 
     @property
     def variables(self) -> list[Variable]:
@@ -109,33 +114,37 @@ class Optimizer:
         """Update each weight by its gradient.
 
         Args:
-            grads: a gradient for each weight.
+            grads: a gradient for each weight; None leaves the weight as it is, with a warning.
             trainable_variables: the weights.
 
         Returns:
             The number of steps.
 
         Raises:
-            ValueError: if the numbers differ, or a weight has no gradient; nothing is changed then.
+            ValueError: if the numbers differ, or no weight has a gradient; nothing is changed then.
         """
         if len(grads) != len(trainable_variables):
             raise ArgumentError(
                 f"grads must have a gradient for each of the {len(trainable_variables)} weights; got "
                 f"{len(grads)}"
             )
-        for gradient, weight in zip(grads, trainable_variables, strict=True):
-            if gradient is None:
-                raise ArgumentError(
-                    f"the weight {weight.name!r} has no gradient: the loss does not depend on it"
-                )
+        pairs = [pair for pair in zip(grads, trainable_variables, strict=True) if pair[0] is not None]
+        without = [weight.name for weight, g in zip(trainable_variables, grads, strict=True) if g is None]
+        if without and not pairs:
+            raise ArgumentError(f"no weight has a gradient: the loss depends on none of {', '.join(without)}")
         self.build(trainable_variables)
+        if without:
+            warnings.warn(
+                f"these weights have no gradient, because the loss does not depend on them, and stay as they "
+                f"are: {', '.join(without)}",
+                stacklevel=2,
+            )
         with name_scope(self.name):
             scalars: dict[Any, Sequence[Any]] = {}
-            for gradient, weight in zip(grads, trainable_variables, strict=True):
+            for gradient, weight in pairs:
                 if weight.dtype not in scalars:
                     scalars[weight.dtype] = self.scalars(weight.dtype)
                 self.update(weight, self._slots[id(weight)], gradient, *scalars[weight.dtype])
-            self.advance()
             return self.iterations.assign_add(1)
 
     def scalars(self, dtype: Any) -> Sequence[Any]:
@@ -146,8 +155,12 @@ class Optimizer:
         """Add the ``Apply*`` node that updates a weight and its slots."""
         raise NotImplementedError
 
-    def advance(self) -> None:
-        """Prepare the variables of the optimizer for the next step."""
+
+def _number(value: Any, name: str) -> float:
+    """Return a number from 0 as a float, also one that is a variable, a tensor or an array without axes."""
+    if isinstance(value, np.ndarray | Variable) or is_tensor(value):
+        value = np.asarray(value)[()]
+    return check_number(value, name, 0)
 
 
 class SGD(Optimizer):
@@ -232,15 +245,12 @@ class Adam(Optimizer):
         self.beta_1 = check_number(beta_1, "beta_1", 0, 1, below=True)
         self.beta_2 = check_number(beta_2, "beta_2", 0, 1, below=True)
         self.epsilon = check_number(epsilon, "epsilon", 0)
-        with init_scope():  # beta to the power of the step, as in TensorFlow 1's AdamOptimizer
-            self._powers = [
-                Variable(beta, trainable=False, name=f"{self.name}/beta_{number}_power", dtype="float64")
-                for number, beta in enumerate((self.beta_1, self.beta_2), 1)
-            ]
 
     def scalars(self, dtype: Any) -> Sequence[Any]:
         """Return the powers of the betas and the learning rate."""
-        return [cast(value, dtype) for value in (*self._powers, self._learning_rate)]
+        step = cast(self.iterations + 1, "float64")
+        powers = [pow(constant(beta, "float64"), step) for beta in (self.beta_1, self.beta_2)]
+        return [cast(value, dtype) for value in (*powers, self._learning_rate)]
 
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
         """Add one ApplyAdam node."""
@@ -248,11 +258,6 @@ class Adam(Optimizer):
         gen_nn_ops.apply_adam(
             weight, m, v, beta_1_power, beta_2_power, rate, self.beta_1, self.beta_2, self.epsilon, gradient
         )
-
-    def advance(self) -> None:
-        """Multiply the powers by their betas."""
-        for power, beta in zip(self._powers, (self.beta_1, self.beta_2), strict=True):
-            power.assign(power * beta)
 
 
 _BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "sgd": SGD}

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError
 from ..files import replacing
 from ..graph import Variable
-from .layers.layer import number_of_elements, set_all, shape_text
+from .layers.layer import Layer, number_of_elements, set_all, shape_text
 from .naming import snake_case
 
 if TYPE_CHECKING:
@@ -112,19 +112,20 @@ def keys_of(model: Model) -> dict[str, Variable]:
     """
     if not model.built:
         raise ArgumentError(f"model {model.name!r} has no weights yet: its first layer needs an Input")
-    found: dict[str, Variable] = {}
+    return _by_key(model, model.layers)
+
+
+def _by_key(layer: Layer, sublayers: list[Layer]) -> dict[str, Variable]:
+    """Return a layer's own weights by their names, and those of the layers inside by theirs."""
+    found = {weight.name.rpartition("/")[2]: weight for kind in layer._own_weights for weight in kind}
     numbers: Counter[str] = Counter()
-    for layer in model.layers:
+    for layer in sublayers:
         name = snake_case(type(layer).__name__)
         prefix = f"{name}_{numbers[name]}" if numbers[name] else name
         numbers[name] += 1
-        inner = keys_of(layer) if hasattr(layer, "layers") else _by_name(layer.weights)  # type: ignore[arg-type]
+        inner = _by_key(layer, getattr(layer, "layers", layer._sublayers))
         found |= {f"{prefix}/{key}": weight for key, weight in inner.items()}
     return found
-
-
-def _by_name(weights: list[Variable]) -> dict[str, Variable]:
-    return {weight.name.rpartition("/")[2]: weight for weight in weights}
 
 
 def _path(filepath: Any) -> tuple[Path, bool]:

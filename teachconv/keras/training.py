@@ -137,7 +137,7 @@ class Trainer(Layer):
                 if self.stop_training:
                     break
             if validation is not None:
-                results = self.evaluate(*validation, validation_batch_size or size, 0, return_dict=True)
+                results = self._evaluate(*validation, as_batch_size(validation_batch_size or size), tell)
                 logs = logs | {f"val_{name}": value for name, value in results.items()}
             tell("on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -154,13 +154,13 @@ class Trainer(Layer):
             return_dict: whether to return the numbers by name.
 
         Returns:
-            The loss, or a list of the loss and the metrics. As in Keras these are means over all calls since
-            `reset_metrics`.
+            The loss, or a list of the loss and the metrics, of this batch alone.
 
         Raises:
             ValueError, TypeError, FloatingPointError: as ``fit``.
         """
         (x, y), _, _ = self._training_data(x, y, None, 0.0, None)
+        self.reset_metrics()
         return _as_asked(self._train(x, y, "this step"), return_dict)
 
     def evaluate(
@@ -170,6 +170,7 @@ class Trainer(Layer):
         batch_size: int | None = None,
         verbose: str | int = "auto",
         *,
+        callbacks: Sequence[Callback] | None = None,
         return_dict: bool = False,
         **unknown: Any,
     ) -> Any:
@@ -180,6 +181,7 @@ class Trainer(Layer):
             y: their labels.
             batch_size: how many samples are computed at once; None for 32.
             verbose: 0 for silence; else a line is printed.
+            callbacks: a list of ``Callback``.
             return_dict: whether to return the numbers by name.
             **unknown: as in ``fit``.
 
@@ -191,16 +193,31 @@ class Trainer(Layer):
         """
         refuse("evaluate", unknown)
         (x, y), _, size = self._training_data(x, y, batch_size, 0.0, None)
+        told = check_list(callbacks or [], "callbacks", "Callbacks")
+        tell = self._tell(told, verbose, 1, -(-len(x) // size))
+        return _as_asked(self._evaluate(x, y, size, tell), return_dict)
+
+    def _evaluate(
+        self, x: np.ndarray, y: np.ndarray, size: int, tell: Callable[..., None]
+    ) -> dict[str, float]:
+        tell("on_test_begin", {})
         self.reset_metrics()
-        tell = self._tell([], verbose, 1, -(-len(x) // size))
-        tell("on_epoch_begin", 0, {})
-        for rows in batches(np.arange(len(x)), size):
+        logs: dict[str, float] = {}
+        for step, rows in enumerate(batches(np.arange(len(x)), size)):
+            tell("on_test_batch_begin", step, {})
             logs = self._add_to_metrics(y[rows], *self._function("test_step")(x[rows], y[rows]))
-        tell("on_epoch_end", 0, logs)
-        return _as_asked(logs, return_dict)
+            tell("on_test_batch_end", step, logs)
+        tell("on_test_end", logs)
+        return logs
 
     def predict(
-        self, x: Any, batch_size: int | None = None, verbose: str | int = "auto", **unknown: Any
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: str | int = "auto",
+        *,
+        callbacks: Sequence[Callback] | None = None,
+        **unknown: Any,
     ) -> np.ndarray:
         """Return the model's output for samples.
 
@@ -208,6 +225,7 @@ class Trainer(Layer):
             x: the samples.
             batch_size: how many samples are computed at once; None for 32.
             verbose: accepted as in Keras; nothing is printed.
+            callbacks: a list of ``Callback``.
             **unknown: as in ``fit``.
 
         Returns:
@@ -217,9 +235,17 @@ class Trainer(Layer):
             ValueError, TypeError: if the samples do not fit.
         """
         refuse("predict", unknown)
-        samples, step = check_x(self, x), self._function("predict_step")
-        rows = batches(np.arange(len(samples)), as_batch_size(batch_size))
-        return np.concatenate([step(samples[batch]).numpy() for batch in rows])
+        samples, predict_step = check_x(self, x), self._function("predict_step")
+        size, outputs = as_batch_size(batch_size), []
+        told = check_list(callbacks or [], "callbacks", "Callbacks")
+        tell = self._tell(told, 0, 1, -(-len(samples) // size))
+        tell("on_predict_begin", {})
+        for step, rows in enumerate(batches(np.arange(len(samples)), size)):
+            tell("on_predict_batch_begin", step, {})
+            outputs.append(predict_step(samples[rows]).numpy())
+            tell("on_predict_batch_end", step, {"outputs": outputs[-1]})
+        tell("on_predict_end", {})
+        return np.concatenate(outputs)
 
     # --- how it is run ---------------------------------------------------------------------------
 
@@ -297,10 +323,14 @@ class Trainer(Layer):
 
     def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
         self._mean_loss.update_state(loss, len(y))
-        logs = {"loss": self._mean_loss.result()}
         for each in self._metrics or ():
-            logs[each.name] = each(y, y_pred)
-        return logs
+            each.update_state(y, y_pred)
+        return {each.name: each._number() for each in (self._mean_loss, *(self._metrics or ()))}
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of the numbers that ``evaluate`` returns; those of the metrics are known after a step."""
+        return [each.name for each in (self._mean_loss, *(self._metrics or ()))] if self.compiled else []
 
     def reset_metrics(self) -> None:
         """Start the means of the loss and the metrics anew."""

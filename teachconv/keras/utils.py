@@ -23,7 +23,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:
         num_classes: the length of the vectors; None for the largest class plus one.
 
     Returns:
-        The shape of ``x`` and a last axis of ``num_classes``.
+        The shape of ``x``, without a last axis of 1, and a last axis of ``num_classes``.
 
     Raises:
         ValueError: if a class is negative or too large.
@@ -39,6 +39,8 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:
     wrong = classes[(classes < 0) | (classes >= count)]
     if wrong.size:
         raise ArgumentError(f"x must hold classes from 0 to {count - 1}; got {wrong[0]}")
+    if classes.ndim > 1 and classes.shape[-1] == 1:
+        classes = classes[..., 0]
     return np.eye(count, dtype=floatx())[classes]
 
 

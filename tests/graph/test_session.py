@@ -125,7 +125,7 @@ def test_a_failed_wrapper_adds_no_node_of_its_own(graph):
     for fails, left in (
         (lambda: tg.nn.conv2d(x, np.ones((9, 9, 1, 1), "float32")), ["Conv2D/filter"]),
         (lambda: tg.reduce_mean(x, name="bad name"), ["Const"]),
-        (lambda: tg.Variable(np.ones(2), name="v", dtype="float32"), []),
+        (lambda: tg.Variable(np.array([1.5]), name="v", dtype="int32"), []),
         (lambda: tg.transpose(x, [0, 0, 1, 2]), ["transpose/perm"]),
         (lambda: tg.group(x, "not an operation"), []),
     ):

@@ -125,6 +125,12 @@ def test_a_conv2d_layer_by_hand():
     ]  # 0+1+3+4 - 9 < 0, 12 - 9, 20 - 9, 24 - 9
 
 
+@pytest.mark.parametrize("output_padding", [2, (0, 2), -1, "1", (1, 1, 1)])
+def test_an_illegal_output_padding_is_refused_at_once(output_padding):
+    with pytest.raises((ValueError, TypeError), match=r"output_padding must be"):
+        layers.Conv2DTranspose(1, 3, 2, output_padding=output_padding)
+
+
 @pytest.mark.parametrize("padding", ["valid", "same"])
 @pytest.mark.parametrize("output_padding", [None, 0, 1])
 @pytest.mark.parametrize("kernel", [2, 3, 4])
@@ -258,6 +264,31 @@ def test_the_other_losses_and_the_accuracies_are_keras():
     # a number of samples divided by their number: rounded once, to float32 or as Keras does
     assert within(keras.metrics.SparseCategoricalAccuracy()(labels, logits), META["sparse accuracy"], 1, 1)
     assert within(keras.metrics.CategoricalAccuracy()(hot, logits), META["categorical accuracy"], 1, 1)
+
+
+def test_metrics_are_tensors_and_take_weights():
+    """Keras 3.15 gave the numbers."""
+    mean = keras.metrics.Mean()
+    assert mean([1.0, 2.0]).numpy() == 1.5
+    mean.update_state([[1.0, 3.0], [5.0, 7.0]], sample_weight=[1.0, 3.0])
+    assert (f"{mean.result():.3f}", mean.result().dtype.name) == ("3.833", "float32")
+    accuracy = keras.metrics.SparseCategoricalAccuracy()
+    accuracy.update_state([1, 0], [[0.1, 0.9], [0.2, 0.8]], sample_weight=[3, 1])
+    assert float(accuracy.result()) == 0.75
+    with pytest.raises(ValueError, match=r"sample_weight must be a number, or one for each of the 2 samples"):
+        mean.update_state([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="call the metric outside"):
+        tc.function(mean.update_state)(np.float32([1, 3]))
+
+    loss, y, zeros = (
+        keras.losses.MeanSquaredError(),
+        np.float32([[1, 2], [3, 4]]),
+        np.zeros((2, 2), "float32"),
+    )
+    weights = (None, 2.0, np.float32([1, 0]), np.float32([[1], [0]]))
+    assert [float(loss(y, zeros, weight)) for weight in weights] == [7.5, 15.0, 1.25, 1.25]
+    with pytest.raises(ValueError, match=r"sample_weight must be .*shape \(2,\); got \(1, 2, 2\)"):
+        loss(y, zeros, np.ones((1, 2, 2)))
 
 
 def test_the_logits_behind_a_softmax_are_found_again():

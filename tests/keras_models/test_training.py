@@ -93,7 +93,56 @@ def test_callbacks_are_told_everything():
     model.fit(IMAGES, LABELS, batch_size=60, epochs=9, verbose=0, callbacks=[Listener()])
     step = [(0, ["accuracy", "loss"]), (1, ["accuracy", "loss"])]
     assert told == ["begin", ("epoch", 0), *step, ("epoch", 1), *step, "end"]
-    assert float(model.optimizer.learning_rate.numpy()) == 0.001
+    assert model.optimizer.learning_rate.numpy() == np.float32(0.001)
+
+
+def test_callbacks_hear_of_evaluate_and_predict():
+    told = []
+
+    def listen(name):
+        return lambda self, *given, logs=None: told.append((name, *given[: "batch" in name]))
+
+    stages = [f"{kind}{when}" for kind in ("", "test_", "predict_") for when in ("batch_begin", "batch_end")]
+    stages += [f"{kind}_{when}" for kind in ("train", "test", "predict") for when in ("begin", "end")]
+    listener = type(
+        "Listener", (keras.callbacks.Callback,), {f"on_{name}": listen(name) for name in stages}
+    )()
+    model = network()
+
+    def heard(call, *data, **options):
+        told.clear()
+        call(*data, batch_size=60, verbose=0, callbacks=[listener], **options)
+        return told
+
+    def steps(kind, count):
+        return [(f"{kind}batch_{when}", step) for step in range(count) for when in ("begin", "end")]
+
+    tested = [("test_begin",), *steps("test_", 2), ("test_end",)]
+    fitted = heard(model.fit, IMAGES, LABELS, validation_data=(IMAGES, LABELS))
+    assert fitted == [("train_begin",), *steps("", 2), *tested, ("train_end",)]
+    assert heard(model.evaluate, IMAGES, LABELS) == tested
+    assert heard(model.predict, IMAGES) == [("predict_begin",), *steps("predict_", 2), ("predict_end",)]
+
+
+def test_a_schedule_may_take_the_epoch_alone():
+    model = network()
+    for schedule, rates in (
+        (lambda epoch: 0.5 / (epoch + 1), [0.5, 0.25]),
+        (lambda _, old: old / 2, [0.125, 0.0625]),
+    ):
+        told = [keras.callbacks.LearningRateScheduler(schedule)]
+        history = model.fit(IMAGES, LABELS, epochs=2, verbose=0, callbacks=told).history
+        assert history["learning_rate"] == rates
+
+
+def test_a_learning_rate_may_be_a_tensor():
+    adam = keras.optimizers.Adam(tg.constant(0.5))
+    adam.learning_rate = adam.learning_rate * 0.5
+    assert adam.learning_rate.numpy() == 0.25
+    adam.learning_rate.assign(tg.constant(0.125))
+    assert (adam.learning_rate * tg.constant(2.0)).numpy() == 0.25
+    with pytest.raises(ValueError, match="learning_rate must be from 0"):
+        adam.learning_rate = tg.constant(-1.0)
 
 
 def test_a_new_learning_rate_counts_without_a_new_trace():
@@ -155,6 +204,66 @@ def test_run_eagerly_gives_the_same():
         model.fit(IMAGES, LABELS, verbose=0, seed=0)
     for a, b in zip(one.get_weights(), other.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_has_inputs_and_outputs():
+    model = network()
+    assert ([t.shape for t in model.inputs], model.output.shape) == ([(None, 8, 8, 1)], (None, 10))
+    assert model.layers[1].input is model.layers[0].output
+    part = keras.Model(model.inputs, model.layers[0].output)
+    np.testing.assert_array_equal(part(IMAGES), model.layers[0](IMAGES))
+    more = keras.Model(part.input, layers.Flatten()(part.output))
+    assert more.predict(IMAGES[:2]).shape == (2, 144)
+    model.pop()
+    assert model.output.shape == (None, 144)
+    with pytest.raises(AttributeError, match="has not been called, and has no input yet"):
+        _ = layers.Dense(3).input
+    with pytest.raises(ValueError, match="its first layer needs an Input"):
+        _ = keras.Sequential([layers.Dense(3)]).inputs
+
+
+def test_small_words_of_keras():
+    model = keras.Sequential([layers.Dense(1, input_shape=(4,))])
+    assert model.metrics_names == []
+    model.compile("ADAM", "MSE", metrics=["mse"])
+    stop = keras.callbacks.EarlyStopping("loss", patience=1, min_delta=100)
+    x, y = np.ones((2, 4)), np.ones((2, 1))
+    history = model.fit(x, y, epochs=5, verbose=0, callbacks=[stop]).history
+    assert (model.metrics_names, stop.best_epoch, stop.stopped_epoch, stop.wait) == (["loss", "mse"], 0, 1, 1)
+    assert stop.best == history["loss"][0]
+    assert layers.Conv2D(1, 1, data_format="CHANNELS_LAST").data_format == "channels_last"
+    with pytest.raises(TypeError, match=r"x must be an array: .*got None"):
+        model.fit(None, y, validation_split=0.5)
+    with pytest.raises(TypeError, match=r"train_step takes \(self, x, y\) in teachconv.keras"):
+        type("Own", (keras.Sequential,), {"train_step": lambda self, data: {}})
+
+
+def test_a_batch_has_a_loss_of_its_own():
+    """Keras 3.15 gave the numbers."""
+    numbers = (np.arange(16) * 7 % 5 - 2).reshape(4, 4).astype("float32")
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", "mse")
+    losses = [model.train_on_batch(numbers, numbers.ravel()[:4]) for _ in range(3)]
+    np.testing.assert_allclose(losses, [4.75, 4.272913, 3.853361], rtol=1e-6)
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, layers.Dense(1, kernel_initializer="ones")(inputs))  # not compiled
+    assert model.predict(numbers).ravel().tolist() == [-1, 1, -2, 0]
+
+
+def test_adam_corrects_its_bias_by_the_number_of_steps():
+    """Keras 3.15 gave the numbers."""
+    w, adam, found = tg.Variable(1.0), keras.optimizers.Adam(0.1), []
+    adam.iterations.assign(10)
+    for gradient in (1.0, -0.5):
+        adam.apply([tg.constant(gradient)], [w])
+        found.append(w.numpy())
+    np.testing.assert_allclose(found, [0.951787, 0.934556], rtol=1e-6)
+
+
+def test_labels_in_a_column_become_rows():
+    hot = keras.utils.to_categorical(np.array([[3], [1]]), 4)
+    assert hot.tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
+    assert keras.utils.to_categorical([3], 4).shape == (1, 4)
 
 
 def test_one_trace_for_each_batch_size():

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import normalize_pair
+from ...arguments import Pair, normalize_pair
+from ...dialects.calls import pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
@@ -66,10 +67,10 @@ class _Convolution(Windowed):
     def build(self, input_shape: Shape) -> None:
         """Make the filter and the bias."""
         channels = self.channels(input_shape)
-        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, "kernel")
+        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, name="kernel")
         self.bias = None
         if self.use_bias:
-            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, "bias")
+            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, name="bias")
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the input has the channels that the filter was made for."""
@@ -271,6 +272,7 @@ class Conv2DTranspose(_Convolution):
     """
 
     filters: int
+    output_padding: Pair | None
 
     def __init__(
         self,
@@ -287,7 +289,9 @@ class Conv2DTranspose(_Convolution):
         bias_initializer: Any = "zeros",
         **more: Any,
     ):
-        self.filters, self.output_padding = positive(filters, "filters"), output_padding
+        self.filters, self.output_padding = positive(filters, "filters"), None
+        if output_padding is not None:
+            self.output_padding = _below_strides(output_padding, normalize_pair(strides, "strides"))
         super().__init__(
             kernel_size,
             strides,
@@ -339,3 +343,11 @@ class Conv2DTranspose(_Convolution):
         if any(map(is_tensor, sizes)):
             sizes = stack(sizes)
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)
+
+
+def _below_strides(output_padding: Any, strides: Pair) -> Pair:
+    """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
+    extra = pair(output_padding, "output_padding", least=0)
+    if any(size >= stride for size, stride in zip(extra, strides, strict=True)):
+        raise ArgumentError(f"output_padding must be below strides {strides}; got {output_padding!r}")
+    return extra

@@ -34,6 +34,8 @@ class InputLayer(Layer):
         sizes = check_sizes(shape, "shape")
         super().__init__(**more)
         self.build_for((None if batch_size is None else positive(batch_size, "batch_size"), *sizes))
+        assert self.output_shape is not None
+        self._node: KerasTensor = KerasTensor(self.output_shape, self.dtype, self, None)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input."""
@@ -67,9 +69,7 @@ def Input(  # noqa: N802 (Keras' name)
     >>> keras.Model(images, scores).count_params()
     650
     """
-    layer = InputLayer(shape, batch_size, name=name, dtype=dtype)
-    assert layer.output_shape is not None
-    return KerasTensor(layer.output_shape, layer.dtype, layer, None)
+    return InputLayer(shape, batch_size, name=name, dtype=dtype)._node
 
 
 class Dense(Layer):
@@ -111,8 +111,10 @@ class Dense(Layer):
 
     def build(self, input_shape: Shape) -> None:
         """Make the matrix and the bias."""
-        self.kernel = self.add_weight((input_shape[-1], self.units), self.kernel_initializer, "kernel")  # type: ignore[arg-type]
-        self.bias = self.add_weight((self.units,), self.bias_initializer, "bias") if self.use_bias else None
+        self.kernel = self.add_weight((input_shape[-1], self.units), self.kernel_initializer, name="kernel")  # type: ignore[arg-type]
+        self.bias = (
+            self.add_weight((self.units,), self.bias_initializer, name="bias") if self.use_bias else None
+        )
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the last axis has the size that the matrix was made for."""

@@ -8,9 +8,11 @@ its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from functools import wraps
-from inspect import getfullargspec
+from inspect import signature
+from itertools import chain, count
 from math import prod
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, suggestion
-from ...graph import Variable, cast, constant, init_scope, name_scope, shape
+from ...graph import TensorSpec, Variable, cast, constant, function, init_scope, name_scope, shape
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
 from ..checks import check_sizes
@@ -28,6 +30,11 @@ from ..naming import unique_name
 __all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text", "size"]
 
 Shape = tuple[int | None, ...]
+
+_INPUTS = np.ndarray | Variable  # what becomes a tensor in any argument of a call
+
+_NO_ARGUMENTS: Mapping[str, Any] = {}
+_training: ContextVar[bool | None] = ContextVar("training", default=None)  # of the layer around this one
 
 _SMALL_INTEGERS = [np.dtype(name) for name in ("uint8", "int8", "uint16", "int16")]
 
@@ -43,12 +50,21 @@ class KerasTensor:
         dtype: the name of its dtype.
         layer: the layer that returns it.
         source: the tensor that this layer takes; None for an `Input`.
+        arguments: what the layer's call is given by keyword.
     """
 
-    __slots__ = ("dtype", "layer", "shape", "source")
+    __slots__ = ("arguments", "dtype", "layer", "shape", "source")
 
-    def __init__(self, shape: Shape, dtype: str, layer: Layer, source: KerasTensor | None):
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: str,
+        layer: Layer,
+        source: KerasTensor | None,
+        arguments: Mapping[str, Any] | None = None,
+    ):
         self.shape, self.dtype, self.layer, self.source = shape, dtype, layer, source
+        self.arguments: Mapping[str, Any] = arguments or {}
 
     @property
     def name(self) -> str:
@@ -77,7 +93,9 @@ def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], Non
         with init_scope():  # variables belong to no trace
             build(self, shape)
         self.built = True
-        self.input_shape, self.output_shape = shape, self.compute_output_shape(shape)
+        self.input_shape = shape
+        if not self._infers_shape:
+            self.output_shape = self.compute_output_shape(shape)
 
     return wrapper
 
@@ -85,7 +103,8 @@ def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], Non
 class Layer:
     """A function of one tensor, with weights that are made when the size of its input is known.
 
-    A subclass has `call` and, where needed, `build` and `compute_output_shape`.
+    A subclass has `call` and, where needed, `build` and `compute_output_shape`. Layers that are its
+    attributes, also in lists, tuples and dicts, are a part of it: their weights are among its weights.
 
     Args:
         name: its name; None makes one from the class.
@@ -111,25 +130,39 @@ class Layer:
         if not isinstance(name, str | None) or name == "":
             raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
         self.name = unique_name(type(self).__name__) if name is None else name
-        self.trainable = trainable
+        self._trainable = bool(trainable)
         self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
         self.built = False
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
-        self._weights: list[Variable] = []
+        self._own_weights: tuple[list[Variable], list[Variable]] = [], []  # trained, and not
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
+    _node: KerasTensor | None = None  # what it returned when it was first called in a model
     _casts_integers = False  # whether integers become the layer's dtype, as where weights multiply them
     _takes_training = True  # whether `call` has the argument training
+    _training_unless_told = False  # its default
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "call" in vars(cls):
-            spec = getfullargspec(cls.call)
-            cls._takes_training = "training" in spec.args + spec.kwonlyargs or spec.varkw is not None
+            training = signature(cls.call).parameters.get("training")
+            cls._takes_training = training is not None
+            cls._training_unless_told = training is not None and training.default is True
         if "build" in vars(cls):
             cls.build = _building(cls.build)  # type: ignore[assignment, method-assign]
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).__name__
+        if name in ("name", "built", "dtype", "_trainable", "_own_weights"):
+            raise RuntimeError(
+                f"In layer '{kind}', you forgot to call `super().__init__()` as the first statement in the "
+                "`__init__()` method. Go add it!"
+            )
+        if name in ("input", "output"):  # their properties raised
+            raise AttributeError(f"layer {self.name!r} has not been called, and has no {name} yet")
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that means nothing."""
@@ -169,9 +202,23 @@ class Layer:
             input_shape: the shape of the input; the batch may be None.
 
         Returns:
-            The shape, by default that of the input.
+            The shape, by default that of the input; of a layer that contains layers, that of `call`'s result.
         """
-        return input_shape
+        return self._shape_of_call(input_shape, {}) if self.built and self._infers_shape else input_shape
+
+    @property
+    def _infers_shape(self) -> bool:
+        """Whether only a trace of `call` says the shape of the output, and makes the weights of sublayers."""
+        return type(self).compute_output_shape is Layer.compute_output_shape and bool(self._sublayers)
+
+    def _shape_of_call(self, input_shape: Shape, arguments: Mapping[str, Any]) -> Shape:
+        """Trace `call` for an input of a shape; return the shape of its result."""
+
+        def call(inputs: Any) -> Any:
+            return self.call(inputs, **arguments)
+
+        spec = TensorSpec(input_shape, self.dtype)
+        return tuple(function(call).get_concrete_function(spec).outputs[0].shape)
 
     def geometries(self, input_shape: Shape) -> list[Any]:
         """Return the geometry of each window that the layer slides over its input; most layers have none."""
@@ -179,12 +226,15 @@ class Layer:
 
     # --- calls -----------------------------------------------------------------------------------
 
-    def __call__(self, inputs: Any, training: bool = False) -> Any:
+    def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
         """Apply the layer to a tensor, an array, or a ``KerasTensor``.
 
         Args:
             inputs: the input.
-            training: whether dropout is active and batch statistics are used.
+            *args: more tensors or arrays that `call` takes.
+            training: whether dropout is active and batch statistics are used; None for what the layer around
+                this one was called with, and outside of a layer the default of `call`.
+            **kwargs: what `call` takes by keyword.
 
         Returns:
             The output: an eager tensor, a tensor of a graph, or a ``KerasTensor``.
@@ -192,23 +242,69 @@ class Layer:
         Raises:
             ValueError, TypeError: if the input does not fit; the message names the layer.
         """
+        self._check_arguments(args, kwargs)
         if isinstance(inputs, KerasTensor):
-            return KerasTensor(self.build_for(inputs.shape), self.dtype, self, inputs)
+            if args:
+                raise ArgumentTypeError(
+                    f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                    f"got also {args}"
+                )
+            given = kwargs if training is None else {"training": training, **kwargs}
+            result = KerasTensor(self.build_for(inputs.shape, given), self.dtype, self, inputs, given)
+            if self._node is None:
+                self._node = result
+            return result
         inputs = self._as_tensor(inputs)
+        args = tuple(self._as_argument(value) for value in args)
+        kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
         shape = tuple(inputs.shape)
         if not self.built:
-            self.build_for((None, *shape[1:]))
-        elif shape[1:] != (self.input_shape or shape)[1:]:
+            self.build_for((None, *shape[1:]), None)
+        elif shape[1:] != (self.input_shape or shape)[1:] and not self._infers_shape:
             self._explain(self.compute_output_shape, shape)
             self._explain(self.check_weights, shape)
-        with name_scope(self.name):
-            return self.call(inputs, training=training) if self._takes_training else self.call(inputs)
+        if training is None:
+            training = _training.get()
+        if training is None:
+            training = self._training_unless_told
+        if self._takes_training:
+            kwargs["training"] = training
+        before = _training.set(training)
+        try:
+            with name_scope(self.name):
+                return self.call(inputs, *args, **kwargs)
+        finally:
+            _training.reset(before)
 
-    def build_for(self, input_shape: Sequence[int | None]) -> Shape:
+    def _check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Raise unless what comes beside the first input is tensors by position, and values by keyword."""
+        for value in args:
+            if not (
+                value is None or is_tensor(value) or isinstance(value, (KerasTensor, _INPUTS, list, tuple))
+            ):
+                raise ArgumentError(
+                    f"layer {self.name!r}: only tensors may be passed as positional arguments; pass this one "
+                    f"as a keyword argument: {value!r}"
+                )
+        if any(isinstance(value, KerasTensor) for value in (*args, *kwargs.values())):
+            raise ArgumentTypeError(
+                f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                "got another one as an argument of its call"
+            )
+
+    def _as_argument(self, value: Any) -> Any:
+        """Return an argument of `call` as a tensor where it is one, or an array."""
+        return self._as_tensor(value) if is_tensor(value) or isinstance(value, _INPUTS) else value
+
+    def build_for(
+        self, input_shape: Sequence[int | None], arguments: Mapping[str, Any] | None = _NO_ARGUMENTS
+    ) -> Shape:
         """Make the weights if there are none; return the shape of the output.
 
         Args:
             input_shape: the shape of the input, the batch first.
+            arguments: what `call` is given by keyword; None where it runs next, which makes the weights of
+                sublayers.
 
         Returns:
             The shape of the output.
@@ -223,6 +319,8 @@ class Layer:
         else:
             self.build(shape)
             self.built = True
+        if self._infers_shape and arguments is not None:
+            output = self._shape_of_call(shape, arguments)
         self.input_shape, self.output_shape = shape, output
         return output
 
@@ -252,54 +350,111 @@ class Layer:
     @property
     def output(self) -> KerasTensor:
         """The tensor without a value that the layer returns in its model: its shape and dtype."""
+        if self._node is not None:
+            return self._node
         if self.input_shape is None or self.output_shape is None:
             raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
         source = KerasTensor(self.input_shape, self.dtype, self, None)
         return KerasTensor(self.output_shape, self.dtype, self, source)
 
+    @property
+    def input(self) -> KerasTensor:
+        """The tensor without a value that the layer takes in its model."""
+        output = self.output
+        return output if output.source is None else output.source
+
     # --- weights ---------------------------------------------------------------------------------
 
     def add_weight(
-        self, shape: Sequence[int], initializer: Any, name: str, trainable: bool = True
+        self,
+        shape: Sequence[int] | None = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        *,
+        name: str | None = None,
+        **unknown: Any,
     ) -> Variable:
         """Make a weight.
 
         Args:
-            shape: its shape.
-            initializer: a name or an initializer.
-            name: its name, such as "kernel"; the variable's name begins with the layer's.
+            shape: its shape; None for a number.
+            initializer: a name or an initializer; None for "glorot_uniform".
+            dtype: its dtype; None for the layer's.
             trainable: whether an optimizer changes it.
+            name: its name, such as "kernel"; the variable's name begins with the layer's;
+                None for "variable".
+            **unknown: Keras' other arguments, which are refused by name.
 
         Returns:
             The variable.
+
+        Raises:
+            ValueError, TypeError: if an argument is invalid or unknown.
         """
-        if is_integer(np.dtype(self.dtype)):
-            raise ArgumentError(f"dtype of a layer with weights must be a float; got {self.dtype}")
-        value = initializers.get(initializer)(tuple(shape), self.dtype)
-        if np.shape(value) != tuple(shape):
+        for key, value in unknown.items():
+            self._refuse(key, value)
+        name = self._name_of_weight(name)
+        dtype = self.dtype if dtype is None else to_dtype(dtype).name
+        if is_integer(np.dtype(dtype)):
+            raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
+        sizes = () if shape is None else check_sizes(shape, "shape", 1)
+        value = initializers.get("glorot_uniform" if initializer is None else initializer)(sizes, dtype)
+        if np.shape(value) != sizes:
             raise ArgumentError(
-                f"the initializer of {name} must return shape {shape_text(shape)}; got {np.shape(value)}"
+                f"the initializer of {name} must return shape {shape_text(sizes)}; got {np.shape(value)}"
             )
-        variable = Variable(value, trainable=trainable, name=f"{self.name}/{name}", dtype=self.dtype)
-        self._weights.append(variable)
+        with init_scope():
+            variable = Variable(value, trainable and self.trainable, f"{self.name}/{name}", dtype)
+        self._own_weights[0 if trainable else 1].append(variable)
         return variable
+
+    def _name_of_weight(self, name: str | None) -> str:
+        """Return the name of a new weight, with a number if the layer has a weight of that name."""
+        taken = {weight.name.rpartition("/")[2] for kind in self._own_weights for weight in kind}
+        name = "variable" if name is None else name
+        numbered = (f"{name}_{number}" for number in count(1))
+        return next(found for found in chain([name], numbered) if found not in taken)
+
+    @property
+    def _sublayers(self) -> list[Layer]:
+        """The layers that are attributes of this one, also in lists, each once, in the attributes' order."""
+        return list(
+            {id(layer): layer for layer in _layers_in(vars(self).values()) if layer is not self}.values()
+        )
+
+    @property
+    def trainable(self) -> bool:
+        """Whether an optimizer may change the weights; a new value also goes to all layers inside."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        for weight in self._own_weights[0]:
+            weight.trainable = self._trainable
+        for layer in self._sublayers:
+            layer.trainable = value
 
     @property
     def weights(self) -> list[Variable]:
-        """All the variables; as in Keras, those that are trained come first."""
-        return [*self.trainable_weights, *self.non_trainable_weights]
+        """All the variables, as in Keras: the layer's own, those that are trained first; then its layers'."""
+        trained, others = self._own_weights
+        return _each_once([*trained, *others], (layer.weights for layer in self._sublayers))
 
     @property
     def trainable_weights(self) -> list[Variable]:
         """The variables that an optimizer changes."""
-        return [weight for weight in self._weights if weight.trainable] if self.trainable else []
+        if not self.trainable:
+            return []
+        own = [weight for weight in self._own_weights[0] if weight.trainable]
+        return _each_once(own, (layer.trainable_weights for layer in self._sublayers))
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
         """The variables that no optimizer changes, such as moving averages."""
-        if not self.trainable:
-            return list(self._weights)
-        return [weight for weight in self._weights if not weight.trainable]
+        trained = {id(weight) for weight in self.trainable_weights}
+        return [weight for weight in self.weights if id(weight) not in trained]
 
     @property
     def variables(self) -> list[Variable]:
@@ -337,6 +492,20 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def _layers_in(values: Iterable[Any]) -> Iterator[Layer]:
+    """Yield the layers among values, and in the lists, tuples and dicts among them."""
+    for value in values:
+        if isinstance(value, Layer):
+            yield value
+        elif isinstance(value, (list, tuple, dict)):
+            yield from _layers_in(value.values() if isinstance(value, dict) else value)
+
+
+def _each_once(own: Iterable[Variable], others: Iterable[Iterable[Variable]]) -> list[Variable]:
+    """Return variables in their order, each once."""
+    return list({id(weight): weight for group in (own, *others) for weight in group}.values())
 
 
 def number_of_elements(variable: Variable) -> int:

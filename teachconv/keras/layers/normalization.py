@@ -77,7 +77,9 @@ class BatchNormalization(Layer):
 
         def add(name: str, wanted: bool = True, trainable: bool = True) -> Any:
             sizes = (input_shape[self.axis],)
-            return self.add_weight(sizes, self._initializers[name], name, trainable) if wanted else None  # type: ignore[arg-type]
+            if not wanted:
+                return None
+            return self.add_weight(sizes, self._initializers[name], trainable=trainable, name=name)  # type: ignore[arg-type]
 
         self.gamma, self.beta = add("gamma", self.scale), add("beta", self.center)
         self.moving_mean = add("moving_mean", trainable=False)

@@ -91,6 +91,7 @@ def check_data_format(data_format: Any) -> str:
     legal = ("channels_last", "channels_first")
     if data_format is None:
         return legal[0]
+    data_format = data_format.lower() if isinstance(data_format, str) else data_format
     if data_format not in legal:
         raise ArgumentError(
             f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
