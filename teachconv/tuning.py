@@ -147,7 +147,7 @@ def autotune(
     >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
     'numpy'
     """
-    rounds = integer(rounds, "rounds")
+    rounds = integer(rounds, "rounds", "an integer")
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         raise ArgumentTypeError(f"seconds must be a number; got {seconds!r}")
     if rounds < 1 or not seconds > 0:

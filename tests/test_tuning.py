@@ -118,8 +118,8 @@ def test_what_the_memory_does_not_suffice_for_is_left_out():
     [
         ({"backends": []}, "backends must have an algorithm for this call; got none"),
         ({"backends": 3}, "backend must be one of .*; got 3"),
-        ({"rounds": "3"}, "rounds must be integers; got '3'"),
-        ({"rounds": 2.5}, "rounds must be integers; got 2.5"),
+        ({"rounds": "3"}, "rounds must be an integer; got '3'"),
+        ({"rounds": 2.5}, "rounds must be an integer; got 2.5"),
         ({"seconds": "3"}, "seconds must be a number; got '3'"),
         ({"seconds": math.nan}, "seconds above 0; got 7 and nan"),
     ],

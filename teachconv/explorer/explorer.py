@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import axis_order
+from ..arguments import axis_order, integer
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -317,7 +317,7 @@ def explore(
         An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
 
     Raises:
-        ValueError, TypeError: if the op itself raises it.
+        ValueError, TypeError: if the op itself raises it, or ``budget`` is no positive integer.
         IndexError: if ``at`` is outside the result.
 
     >>> import numpy as np, teachconv as tc
@@ -330,4 +330,6 @@ def explore(
     """
     if callable(op):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
+    if budget is not None and integer(budget, "budget", "an integer") < 1:
+        raise ArgumentError(f"budget must be at least 1 byte; got {budget}")
     return Explorer(op, args, kwargs, at, budget)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 import subprocess
 import sys
@@ -191,6 +192,21 @@ def test_variants_are_the_ops_own_geometries(op):
             legal += 1
     assert legal >= 20
     assert refused == 0 or op != "conv2d_transpose"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget must be at least 1 byte; got -1"),
+        ({"budget": math.nan}, "budget must be an integer; got nan"),
+        ({"budget": "a"}, "budget must be an integer; got 'a'"),
+        ({"backend": "foo"}, "backend must be one of .*; got 'foo'"),
+        ({"algorithm": "foo"}, "algorithm of backend .* must be one of .*; got 'foo'"),
+    ],
+)
+def test_options_are_checked_at_once(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        tc.explore(tc.conv2d, np.ones((1, 4, 4, 1)), np.ones((3, 3, 1, 1)), **options)
 
 
 def test_arguments_are_checked_at_once():
