@@ -78,7 +78,7 @@ class TuningReport(tables.Report, list[Measurement]):
 
     def _table(self) -> tables.Table:
         titles = "median", "GFLOP/s", "× reference", "× numpy"
-        columns = (*tables.left("backend", "algorithm"), *tables.right(*titles), *tables.left(""))
+        columns = (*tables.left("backend", "algorithm"), *tables.right(*titles), *tables.bars(""))
         rows = [
             (
                 item.backend,
