@@ -126,16 +126,22 @@ class Explorer:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for a picture.
+            ValueError: if the ending is another one, or the call is too large for a picture or has no cell.
+            TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
+        if not isinstance(path, (str, Path)):
+            raise ArgumentTypeError(f"path must be a path as text or a Path; got {path!r}")
         path = Path(path)
+        ending = path.suffix.lower()
         words = nn_ops.without_options(self.kwargs)
-        if path.suffix in (".gif", ".mp4"):
+        if self._document.empty and ending in (".svg", ".png", ".gif", ".mp4"):
+            raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
+        if ending in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
-        if path.suffix in (".svg", ".png"):
+        if ending in (".svg", ".png"):
             self._window().savefig(path)
-        elif path.suffix in (".html", ".htm"):
+        elif ending in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
             raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")

@@ -382,7 +382,7 @@ def test_use_backend_sets_and_sets_back(rng):
         tc.use_backend("cudnn")
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", None, 10**6])
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", None, 10**6, True])
 def test_set_num_threads_refuses(bad):
     with pytest.raises((ValueError, TypeError), match="num_threads must be"):
         tc.set_num_threads(bad)

@@ -226,6 +226,17 @@ def test_arguments_are_checked_at_once():
         tc.explore(tc.conv2d, X, W).save("/missing/page.html")
 
 
+def test_paths_are_checked_by_their_kind_and_ending(tmp_path):
+    picture = tc.explore(tc.conv2d, X, W)
+    assert picture.save(tmp_path / "page.HTML").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    for path in (3, None, b"x.html"):
+        with pytest.raises(TypeError, match="path must be a path as text or a Path; got"):
+            picture.save(path)
+    for name in ("x.svg", "x.gif"):
+        with pytest.raises(ValueError, match=f"{name} would show a window, and the call has none"):
+            tc.explore(tc.conv2d, X, W[..., :0]).save(tmp_path / name)
+
+
 def test_callers_text_is_escaped_everywhere():
     evil = "</script><svg onload=alert(1)>"
     explorer = tc.explore(tc.conv2d, X, W, name=evil, budget=1).beside(tc.conv2d(X, W), name=evil)
@@ -520,6 +531,8 @@ def test_receptive_field_refuses_what_does_not_fit():
         tc.receptive_field([g, g])
     with pytest.raises(ValueError, match="at least one layer"):
         tc.receptive_field([])
+    with pytest.raises(TypeError, match="geometries must be a list of geometries; got 3"):
+        tc.receptive_field(3)
     with pytest.raises(TypeError, match="put it in brackets"):
         tc.receptive_field(g)
     with pytest.raises(TypeError, match=r"geometries\[0\]"):
