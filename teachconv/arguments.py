@@ -93,12 +93,13 @@ def axis_order(layout: str) -> tuple[int, ...]:
     return tuple(canonical.index(letter) for letter in layout)
 
 
-def integer(value: Any, name: str) -> int:
+def integer(value: Any, name: str, what: str = "integers") -> int:
     """Return ``value`` as an int.
 
     Args:
         value: an integer of any library.
         name: what error messages call the argument.
+        what: what they say that it must be: "an integer" where it is one alone.
 
     Returns:
         A Python int.
@@ -109,11 +110,11 @@ def integer(value: Any, name: str) -> int:
     if type(value) is int:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
-        raise ArgumentTypeError(f"{name} must be integers; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}")
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be integers; got {value!r}") from None
+        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}") from None
 
 
 def _items(value: Any, name: str) -> list[Any]:

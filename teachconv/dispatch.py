@@ -253,8 +253,8 @@ def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[t
         others = [name for name in backends.TABLE if name != "reference"]
         on_device = array is not None and is_on_device(array)
         wanted = ["cupy"] if on_device else [name for name in others if not backends.why_not(name)]
-    elif isinstance(wanted, (str, ModuleType)):
-        wanted = [wanted]
+    elif isinstance(wanted, str) or hasattr(wanted, "ALGORITHMS") or not isinstance(wanted, Iterable):
+        wanted = [wanted]  # a module, a class or an instance
     return [find_backend(backend, array) for backend in wanted]
 
 

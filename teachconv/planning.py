@@ -5,14 +5,18 @@ What an inference engine does with constant weights: the filter is packed, or tr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
+from pickle import PicklingError
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import dispatch, nn_ops, record, settings
+from . import backends, dispatch, nn_ops, record, settings
 from .arguments import as_array, normalize_shape
 from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
@@ -118,17 +122,44 @@ class Plan:
     @property
     def options(self) -> dict[str, Any]:
         """Backend, algorithm and precision of every call, as an op takes them."""
-        backend = self._name if self._name in TABLE else self._module
-        return {"backend": backend, "algorithm": self.algorithm, "precision": self._asked[1]}
+        return {
+            "backend": self._backend,
+            "algorithm": self.algorithm,
+            "precision": self._asked[1],
+        }
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape
         return (batch, channels, rows, cols) if self._call.layout == "NCHW" else (batch, rows, cols, channels)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was asked for: a backend is looked up by its name, and arranges the filter anew."""
+    @property
+    def _backend(self) -> Any:
+        """The backend's name if the table has it; one's own class may have the same name."""
+        known = self._name in TABLE and backends.get(self._name) is self._module
+        return self._name if known else self._module
+
+    def _asked_of(self, backend: Any) -> tuple[Any, ...]:
+        """Return what was asked for, with which a copy arranges the filter anew."""
         call, x = self._call, self._call.first
-        return _planned_again, (replace(call, first=x[:0]), x.shape, self._name, *self._asked, self.labels)
+        return replace(call, first=x[:0]), x.shape, backend, *self._asked, self.labels
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was asked for: a backend of the table and a module by name, others as pickle can."""
+        backend = self._backend
+        if isinstance(backend, ModuleType):
+            backend = backend.__name__
+            if sys.modules.get(backend) is not self._module:
+                raise PicklingError(
+                    f"a plan is pickled with its backend's name, and module {backend!r} cannot be imported"
+                )
+        return _planned_again, self._asked_of(backend)
+
+    def __copy__(self) -> Plan:
+        return _planned_again(*self._asked_of(self._backend))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
+        memo[id(self._module)] = self._module  # the copy runs on the same backend
+        return _planned_again(*deepcopy(self._asked_of(self._backend), memo))
 
     def __repr__(self) -> str:
         return (
@@ -140,12 +171,13 @@ class Plan:
 def _planned_again(
     call: Call,
     input_shape: Sequence[int],
-    name: str,
+    backend: Any,
     algorithm: str | None,
     precision: str | None,
     labels: Any,
 ) -> Plan:
-    backend = name if name in TABLE else import_module(name)
+    if isinstance(backend, str) and backend not in TABLE:
+        backend = import_module(backend)
     return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision, labels)
 
 

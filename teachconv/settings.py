@@ -87,7 +87,7 @@ def set_num_threads(num_threads: int) -> None:
     """
     global _num_threads
     try:
-        wanted = operator.index(num_threads)
+        wanted = operator.index(None if isinstance(num_threads, bool) else num_threads)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentTypeError(f"num_threads must be an integer; got {num_threads!r}") from None
     if not 1 <= wanted <= 4096:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
@@ -14,6 +14,7 @@ __all__ = [
     "Report",
     "Table",
     "bar",
+    "bars",
     "count",
     "duration",
     "index",
@@ -91,7 +92,12 @@ def size(nbytes: int) -> str:
     return f"{number(value, 3 if value < 999.5 else 4)} {unit}"
 
 
-def bar(fraction: float, width: int = 40) -> str:
+_BAR = 40  # characters of the longest bar
+_SHORT = 8  # a longest bar of fewer says nothing
+_FOLDED = 16  # a longer word, such as a path, is cut where the room is narrow
+
+
+def bar(fraction: float, width: int = _BAR) -> str:
     """Draw a fraction between 0 and 1 as a bar of blocks, at least one."""
     return "█" * max(1, round(width * fraction))
 
@@ -103,10 +109,11 @@ def bar(fraction: float, width: int = 40) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name, and ``align``, "left" or "right"."""
+    """A column of a table: its name, ``align``, "left" or "right", and whether its cells are bars."""
 
     name: str
     align: str = "left"
+    bars: bool = False
 
 
 def left(*names: str) -> tuple[Column, ...]:
@@ -117,6 +124,11 @@ def left(*names: str) -> tuple[Column, ...]:
 def right(*names: str) -> tuple[Column, ...]:
     """Return columns of numbers, by their names."""
     return tuple(Column(name, "right") for name in names)
+
+
+def bars(*names: str) -> tuple[Column, ...]:
+    """Return columns of bars, which `bar` draws and a narrow terminal shortens, by their names."""
+    return tuple(Column(name, bars=True) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,20 +214,66 @@ class Table:
 
     __str__, _repr_html_ = text, html
 
-    def __rich__(self) -> Any:
-        """The table for rich, which must be installed; nothing is cut off, what is too wide is folded."""
-        from rich.console import Group
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        """The table for rich, which must be installed: bars are shortened, text is folded, numbers are whole.
+
+        Where the numbers do not fit side by side, each row is written as lines of a name and a value.
+        """
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(box=None, pad_edge=False, show_header=bool(self._head), header_style="bold")
-        for column in self.columns:
-            justify: Any = column.align
-            table.add_column(Text(column.name), justify=justify, overflow="fold")
-        for i, cells in enumerate(self.rows):
-            table.add_row(*map(Text, cells), style="bold red" if i in self.marked else "")
-        caption = [Text(self.caption, "bold")] if self.caption else []
-        return Group(*caption, *map(Text, self.lines), table, *map(Text, self.notes))
+        styles = ["bold red" if i in self.marked else "" for i in range(len(self.rows))]
+        if self.caption:
+            yield Text(self.caption, "bold")
+        yield from map(Text, self.lines)
+        widths = self._widths(options.max_width)
+        if widths is None:
+            table = RichTable.grid(padding=(0, 2, 0, 0))
+            table.add_column(style="bold", no_wrap=True)
+            table.add_column(overflow="fold")
+            for cells, style in zip(self.rows, styles, strict=True):
+                for column, cell in zip(self.columns, cells, strict=True):
+                    if cell and not column.bars:
+                        table.add_row(Text(column.name), Text(cell), style=style)
+                table.add_row()
+        else:
+            table = RichTable(box=None, pad_edge=False, show_header=bool(self._head), header_style="bold")
+            for i, width in widths.items():
+                name, justify = self.columns[i].name, self.columns[i].align
+                table.add_column(Text(name), justify=justify, overflow="fold", width=width)  # type: ignore[arg-type]
+            for cells, style in zip(self.rows, styles, strict=True):
+                table.add_row(
+                    *(Text(self._fitted(i, cells[i], width)) for i, width in widths.items()), style=style
+                )
+        yield table
+        yield from map(Text, self.notes)
+
+    def _fitted(self, i: int, cell: str, width: int) -> str:
+        """Return a cell, a bar as long as the width of its column allows."""
+        return "█" * max(1, len(cell) * width // _BAR) if self.columns[i].bars and cell else cell
+
+    def _widths(self, room: int) -> dict[int, int] | None:
+        """Return the columns that are shown in so many characters, and their widths; None if they do not fit.
+
+        Bars give way first, and are left out where little is left of them; then heads of numbers are folded,
+        and then the widest text.
+        """
+        wide, least = [], []
+        for i, column in enumerate(self.columns):
+            cells = [line for row in self.rows for line in row[i].split("\n")]
+            longest = max(map(len, cells), default=0)
+            word = max((len(word) for cell in cells for word in cell.split()), default=0)
+            need = longest if column.align == "right" else min(word, _FOLDED)
+            wide.append(max(len(column.name), longest))
+            least.append(0 if column.bars else max(need, *map(len, column.name.split() or [""])))
+        while (excess := sum(wide) + 2 * (sum(map(bool, wide)) - 1) - room) > 0:
+            give = [i for i, width in enumerate(wide) if width > least[i]]
+            if not give:
+                return None
+            most = max(give, key=lambda i: (self.columns[i].bars, self.columns[i].align, wide[i]))
+            wide[most] = max(least[most], wide[most] - (excess if self.columns[most].bars else 1))
+        enough = (_SHORT if column.bars else 1 for column in self.columns)
+        return {i: width for i, (width, need) in enumerate(zip(wide, enough, strict=True)) if width >= need}
 
 
 class Report:

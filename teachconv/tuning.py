@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
+from numbers import Real
 from statistics import median
 from types import ModuleType
 from typing import Any
 
 from . import dispatch, nn_ops, record, tables, tuning_file
+from .arguments import integer
 from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
-from .errors import ArgumentError
+from .errors import ArgumentError, ArgumentTypeError
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS
 
@@ -39,8 +41,9 @@ class Measurement:
         gflops: GFLOP/s by the median, counting the operations of direct summation.
         estimated: whether the seconds are estimated from a part of the call, because all of it would take
             longer than the time limit.
-        over_reference: how many times as fast as the reference it is; the reference's time is estimated.
-        over_numpy: how many times as fast as the numpy backend.
+        over_reference: how many times as fast as the reference it is; the reference's time is estimated. 0 if
+            the reference has too little memory for the call.
+        over_numpy: how many times as fast as the numpy backend, or 0.
     """
 
     backend: str
@@ -58,9 +61,11 @@ class TuningReport(tables.Report, list[Measurement]):
 
     Attributes:
         source: the file that the measurements were read from, or "" if they were made now.
+        skipped: a line for each algorithm that has too little memory for the call, with the reason.
     """
 
     source = ""
+    skipped: tuple[str, ...] = ()
 
     @property
     def best(self) -> Measurement:
@@ -73,20 +78,19 @@ class TuningReport(tables.Report, list[Measurement]):
 
     def _table(self) -> tables.Table:
         titles = "median", "GFLOP/s", "× reference", "× numpy"
-        columns = (*tables.left("backend", "algorithm"), *tables.right(*titles), *tables.left(""))
+        columns = (*tables.left("backend", "algorithm"), *tables.right(*titles), *tables.bars(""))
         rows = [
             (
                 item.backend,
                 item.algorithm,
                 ("about " if item.estimated else "") + tables.duration(item.median),
                 tables.number(item.gflops),
-                tables.number(item.over_reference),
-                tables.number(item.over_numpy),
+                *(tables.number(over) if over else "" for over in (item.over_reference, item.over_numpy)),
                 tables.bar(min(1.0, self.best.median / item.median)),
             )
             for item in self
         ]
-        notes = []
+        notes = [f"left out: {line}" for line in self.skipped]
         if any(item.estimated for item in self):
             notes.append(
                 "about: estimated from a part of the call; all of it exceeds the time limit (seconds=...)"
@@ -127,11 +131,15 @@ def autotune(
         **kwargs: the op's keyword arguments.
 
     Returns:
-        A ``TuningReport`` with the fastest algorithm first, estimates last; ``.best`` is the first.
+        A ``TuningReport`` with the fastest algorithm first, estimates last; ``.best`` is the first. An
+        algorithm whose memory does not suffice is left out, and ``.skipped`` says why.
 
     Raises:
-        ValueError: if ``rounds`` or ``seconds`` is not positive, or ``cache`` is another kind of file.
-        TypeError: for ``backend`` and ``out``, which a measurement does not use.
+        ValueError: if ``rounds`` or ``seconds`` is not positive, ``backends`` has no algorithm for the call,
+            or ``cache`` is another kind of file.
+        TypeError: if ``rounds`` is no integer or ``seconds`` no number, and for ``backend`` and ``out``,
+            which a measurement does not use.
+        MemoryError: if no algorithm has enough memory for the call.
         OSError: if the file of ``cache`` cannot be read or written.
 
     >>> import numpy as np, teachconv as tc
@@ -139,6 +147,9 @@ def autotune(
     >>> tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=2).best.backend
     'numpy'
     """
+    rounds = integer(rounds, "rounds", "an integer")
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise ArgumentTypeError(f"seconds must be a number; got {seconds!r}")
     if rounds < 1 or not seconds > 0:
         raise ArgumentError(f"rounds must be at least 1 and seconds above 0; got {rounds} and {seconds}")
     start = record.clock()
@@ -149,6 +160,9 @@ def autotune(
     fitting = dispatch.candidates(found, call, algorithm, precision)
     if algorithm in (None, "auto"):
         fitting = [one for one in fitting if _allowed(one[2], precision)]
+    if not fitting:
+        names = ", ".join(name for name, _ in found) or "none"
+        raise ArgumentError(f"backends must have an algorithm for this call; got {names}")
     kept = None if cache is None else _Kept(cache, call, found, fitting)
     if kept is not None and (report := kept.read()) is not None:
         return report
@@ -158,8 +172,11 @@ def autotune(
     bases = [_Candidate(base_call, name, dispatch.find_backend(name)[1]) for name in ("reference", "numpy")]
     share = seconds / 3 / (len(candidates) + len(bases))  # a third of the time is for estimates
     for one in (*candidates, *bases):
-        one.estimate(share)
+        one.attempt(one.estimate, share)
     _run_rounds(candidates, rounds, start + seconds)
+    skipped = tuple(f"{one}: {one.problem}" for one in candidates if one.problem)
+    if len(skipped) == len(candidates):
+        raise MemoryError(f"no algorithm has enough memory for this call; {'; '.join(skipped)}")
     reference, numpy = (
         min([one.seconds for one in candidates if one.name == base.name], default=base.seconds)
         for base in bases
@@ -173,12 +190,13 @@ def autotune(
             min(one.times, default=one.seconds),
             flops / one.seconds / 1e9,
             not one.times,
-            reference / one.seconds,
-            numpy / one.seconds,
+            *(0.0 if base == inf else base / one.seconds for base in (reference, numpy)),
         )
         for one in candidates
+        if not one.problem
     ]
     report = _report(measured)
+    report.skipped = skipped
     if kept is not None:
         kept.write(report)
     return report
@@ -232,12 +250,12 @@ def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) 
         if end <= deadline:
             fitting.append(one)
     for one in fitting:
-        one.run(one.call)
+        one.attempt(one.run, one.call)
     for number in range(rounds):
         for one in fitting:
             if number and record.clock() + one.seconds > deadline:
                 return
-            one.times.append(_timed(one, one.call))
+            one.attempt(one.measure)
 
 
 class _Candidate:
@@ -255,11 +273,28 @@ class _Candidate:
         self.algorithm, self.precision = algorithm, precision
         self.estimated = 0.0
         self.times: list[float] = []
+        self.problem = ""  # what says that the memory does not suffice
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.algorithm.name}" if self.algorithm else self.name
 
     @property
     def seconds(self) -> float:
         """The median of the rounds, or the estimate."""
         return median(self.times) if self.times else self.estimated
+
+    def attempt(self, step: Callable[..., None], *args: Any) -> None:
+        """Take a step, unless the memory was too small before; if it is now, the candidate takes no more."""
+        try:
+            if not self.problem:
+                step(*args)
+        except MemoryError as error:
+            self.problem, self.estimated = str(error) or "out of memory", inf
+            self.times.clear()
+
+    def measure(self) -> None:
+        """Run the whole call, and keep the time."""
+        self.times.append(_timed(self, self.call))
 
     def run(self, call: Call) -> None:
         name = self.algorithm.name if self.algorithm else None

@@ -28,7 +28,8 @@ Measured: TypeAlias = dict[str, dict[str, list[dict[str, Any]]]]
 
 _FORMAT = "teachconv autotune, format 1"
 _LARGEST = 16 << 20  # bytes
-_TEXTS, _NUMBERS = ("backend", "algorithm"), ("median", "least", "gflops", "over_reference", "over_numpy")
+_TEXTS, _SECONDS = ("backend", "algorithm"), ("median", "least")
+_RATES = ("gflops", "over_reference", "over_numpy")  # 0 GFLOP/s of an empty call, 0 times what cannot run
 
 
 def path_of(cache: Any) -> Path:
@@ -127,12 +128,15 @@ def _checked(value: Any, expected: type, what: str) -> Any:
 
 
 def _check_entry(entry: dict[str, Any]) -> None:
-    if entry.keys() != {*_TEXTS, *_NUMBERS, "estimated"}:
+    if entry.keys() != {*_TEXTS, *_SECONDS, *_RATES, "estimated"}:
         raise ValueError(f"a measurement has the fields {sorted(entry)!s:.120}")
     good = all(type(entry[name]) is str for name in _TEXTS) and type(entry["estimated"]) is bool
-    numbers = [entry[name] for name in _NUMBERS]
-    if not good or not all(type(number) is float and isfinite(number) and number > 0 for number in numbers):
-        raise ValueError(f"a measurement must have names and positive numbers; got {entry!r:.120}")
+    seconds, rates = ([entry[name] for name in names] for names in (_SECONDS, _RATES))
+    good = good and all(type(number) is float and isfinite(number) for number in (*seconds, *rates))
+    if not good or min(seconds) <= 0 or min(rates) < 0:
+        raise ValueError(
+            f"a measurement must have names, positive times and no negative number; got {entry!r:.120}"
+        )
 
 
 def write(path: Path, machine: str, call: str, entries: list[dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -70,6 +71,31 @@ def test_a_plan_keeps_its_choices():
         assert tc.trace(tc.conv2d, X, W, **chosen).algorithm == chosen["algorithm"]
         with pytest.raises(ValueError, match="the planned shape"):
             other(X[:, :3])
+
+
+class Own:
+    """A backend that is an instance, or a class; in a module, it could not be found by its name."""
+
+    ALGORITHMS = numpy_backend.ALGORITHMS
+    conv2d = staticmethod(numpy_backend.conv2d)
+    conv2d_backprop_input = staticmethod(numpy_backend.conv2d_backprop_input)
+    conv2d_backprop_filter = staticmethod(numpy_backend.conv2d_backprop_filter)
+
+
+def test_a_plan_of_ones_own_backend():
+    memory = ModuleType("numpy")  # a name of the table, and another backend
+    vars(memory).update(vars(Own), __name__="numpy")
+    local = type("reference", (Own,), {})
+    for backend in (Own, Own(), local, memory):
+        plan = tc.plan(tc.conv2d, W, input_shape=X.shape, backend=backend)
+        for other in (copy.copy(plan), copy.deepcopy(plan)):
+            assert other.options["backend"] is backend
+            assert np.array_equal(other(X), plan(X))
+        if backend in (local, memory):
+            with pytest.raises(pickle.PicklingError, match="numpy|reference"):
+                pickle.dumps(plan)
+        else:
+            assert np.array_equal(pickle.loads(pickle.dumps(plan))(X), plan(X))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import teachconv as tc
 from teachconv import graph as tg
 from teachconv.data.seeded import make_array
-from teachconv.tables import Table, bar, count, duration, left, number, right, size
+from teachconv.tables import Table, bar, bars, count, duration, left, number, right, size
 from teachconv.truth import bounds
 from teachconv.truth.exact import abs_sum
 
@@ -67,6 +67,35 @@ def test_rich_shows_the_same_and_folds_what_is_too_wide():
         for part in ("headline", "alinebefore", "alineafter", "<b>&'c'", "20s"):
             assert part in shown
         assert all(len(line) <= width for line in out.getvalue().split("\n"))
+
+
+def test_on_a_narrow_terminal_bars_are_short_and_numbers_whole():
+    console = pytest.importorskip("rich.console", reason="rich is not installed")
+    columns = (*left("algorithm"), *right("GFLOP/s", "× reference"), *bars(""))
+    rows = [("a long name", "0.00652", "12.3", bar(1.0)), ("im2col", "1,234", "0.0848", bar(0.5))]
+
+    def shown(width):
+        out = io.StringIO()
+        console.Console(file=out, width=width).print(Table(columns, rows))
+        return [line.rstrip() for line in out.getvalue().rstrip().split("\n")]
+
+    for width, most in ((100, 40), (53, 18)):
+        assert shown(width)[1:] == [
+            "a long name  0.00652         12.3  " + "█" * most,
+            "im2col         1,234       0.0848  " + "█" * (most // 2),
+        ]
+    assert shown(31) == [
+        "                              ×",
+        "algorithm    GFLOP/s  reference",
+        "a long name  0.00652       12.3",
+        "im2col         1,234     0.0848",
+    ]
+    assert shown(20)[:4] == [
+        "algorithm    a long",
+        "             name",
+        "GFLOP/s      0.00652",
+        "× reference  12.3",
+    ]
 
 
 @pytest.mark.parametrize("unit", ["duration", "size", "number"])

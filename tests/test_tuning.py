@@ -1,6 +1,7 @@
 """autotune keeps its time limit, offers what the op may choose, and counts against reference and NumPy."""
 
 import math
+import re
 import time
 from types import ModuleType
 
@@ -98,6 +99,42 @@ def test_speed_ups_over_reference_and_numpy():
     assert fast.over_reference > 0 < fast.over_numpy
     for title in ("× reference", "× numpy"):
         assert title in str(report)
+
+
+def test_what_the_memory_does_not_suffice_for_is_left_out():
+    call = (tc.conv2d, np.ones((1, 8, 8, 2), "float32"), W[:, :, :2], 1, "SAME")  # im2col pads to 29 TiB
+    report = tc.autotune(*call, dilations=10**6, backends="numpy", rounds=1)
+    assert [one.algorithm for one in report] == ["taps"]
+    assert re.fullmatch(
+        "numpy im2col: the padded input .* needs 29.1 TiB; this machine has .*", *report.skipped
+    )
+    assert f"left out: {report.skipped[0]}" in str(report)
+    with pytest.raises(MemoryError, match="no algorithm has enough memory for this call; numpy im2col: "):
+        tc.autotune(*call, dilations=10**6, backends="numpy", algorithm="im2col", rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backends": []}, "backends must have an algorithm for this call; got none"),
+        ({"backends": 3}, "backend must be one of .*; got 3"),
+        ({"rounds": "3"}, "rounds must be an integer; got '3'"),
+        ({"rounds": 2.5}, "rounds must be an integer; got 2.5"),
+        ({"seconds": "3"}, "seconds must be a number; got '3'"),
+        ({"seconds": math.nan}, "seconds above 0; got 7 and nan"),
+    ],
+)
+def test_options_that_say_nothing(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        tc.autotune(tc.conv2d, X, W, **options)
+
+
+def test_a_class_or_an_instance_is_one_backend():
+    functions = {kind.name: staticmethod(getattr(numpy_backend, kind.name)) for kind in KINDS}
+    own = type("Own", (), {"ALGORITHMS": numpy_backend.ALGORITHMS, **functions})
+    for backend in (own, own()):
+        assert tc.autotune(tc.conv2d, X, W, backends=backend, rounds=1).best.backend == "Own"
+        assert tc.diff(tc.conv2d, X, W, backends=backend).passed
 
 
 def test_only_what_the_precision_allows_is_offered():

@@ -126,6 +126,7 @@ HOSTILE = {
     "a field missing": document({key: value for key, value in GOOD.items() if key != "least"}),
     "text as time": document(GOOD | {"median": "1"}),
     "no time": document(GOOD | {"median": 0.0}),
+    "negative speed": document(GOOD | {"gflops": -1.0}),
     "negative": document(GOOD | {"least": -1.0}),
     "NaN": document(GOOD).replace(b"3.0", b"NaN"),
     "infinite": document(GOOD).replace(b"3.0", b"1e999"),
@@ -152,6 +153,13 @@ def test_damaged_files():
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         with contextlib.suppress(ValueError):
             tuning_file.parsed(bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])]))
+
+
+def test_an_empty_call_is_kept_and_leaves_the_file_readable(path):
+    empty = tc.autotune(tc.conv2d, X[:0], W, cache=path, **QUICK)
+    assert empty.best.gflops == 0
+    assert tc.autotune(tc.conv2d, X[:0], W, cache=path, **QUICK).source
+    assert not tc.autotune(tc.conv2d, X, W, cache=path, **QUICK).source
 
 
 def test_legal_entries_of_unknown_algorithms_are_measured_again(path, timed):

@@ -17,8 +17,8 @@ import numpy as np
 from .. import record
 from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
-from ..geometry import Conv2DGeometry
-from ..taps import triples, window
+from ..geometry import AxisGeometry, Conv2DGeometry
+from ..taps import overlap, triples, window
 from . import QUIET, Algorithm, finish, load, pad, to_accumulator
 
 ALGORITHMS = (
@@ -209,12 +209,18 @@ def _tap_tables(
     where the matrix cannot be built: SciPy holds values and column numbers twice, as a list of entries and
     as CSR, and beside them the entries' row numbers and the CSR matrix's row starts.
     """
-    row, col = (list(triples(axis)) for axis in (geometry.rows, geometry.cols))
-    entries = len(row) * len(col) * channels
+    entries = _count(geometry.rows) * _count(geometry.cols) * channels
     index = np.dtype(np.int32 if max(*shape, entries) < 2**31 else np.int64)
     nbytes = entries * (2 * dtype.itemsize + 3 * index.itemsize) + (shape[0] + 1) * index.itemsize
     check_bytes(nbytes, f"building the sparse matrix of shape {list(shape)} with {entries:,} entries")
-    return [np.array(table, index).reshape(-1, 3) for table in (row, col)]
+    tables = (list(triples(axis)) for axis in (geometry.rows, geometry.cols))
+    return [np.array(table, index).reshape(-1, 3) for table in tables]
+
+
+def _count(axis: AxisGeometry) -> int:
+    """How many triples an axis has: each tap's outputs, without a list of them."""
+    outs = (overlap(axis, tap)[0] for tap in range(axis.filter_size))
+    return sum(found.stop - found.start for found in outs)
 
 
 def _multiply(matrix, cells):  # type: ignore[no-untyped-def]

@@ -6,15 +6,17 @@ Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy fi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .. import nn_ops
+from ..arguments import check_memory, normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
+from ..dtypes import to_dtype
 from ..errors import ArgumentError
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "padding",
     "read_call",
     "read_npy",
+    "refuse_call",
 ]
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
@@ -59,6 +62,27 @@ def add_call_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
 
 
+_ARRAYS = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
+_RUN = ("backend", "algorithm", "precision")  # not in every command
+_CALL_DEFAULTS = {
+    **dict.fromkeys((*_ARRAYS, "output_shape", "output_padding", "padding", "dtype", "data", *_RUN)),
+    "strides": 1,
+    "dilations": 1,
+    "data_format": "NHWC",
+}
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def refuse_call(arguments: argparse.Namespace, message: str, used: tuple[str, ...] = ()) -> None:
+    """Raise for an option of a call where there is none; ``used`` are what the command takes alone."""
+    for name, default in _CALL_DEFAULTS.items():
+        if name not in used and getattr(arguments, name, default) != default:
+            raise ArgumentError(f"{_option(name)} goes with a call: {message}")
+
+
 def add_backends(parser: argparse.ArgumentParser) -> None:
     """Add the choice of backends."""
     parser.add_argument("--backends", type=lambda text: text.split(","), help="names, comma-separated")
@@ -79,12 +103,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The op, its positional arguments and its keyword arguments."""
     op = OPS[arguments.op]
+    _check_arrays(arguments, [*signature(op).parameters])
     kwargs: dict[str, Any] = {
         "strides": arguments.strides,
         "dilations": arguments.dilations,
         "data_format": arguments.data_format,
     }
-    for name in ("padding", "backend", "algorithm", "precision"):  # the last three are not in every command
+    for name in ("padding", *_RUN):
         if getattr(arguments, name, None) is not None:
             kwargs[name] = getattr(arguments, name)
     if "output_shape" in signature(op).parameters:
@@ -94,8 +119,8 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
     values: dict[str, Callable[[], Any]] = {
         "input": lambda: _array(arguments, "input"),
         "filters": lambda: _array(arguments, "filters"),
-        "input_sizes": lambda: arguments.input_sizes or _array(arguments, "input").shape,
-        "filter_sizes": lambda: arguments.filter_sizes or _array(arguments, "filters").shape,
+        "input_sizes": lambda: _sizes(arguments, "input_sizes"),
+        "filter_sizes": lambda: _sizes(arguments, "filter_sizes"),
     }
     first, second = (values[name]() for name in [*signature(op).parameters][:2])
     if op not in nn_ops.FORWARD_OF:
@@ -104,15 +129,48 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
     return op, (first, second, _out_backprop(arguments, op, shapes, kwargs)), kwargs
 
 
+_SIZES_OF = {"input_sizes": "input", "filter_sizes": "filters"}  # an array that stands for its shape
+
+
+def _check_arrays(arguments: argparse.Namespace, taken: Sequence[str]) -> None:
+    """Raise for an array, or its sizes, that the op does not take, or that is given twice."""
+    known = {*taken, *(array for sizes, array in _SIZES_OF.items() if sizes in taken)}
+    for name in _ARRAYS:
+        if name not in known and getattr(arguments, name) is not None:
+            raise ArgumentError(f"{arguments.op} takes no {_option(name)}")
+    for sizes, array in _SIZES_OF.items():
+        if None not in (getattr(arguments, sizes), getattr(arguments, array)):
+            raise ArgumentError(f"give {_option(sizes)} or {_option(array)}, not both")
+
+
+def _sizes(arguments: argparse.Namespace, name: str) -> Any:
+    """The sizes that were given, or those of the array that was given in their place."""
+    given = getattr(arguments, name)
+    if given is None:
+        return _array(arguments, _SIZES_OF[name]).shape
+    return normalize_shape((given,) if isinstance(given, int) else given, _option(name))
+
+
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
-    text = getattr(arguments, name)
+    text, option = getattr(arguments, name), _option(name)
     if text is None:
-        raise ValueError(f"{arguments.op} needs --{name.replace('_', '-')}: a shape or an .npy file")
-    if text.endswith(".npy"):
+        raise ArgumentError(f"{arguments.op} needs {option}: a shape or an .npy file")
+    if text.lower().endswith(".npy"):
         return read_npy(text)
-    shape = numbers(text)
-    shape = (shape,) if isinstance(shape, int) else shape
-    return make_array(shape, arguments.dtype or "float32", arguments.data or "integers", name)
+    try:
+        shape = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        shape = (-1,)
+    if min(shape) < 0:
+        raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {text!r}")
+    return _seeded(arguments, shape, name)
+
+
+def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> np.ndarray:
+    """Seeded numbers for an array that was given as a shape, or that a gradient needs and was not given."""
+    dtype = to_dtype(arguments.dtype or "float32")
+    check_memory(shape, dtype, _option(name))
+    return make_array(tuple(shape), dtype, arguments.data or "integers", name)
 
 
 _HEADER = 10_000  # bytes, as numpy.lib.format has it for files that nobody vouches for
@@ -146,10 +204,9 @@ def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: d
     """The array asked for, or seeded numbers of the shape that the forward op gives."""
     if arguments.out_backprop is not None:
         return _array(arguments, "out_backprop")
-    dtype = arguments.dtype or "float32"
-    blank = [np.zeros(shape, "float32") for shape in shapes]
+    blank = [shape_only(shape, "float32") for shape in shapes]
     call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], tuple(blank), kwargs)
-    return make_array(call.result_shape, dtype, arguments.data or "integers", "out_backprop")
+    return _seeded(arguments, call.result_shape, "out_backprop")
 
 
 def numbers(text: str) -> Any:

@@ -20,7 +20,7 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import trace
 from ..nn_ops import conv2d, conv2d_transpose
-from ..tables import Table, bar, count, left, number, right
+from ..tables import Table, bar, bars, count, left, number, right
 from ..verification.diffing import DiffReport, diff
 from .output import show
 
@@ -124,7 +124,7 @@ def _speeds(report: DiffReport) -> Table:
         (name, f"{number(speed)} ×", bar(logarithm / max(logarithms)))
         for (name, speed), logarithm in zip(speeds, logarithms, strict=True)
     ]
-    columns = (*left(""), *right(""), *left(""))
+    columns = (*left(""), *right(""), *bars(""))
     return Table(columns, rows, "times as fast as the pure-Python reference, in one run (bars: logarithm)")
 
 

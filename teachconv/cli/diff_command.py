@@ -7,7 +7,7 @@ import argparse
 from ..tables import Table, left, number, right
 from ..verification.cases import CASES
 from ..verification.diffing import DiffReport, check_cases, diff
-from .call_arguments import add_backends, add_call, add_json, read_call, read_npy
+from .call_arguments import add_backends, add_call, add_json, read_call, read_npy, refuse_call
 from .output import progress, show, show_json
 
 __all__ = ["add_arguments"]
@@ -32,6 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op is None:
         if arguments.rtol is not None or arguments.atol is not None:
             raise ValueError("--rtol and --atol go with one call: name an op")
+        if arguments.against is not None:
+            raise ValueError("--against goes with one call: name an op")
+        refuse_call(arguments, "name an op", used=("dtype", "data"))
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
     against = {arguments.against: read_npy(arguments.against)} if arguments.against else None

@@ -16,7 +16,7 @@ from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
 from ..tables import size
-from .call_arguments import add_call, padding, read_call
+from .call_arguments import add_call, padding, read_call, refuse_call
 from .output import show
 
 __all__ = ["add_arguments"]
@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_call(parser, optional=True)
     parser.add_argument("--at", type=_cell, help="n,row,col,channel of the cell to begin with")
-    parser.add_argument("--beside-padding", metavar="PADDING", help="compare with this padding, as --padding")
+    parser.add_argument(
+        "--beside-padding", metavar="PADDING", type=padding, help="compare with this padding, as --padding"
+    )
     parser.add_argument(
         "--budget",
         type=int,
@@ -58,13 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page, and say where it is."""
     picture: Explorer | Playground
     if arguments.playground:
-        if arguments.op is not None or arguments.input is not None:
+        others = arguments.op, arguments.at, arguments.beside_padding, arguments.budget
+        if others != (None, None, None, None):
             raise ArgumentError("--playground takes no call: the reader sets it on the page")
+        refuse_call(arguments, "--playground takes none")
         picture = playground()
     else:
         picture = _explorer(arguments)
         if arguments.beside_padding is not None:
-            picture = picture.beside(padding=padding(arguments.beside_padding))
+            picture = picture.beside(padding=arguments.beside_padding)
     path = picture.save(arguments.output)
     show(picture)
     show(f"The page is {path.resolve()}, {size(path.stat().st_size)}: open it in a browser.")

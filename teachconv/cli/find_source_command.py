@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..inspection.sources import find_op, find_source
-from .call_arguments import OPS, add_call_options, add_json, add_options, read_call
+from .call_arguments import OPS, add_call_options, add_json, add_options, read_call, refuse_call
 from .output import show, show_json
 
 __all__ = ["add_arguments"]
@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the chain of one call, or of an op on all backends."""
     op = find_op(arguments.op)
     if all(getattr(arguments, name) is None for name in _CALL):
+        refuse_call(arguments, "give its arrays, such as --input 1,8,8,1")
         chain = find_source(op)
     else:
         arguments.op = {function: name for name, function in OPS.items()}.get(op)

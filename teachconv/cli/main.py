@@ -6,10 +6,11 @@ check fails, 2 where the arguments are wrong.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
 from .. import __version__
 from .parsing import PROGRAM, Parser, add_commands, fill_from_module
@@ -37,15 +38,42 @@ _CLOSED_PIPE = 128 + 13  # what a shell reports of a program that the signal SIG
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    try:
+    with _writable_streams():
         try:
-            return _run(argv)
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has seen enough, as head has
-        with suppress(OSError):  # what is still in the buffer goes nowhere, without another error
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _CLOSED_PIPE
+            try:
+                return _run(argv)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:  # the reader of our output has seen enough, as head has
+            with suppress(OSError):  # what is still in the buffer goes nowhere, without another error
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _CLOSED_PIPE
+
+
+_PLAIN = {"×": "x", "µ": "u", "█": "#"}  # where an encoding, such as ASCII, lacks them
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Write what the encoding lacks by another character, or as Python escapes it."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or ascii(c)[1:-1] for c in text), error.end
+
+
+@contextmanager
+def _writable_streams() -> Iterator[None]:
+    """Let stdout and stderr take every character; one that the caller has closed takes it nowhere."""
+    codecs.register_error("teachconv", _plainly)
+    with ExitStack() as later:
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None:
+                setattr(sys, name, later.enter_context(open(os.devnull, "w", encoding="utf-8")))
+                later.callback(setattr, sys, name, None)
+            elif hasattr(stream, "reconfigure") and stream.errors in ("strict", "surrogateescape"):
+                later.callback(stream.reconfigure, errors=stream.errors)
+                stream.reconfigure(errors="teachconv")
+        yield
 
 
 def _run(argv: Sequence[str] | None) -> int:

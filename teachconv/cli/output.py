@@ -22,7 +22,7 @@ def show(*things: object) -> None:
     for thing in things:
         if console is None:
             print(thing)
-        elif hasattr(thing, "__rich__"):
+        elif hasattr(thing, "__rich__") or hasattr(thing, "__rich_console__"):
             console.print(thing)
         else:
             console.print(str(thing), markup=False, emoji=False, soft_wrap=True)

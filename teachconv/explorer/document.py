@@ -113,6 +113,9 @@ class Document:
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
         self.call, self.options = nn_ops.call_of(op, args, kwargs)
+        name, module = dispatch.find_backend(self.options.get("backend"), self.call.first)
+        choice = self.options.get("algorithm"), self.options.get("precision")
+        dispatch.find_algorithm(name, module, self.call, *choice)  # raises, before anything is drawn
         self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.backend_shape
         self.at = self._start(at)
         self.part = part_of(self.call, self.at)
@@ -122,10 +125,9 @@ class Document:
     def trace(self) -> Trace:
         """The trace of the call, whose result the page shows.
 
-        The page shows the times of a warm call: its backend is loaded first, and a call that is quick, or
-        that had more to load, is traced again.
+        The page shows the times of a warm call: its backend is loaded, and a call that is quick, or that had
+        more to load, is traced again.
         """
-        dispatch.find_backend(self.options.get("backend"), self.call.first)
         traced = trace(self.op, *self.args, **self.kwargs)
         if traced.loading or traced.seconds < _QUICK:
             traced = trace(self.op, *self.args, **self.kwargs)

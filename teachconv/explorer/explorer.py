@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import axis_order
+from ..arguments import axis_order, integer
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -126,16 +126,22 @@ class Explorer:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for a picture.
+            ValueError: if the ending is another one, or the call is too large for a picture or has no cell.
+            TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
+        if not isinstance(path, (str, Path)):
+            raise ArgumentTypeError(f"path must be a path as text or a Path; got {path!r}")
         path = Path(path)
+        ending = path.suffix.lower()
         words = nn_ops.without_options(self.kwargs)
-        if path.suffix in (".gif", ".mp4"):
+        if self._document.empty and ending in (".svg", ".png", ".gif", ".mp4"):
+            raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
+        if ending in (".gif", ".mp4"):
             return plotting.animate(path, self.op, *self.args, **words)
-        if path.suffix in (".svg", ".png"):
+        if ending in (".svg", ".png"):
             self._window().savefig(path)
-        elif path.suffix in (".html", ".htm"):
+        elif ending in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
             raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
@@ -317,7 +323,7 @@ def explore(
         An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
 
     Raises:
-        ValueError, TypeError: if the op itself raises it.
+        ValueError, TypeError: if the op itself raises it, or ``budget`` is no positive integer.
         IndexError: if ``at`` is outside the result.
 
     >>> import numpy as np, teachconv as tc
@@ -330,4 +336,6 @@ def explore(
     """
     if callable(op):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
+    if budget is not None and integer(budget, "budget", "an integer") < 1:
+        raise ArgumentError(f"budget must be at least 1 byte; got {budget}")
     return Explorer(op, args, kwargs, at, budget)

@@ -61,7 +61,7 @@ def animate(
         ImportError: without matplotlib, for .gif without Pillow, and for .mp4 without imageio-ffmpeg.
     """
     path = Path(path)
-    if path.suffix not in (".gif", ".mp4"):
+    if path.suffix.lower() not in (".gif", ".mp4"):
         raise ArgumentError(f"path must end in .gif or .mp4; got {str(path)!r}")
     args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.call_of(op, args, kwargs)
@@ -78,7 +78,7 @@ def animate(
     def explained(cell: tuple[int, int]) -> Any:
         return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
 
-    write = _write_gif if path.suffix == ".gif" else _write_film
+    write = _write_gif if path.suffix.lower() == ".gif" else _write_film
     film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
     path.write_bytes(write(film, _within(parts, seconds), speed))
     return path

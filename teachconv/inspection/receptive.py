@@ -229,6 +229,8 @@ def receptive_field(
     """
     if isinstance(geometries, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError("geometries must be a list of geometries; got one, put it in brackets")
+    if not isinstance(geometries, Iterable):
+        raise ArgumentTypeError(f"geometries must be a list of geometries; got {geometries!r}")
     layers: list[Geometry] = []
     names = []
     size = normalize_pair(input_size, "input_size")

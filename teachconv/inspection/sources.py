@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 from html import escape
 from importlib import import_module
 from typing import Any
@@ -294,12 +294,24 @@ def _dispatch_step() -> SourceStep:
 
 
 def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceStep:
-    """Return a step for a function of Python: its name, and the file and line where it begins."""
+    """Return a step for a function of Python: its name, and the file and line where it begins.
+
+    A backend's function may be any callable. A lambda and a partial have a line too; what has no source here,
+    such as a function of C, has its name alone.
+    """
     plain = inspect.unwrap(function)
-    code = plain.__code__
-    text, first = inspect.getsourcelines(code)
-    decorators = next(i for i, line in enumerate(text) if line.lstrip().startswith("def "))
-    return SourceStep(what, plain.__name__, marks.place(code.co_filename), first + decorators, note)
+    while isinstance(plain, partial):
+        plain = inspect.unwrap(plain.func)
+    name = getattr(plain, "__name__", type(plain).__name__)
+    code = getattr(plain, "__code__", None) or getattr(type(plain).__call__, "__code__", None)
+    if code is None:
+        return SourceStep(what, name, note=note)
+    try:
+        text, first = inspect.getsourcelines(code)
+    except OSError:  # it was typed, or made by exec
+        text, first = [], code.co_firstlineno
+    decorators = next((i for i, line in enumerate(text) if line.lstrip().startswith("def ")), 0)
+    return SourceStep(what, name, marks.place(code.co_filename), first + decorators, note)
 
 
 def _padding(g: Conv2DGeometry, word: Any) -> str:

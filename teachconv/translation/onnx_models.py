@@ -244,6 +244,8 @@ def load(onnx: Any, path: Any, **options: Any) -> Any:
         raise ArgumentError(
             f"path must be an ONNX model; {path} has {size:,} bytes, and protobuf has {_LARGEST:,} at most"
         )
+    if not size:  # protobuf reads an empty file as a message without fields
+        raise ArgumentError(f"path must be an ONNX model; {path} is empty")
     return onnx.load(str(path), **options)
 
 

@@ -329,6 +329,10 @@ def test_a_sparse_matrix_too_large_is_refused_before_anything_is_allocated(monke
             tc.conv_matrix(w, g)
 
     assert peak_of(refused) < 32 << 20
+    g = tc.conv2d_geometry((1, 3, 3, 2), w.shape, padding=10**5)
+    with pytest.raises(MemoryError, match="with 324 entries needs 596 GiB"):  # indices of its rows alone
+        tc.conv_matrix(w, g)
+    assert peak_of(lambda: pytest.raises(MemoryError, tc.conv_matrix, w, g)) < 1 << 20
     monkeypatch.setattr(arguments, "_physical_memory", lambda: 1 << 20)
     x, dy = np.ones((1, 100, 100, 2), "float32"), np.ones((1, 100, 100, 2), "float32")
     with pytest.raises(MemoryError, match="building the sparse matrix"):
@@ -378,7 +382,7 @@ def test_use_backend_sets_and_sets_back(rng):
         tc.use_backend("cudnn")
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", None, 10**6])
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", None, 10**6, True])
 def test_set_num_threads_refuses(bad):
     with pytest.raises((ValueError, TypeError), match="num_threads must be"):
         tc.set_num_threads(bad)

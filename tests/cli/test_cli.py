@@ -13,6 +13,7 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.verification.cases import CASES
 
+INPUT_GRADIENT = ["explain", "conv2d_backprop_input", "--input-sizes"]
 CALL = ["--input", "1,8,8,1", "--filters", "3,3,1,1", "--strides", "2", "--padding", "SAME"]
 
 
@@ -173,6 +174,16 @@ def test_backends(capsys):
         (["trace", "conv2d", *CALL, "--output-shape", "1,2,2,1"], "go with conv2d_transpose"),
         (["trace", "conv2d", "--input", "missing.npy", "--filters", "1,1,1,1"], "missing.npy"),
         (["trace", "conv2d", *CALL, "--dtype", "text"], "dtype must be one of"),
+        (["diff", *CALL, "--backends", "numpy"], "--input goes with a call: name an op"),
+        (["diff", "--against", "theirs.npy"], "--against goes with one call: name an op"),
+        (["find-source", "conv2d", "--strides", "2"], "--strides goes with a call: give its arrays"),
+        (["find-source", "conv2d", "--backend", "numpy"], "--backend goes with a call: give its arrays"),
+        (["explore", "--playground", "--filters", "3,3,1,1"], "--filters goes with a call: --playground"),
+        (["explore", "--playground", "--budget", "9"], "--playground takes no call"),
+        (["explain", "conv2d", *CALL, "--input-sizes", "1,2,2,1"], "conv2d takes no --input-sizes"),
+        (["explain", "conv2d", *CALL, "--out-backprop", "1,2,2,1"], "conv2d takes no --out-backprop"),
+        ([*INPUT_GRADIENT, "1,8,8,1", *CALL], "give --input-sizes or --input, not both"),
+        ([*INPUT_GRADIENT, "0", "--filters", "3,3,1,1"], "--input-sizes must have 4 sizes; got [0]"),
     ],
 )
 def test_errors_are_one_line_and_status_2(capsys, arguments, message):
@@ -180,6 +191,20 @@ def test_errors_are_one_line_and_status_2(capsys, arguments, message):
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["1x4x4x1", "z.npz", "", "1,4,4,1,", "1,4,4,-1"])
+def test_what_is_no_array_is_refused_by_its_option(capsys, text):
+    status, _, err = run(capsys, "explain", "conv2d", f"--input={text}", "--filters", "3,3,1,1")
+    expected = f"--input must be a shape such as 1,4,4,1 or an .npy file; got {text!r}"
+    assert (status, err) == (2, f"teachconv explain: {expected}\n")
+
+
+def test_an_array_larger_than_the_memory_is_refused_by_its_option(capsys):
+    arguments = ("explain", "conv2d", "--input", "1,99999999,99999999,1", "--filters", "3,3,1,1")
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert "--input of shape [1, 99999999, 99999999, 1] and dtype float32 needs 36,380 TiB" in err
 
 
 def test_demo(tmp_path):

@@ -115,6 +115,25 @@ def test_a_closed_pipe_ends_quietly(arguments):
     assert (done.returncode, done.stderr) == (128 + 13, "")
 
 
+@pytest.mark.parametrize("words", [["bench", "--backends", "numpy", "--rounds", "1"], ["trace"]])
+def test_an_encoding_that_lacks_a_character_gets_another(words):
+    ascii_ = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*PROGRAM, words[0], "conv2d", *CALL, *words[1:]], capture_output=True, check=True, env=ascii_
+    )
+    out = done.stdout.decode("ascii")
+    assert " us" in out or " ms" in out
+    assert words[0] == "trace" or ("x numpy" in out and "####" in out)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file descriptors are closed in another way there")
+@pytest.mark.parametrize("words", ["backends", "backends --json", "--help"])
+def test_a_closed_output_is_no_error(words):
+    closed = f'"{sys.executable}" -m teachconv {words} >&-'
+    done = subprocess.run(closed, shell=True, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 # --- on a terminal -----------------------------------------------------------------------------------
 
 

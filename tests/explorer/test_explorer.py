@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 import subprocess
 import sys
@@ -193,6 +194,21 @@ def test_variants_are_the_ops_own_geometries(op):
     assert refused == 0 or op != "conv2d_transpose"
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget must be at least 1 byte; got -1"),
+        ({"budget": math.nan}, "budget must be an integer; got nan"),
+        ({"budget": "a"}, "budget must be an integer; got 'a'"),
+        ({"backend": "foo"}, "backend must be one of .*; got 'foo'"),
+        ({"algorithm": "foo"}, "algorithm of backend .* must be one of .*; got 'foo'"),
+    ],
+)
+def test_options_are_checked_at_once(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        tc.explore(tc.conv2d, np.ones((1, 4, 4, 1)), np.ones((3, 3, 1, 1)), **options)
+
+
 def test_arguments_are_checked_at_once():
     with pytest.raises(ValueError, match="VALID needs in_rows >= 7"):
         tc.explore(tc.conv2d, X, np.ones((7, 7, 1, 1), "float32"))
@@ -208,6 +224,17 @@ def test_arguments_are_checked_at_once():
         tc.explore(tc.conv2d, X, W).beside(padding="WRONG")
     with pytest.raises(OSError, match="missing"):
         tc.explore(tc.conv2d, X, W).save("/missing/page.html")
+
+
+def test_paths_are_checked_by_their_kind_and_ending(tmp_path):
+    picture = tc.explore(tc.conv2d, X, W)
+    assert picture.save(tmp_path / "page.HTML").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    for path in (3, None, b"x.html"):
+        with pytest.raises(TypeError, match="path must be a path as text or a Path; got"):
+            picture.save(path)
+    for name in ("x.svg", "x.gif"):
+        with pytest.raises(ValueError, match=f"{name} would show a window, and the call has none"):
+            tc.explore(tc.conv2d, X, W[..., :0]).save(tmp_path / name)
 
 
 def test_callers_text_is_escaped_everywhere():
@@ -504,6 +531,8 @@ def test_receptive_field_refuses_what_does_not_fit():
         tc.receptive_field([g, g])
     with pytest.raises(ValueError, match="at least one layer"):
         tc.receptive_field([])
+    with pytest.raises(TypeError, match="geometries must be a list of geometries; got 3"):
+        tc.receptive_field(3)
     with pytest.raises(TypeError, match="put it in brackets"):
         tc.receptive_field(g)
     with pytest.raises(TypeError, match=r"geometries\[0\]"):

@@ -91,8 +91,10 @@ def test_what_is_no_model(data, tmp_path, capsys):
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     assert isinstance(outcome(path), (ValueError, tc.OnnxModel))
-    assert main(["onnx", str(path)]) in (0, 2)
-    assert "Traceback" not in capsys.readouterr().err
+    status, err = main(["onnx", str(path)]), capsys.readouterr().err
+    assert status in (0, 2)
+    assert "Traceback" not in err
+    assert data or (status, err) == (2, f"teachconv onnx: path must be an ONNX model; {path} is empty\n")
 
 
 def test_a_folder_and_a_missing_file(tmp_path):

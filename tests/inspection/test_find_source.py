@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from helpers import backend_algorithms
 
 import teachconv as tc
 from teachconv import nn_ops, taps
-from teachconv.backends import TABLE, why_not
+from teachconv.backends import TABLE, numpy_backend, why_not
 from teachconv.inspection import marks
+from teachconv.kinds import KINDS
 
 ROOT = Path(tc.__file__).parents[1]
 PYTHON = ("reference", "numpy", "scipy")
@@ -214,6 +216,30 @@ def test_the_way_through_the_kernel_is_the_one_that_was_taken():
         chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="cython")
         (line,) = (line for line in chain.lines if line.mark == "stride")
         assert marks.function_at(line.file, line.line)[0] == function
+
+
+def test_a_backend_may_hold_any_callable():
+    def backend_step(function):
+        functions = {kind.name: staticmethod(getattr(numpy_backend, kind.name)) for kind in KINDS}
+        own = type("Own", (), {**functions, "conv2d": staticmethod(function)})
+        own.ALGORITHMS = numpy_backend.ALGORITHMS
+        return next(
+            step for step in tc.find_source(tc.conv2d, X, W, backend=own).steps if step.what == "backend"
+        )
+
+    plain = backend_step(numpy_backend.conv2d)
+    assert plain.file.endswith("numpy_backend.py")
+    assert backend_step(partial(numpy_backend.conv2d)) == plain
+    lambda_ = backend_step(lambda *args, **options: numpy_backend.conv2d(*args, **options))
+    assert lambda_.name == "<lambda>"
+    assert "backend_step(lambda *args" in lambda_.code(0)[0][1]
+    called = backend_step(
+        type("Called", (), {"__call__": lambda self, *a, **o: numpy_backend.conv2d(*a, **o)})()
+    )
+    assert called.name == "Called"
+    made = {"conv2d": numpy_backend.conv2d}
+    exec("def made(*args, **options):\n    return conv2d(*args, **options)", made)
+    assert (backend_step(made["made"]).file, backend_step(made["made"]).line) == ("<string>", 1)
 
 
 def test_an_empty_call_ends_before_the_backend():
