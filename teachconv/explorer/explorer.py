@@ -21,7 +21,7 @@ from ..inspection.explaining import Explanation, explain
 from ..progress import during
 from ..tables import count
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from ..verification.diffing import diff
 from .axis_tables import part_call
 from .document import SIDES, Document, code
@@ -288,7 +288,8 @@ class Explorer:
             differs[shown] = got != want
         else:
             sums = abs_sum(call)
-            differs[shown] = ~bounds.judge(got, want, bounds.direct(sums, call.terms, want.dtype), sums).ok
+            bound, signed = bounds.direct(sums, call.terms, want.dtype), signed_sums(call, sums)
+            differs[shown] = ~bounds.judge(got, want, bound, sums, call.terms, signed).ok
         return differs
 
 

@@ -18,7 +18,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from .animating import animate
 from .explaining import Explanation, explain
 from .plot_planes import (
@@ -178,7 +178,7 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     got = call.from_caller(theirs)
     sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
     bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
-    verdict = bounds.judge(got, want, bound, sums)
+    verdict = bounds.judge(got, want, bound, sums, call.terms, signed_sums(call, sums))
     if call.kind.sums_images:
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))
     else:

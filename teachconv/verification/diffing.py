@@ -22,7 +22,7 @@ from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
 from .cases import CASES, Case
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
@@ -290,10 +290,12 @@ class Truth:
     ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
         self.tolerance, self.activation, self.parts = tolerance, activation, parts
+        self.signed = None  # of a sum of parts it is not known
         if parts is not None:
             self.abs_sum = parts.abs_sum
         else:
             self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+            self.signed = signed_sums(call, self.abs_sum)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
@@ -319,7 +321,8 @@ class Truth:
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
-        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms)
+        signed = self.signed if error in _SUMS_OF_PRODUCTS else None
+        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms, signed)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
@@ -348,6 +351,10 @@ class Truth:
 
     def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+
+
+# the bounds of algorithms that add the products themselves, and not sums of a transform
+_SUMS_OF_PRODUCTS = ("direct", "tensor", "tf32")
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:

@@ -331,3 +331,40 @@ def test_bad_arguments():
 def test_the_whole_table_passes():
     rows = check_cases(dtype="float32", data="integers")
     assert all(row.passed for row in rows), [row.name for row in rows if not row.passed]
+
+
+def passing(dtype, x, w, *results):
+    """Return which of these results of a single sum pass; every backend of ours must."""
+    x, w = np.array(x, dtype).reshape(1, 1, 1, -1), np.array(w, dtype).reshape(1, 1, -1, 1)
+    against = {str(value): np.full((1, 1, 1, 1), value, dtype) for value in results}
+    report = tc.diff(tc.conv2d, x, w, against=against)
+    ours, theirs = report.rows[: -len(results)], report.rows[-len(results) :]
+    assert all(row.passed for row in ours), report
+    return [float(row.name) for row in theirs if row.passed]
+
+
+def test_where_the_result_overflows_only_its_infinity_or_a_number_near_the_largest_passes():
+    special = (0, 5, -np.inf, np.inf)
+    assert passing("float16", [60000], [2], *special, np.nan, 65504) == [np.inf]  # 120000
+    assert passing("float16", [65504, 20], [1, 1], *special, 65504, 65472) == [np.inf, 65504]  # 65524
+    assert passing("float32", [3e38], [2], *special, np.nan, 3.4e38) == [np.inf]
+    assert passing("float64", [-1.5e308], [2], *special, np.nan, -1.7e308) == [-np.inf]
+    # the sum of the positive terms is 60000, which float32 holds; in float32 itself it may become infinity
+    assert passing("float16", np.full(400, 300), [1, -1] * 200, *special, np.nan) == [0]
+    assert len(passing("float32", [3e38] * 4, [1, 1, -1, -1], np.nan, np.inf, -np.inf)) == 3
+    assert passing("float32", [3e38] * 3, [1, 1, -1], *special, np.nan) == [np.inf]
+    # an infinity among the data stays; a sum that overflows on the other side makes it NaN
+    assert passing("float32", [np.inf, 1], [1, 2], *special, np.nan, 3e38) == [np.inf]
+    row = tc.diff(tc.conv2d, [[[[np.inf, 3e38]]]], [[[[1.0], [-2.0]]]], backends="numpy").rows[0]
+    assert row.passed
+
+
+@pytest.mark.parametrize("size", [2.0**-1025, 2.0**-1074])
+def test_numbers_below_the_smallest_normal_one_are_judged(size):
+    x, w = np.full((1, 5, 5, 1), size), np.ones((3, 3, 1, 1))
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, x[:, :3, :3])),
+        (tc.conv2d_backprop_filter, (x, w.shape, x[:, :3, :3])),
+    ):
+        assert tc.diff(op, *args).passed
