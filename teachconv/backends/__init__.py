@@ -10,7 +10,7 @@ A backend is a module with a tuple ``ALGORITHMS`` and three functions of canonic
 x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
 out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
 `teachconv.Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
-have the result's dtype. ``algorithm`` is the name of one of ``ALGORITHMS`` that fits the call; None leaves
+have the result's dtype, and they belong to the caller: a backend must not write to them. ``algorithm`` is the name of one of ``ALGORITHMS`` that fits the call; None leaves
 the choice to the backend. ``precision`` is None, "strict", "fast", or "tf32" if an algorithm has that;
 ``activation`` is None or "relu". Each function returns a new array, or ``out``. conv2d_transpose *is*
 conv2d_backprop_input, and a depthwise convolution has groups = in_channels. A module with

@@ -27,7 +27,7 @@ from . import diff_chunks
 from .cases import CASES, Case
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -160,7 +160,8 @@ def diff(
             ``precision="strict"`` only those of algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
-            for every backend that can run here. There is one row for each algorithm that fits the call.
+            for every backend that can run here. There is one row for each algorithm that fits the call. They
+            get read-only views of the arrays: a backend that writes to its input fails.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
             layout that the op returns. Judged by the bound of direct summation.
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
@@ -392,7 +393,7 @@ def _backend_rows(
     options: Mapping[str, Any],
     timed: bool = True,
 ) -> Iterable[DiffRow]:
-    call, precision = truth.call, options.get("precision")
+    call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
         yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
     for algorithm in algorithms:
@@ -405,19 +406,36 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
-        except ContractError as error:  # of a result of another size the diagnosis says more
-            result = np.asarray(error.result)
-            if result.shape == call.backend_shape:
-                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=str(error))
-                continue
-            seconds = None
         except Exception as error:  # a backend under test may do anything; a diff reports it
-            note = f"raised {type(error).__name__}: {error}"
-            yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
-            continue
+            shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
+            if not isinstance(error, ContractError) or shape == call.backend_shape:
+                note = what_went_wrong(error)
+                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
+                continue
+            # of a result of another size the diagnosis says more
+            result, seconds = np.asarray(error.result), None
         if result.shape == call.backend_shape:
             result = call.to_caller(result)
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
+
+
+def locked(call: Call) -> Call:
+    """Return a call with views of its arrays that cannot be written to: they are the caller's."""
+
+    def view(array: np.ndarray) -> np.ndarray:
+        found = array.view()
+        found.flags.writeable = False
+        return found
+
+    bias = None if call.bias is None else view(call.bias)
+    return replace(call, first=view(call.first), second=view(call.second), bias=bias)
+
+
+def what_went_wrong(error: Exception) -> str:
+    """Return the note of a row whose backend raised an error, or whose result is none."""
+    if isinstance(error, ContractError):
+        return str(error)
+    return f"raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _allowed_error(value: Any, name: str) -> float:

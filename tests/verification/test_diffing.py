@@ -251,7 +251,7 @@ def test_a_backend_that_leaves_part_of_out_unwritten_fails():
     dtypes = ["bfloat16", "float32", "int64"]
     failed = [row for row in tc.check_backend(broken(conv2d=forgets), dtypes).rows if not row.passed]
     assert {row.name.split(", ")[1] for row in failed} == set(dtypes)
-    assert all(row.name.endswith("out=") for row in failed)
+    assert all("out=" in row.name for row in failed)
 
 
 def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
@@ -368,3 +368,136 @@ def test_numbers_below_the_smallest_normal_one_are_judged(size):
         (tc.conv2d_backprop_filter, (x, w.shape, x[:, :3, :3])),
     ):
         assert tc.diff(op, *args).passed
+
+
+RIGHT = numpy_backend.conv2d
+
+
+def writes_to_its_filter(x, w, geometry, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if w.flags.writeable:
+        w[...] = 0
+    return y
+
+
+def returns_one_buffer(x, w, geometry, *, buffers={}, **options):  # noqa: B006 (that is the bug)
+    y = RIGHT(x, w, geometry, **options)
+    buffer = y if options.get("out") is not None else buffers.setdefault((y.shape, y.dtype), y)
+    buffer[...] = y
+    return buffer
+
+
+def needs_a_contiguous_out(x, w, geometry, *, out=None, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if out is None:
+        return y
+    out.reshape(-1)[...] = y.reshape(-1)
+    return out
+
+
+def needs_an_algorithm(x, w, geometry, *, algorithm, **options):
+    return RIGHT(x, w, geometry, algorithm=algorithm, **options) * (1 if algorithm else 2)
+
+
+def knows_no_precision(x, w, geometry, *, precision, **options):
+    assert precision is None
+    return RIGHT(x, w, geometry, precision=precision, **options)
+
+
+def has_no_relu_without_bias(x, w, geometry, *, bias=None, activation=None, **options):
+    return RIGHT(x, w, geometry, bias=bias, activation=activation if bias is not None else None, **options)
+
+
+def has_no_bias_with_out(x, w, geometry, *, bias=None, out=None, **options):
+    return RIGHT(x, w, geometry, bias=bias if out is None else None, out=out, **options)
+
+
+def has_no_relu_with_out(x, w, geometry, *, activation=None, out=None, **options):
+    return RIGHT(x, w, geometry, activation=activation if out is None else None, out=out, **options)
+
+
+def takes_nan_as_zero(x, w, geometry, **options):
+    return RIGHT(np.nan_to_num(x), w, geometry, **options)
+
+
+def needs_a_contiguous_bias(x, w, geometry, *, bias=None, **options):
+    memory = bias if bias is None or bias.flags.c_contiguous else bias.base[: len(bias)]
+    return RIGHT(x, w, geometry, bias=memory, **options)
+
+
+def cannot_go_backwards(x, w, geometry, **options):
+    return RIGHT(x[:, ::-1] if x.strides[1] < 0 else x, w, geometry, **options)
+
+
+@pytest.mark.parametrize(
+    ("bug", "check"),
+    [
+        (writes_to_its_filter, "input unchanged"),
+        (returns_one_buffer, "a new array"),
+        (needs_a_contiguous_out, "out= not contiguous, bias and relu"),
+        (has_no_bias_with_out, "out= not contiguous, bias and relu"),
+        (has_no_relu_with_out, "out= not contiguous, bias and relu"),
+        (needs_an_algorithm, "algorithm=None"),
+        (knows_no_precision, "algorithm=None, precision='strict'"),
+        (has_no_relu_without_bias, "relu without bias"),
+        (takes_nan_as_zero, "NaN, bias and relu"),
+        (needs_a_contiguous_bias, "strided, read-only"),
+        (cannot_go_backwards, "negative strides"),
+    ],
+)
+def test_a_backend_that_breaks_the_contract_where_no_number_shows_it_fails(bug, check, monkeypatch):
+    monkeypatch.setattr(contract, "check_cases", lambda *arguments: [])
+    rows = tc.check_backend(broken(conv2d=bug), ["float32"]).rows
+    failed = [row.name.partition("float32, ")[2] for row in rows if not row.passed]
+    assert check in failed
+    assert all(row.passed for row in rows if "gradient" in row.name)
+
+
+@pytest.mark.parametrize(
+    ("case", "wrong"),
+    [
+        ("five images, 70 to 66 channels", lambda g: g.batch > 4),
+        ("five images, 70 to 66 channels", lambda g: g.in_channels > 64),
+        ("five images, 70 to 66 channels", lambda g: g.out_channels > 64),
+        ("9x9", lambda g: g.rows.filter_size > 7),
+        ("70 rows", lambda g: g.rows.out_size > 64),
+    ],
+)
+def test_a_kernel_whose_blocks_are_too_small_fails(case, wrong):
+    def zeros_at_the_end(x, w, geometry, **options):
+        y = RIGHT(x, w, geometry, **options)
+        if wrong(geometry):
+            y[-1, -1, -1, -1] = 0
+        return y
+
+    cases = [one for one in diffing.CASES if one.name == case]
+    assert all(row.passed for row in check_cases([numpy_backend], cases=cases))
+    assert not all(row.passed for row in check_cases([broken(conv2d=zeros_at_the_end)], cases=cases))
+
+
+def test_what_a_backend_writes_to_its_input_is_seen_and_reaches_nobody_else():
+    def writes(x, w, geometry, **options):
+        y = RIGHT(x, w, geometry, **options)
+        if x.flags.writeable:
+            x *= 0
+        return y
+
+    def must_write(x, w, geometry, **options):
+        x *= 0
+        return RIGHT(x, w, geometry, **options)
+
+    x, before = X.copy(), X.copy()
+    for bug in (writes, must_write):
+        report = tc.diff(tc.conv2d, x, W, backends=[broken(conv2d=bug), "numpy"])
+        assert np.array_equal(x, before)
+        assert all(row.passed for row in report.rows if row.name == "numpy")
+    assert "read-only" in report.rows[0].note
+    notes = {row.note for row in tc.check_backend(broken(conv2d=writes), ["float32"]).rows if not row.passed}
+    assert notes == {"the backend wrote to its input: input was changed"}
+    assert tc.check_backend(numpy_backend, ["float32"]).passed
+
+
+def test_a_bias_with_memory_strides_is_added():
+    x, w, bias = np.ones((1, 3, 3, 2), "f4"), np.ones((3, 3, 2, 3), "f4"), np.arange(6, dtype="f4")[::-2]
+    for backend in (info.name for info in tc.backends() if info.available):
+        assert tc.conv2d(x, w, bias=bias, backend=backend).tolist() == [[[[23, 21, 19]]]]
