@@ -19,7 +19,7 @@ from .. import backends, dispatch, nn_ops
 from ..backends import Algorithm
 from ..dispatch import Call
 from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from .cases import CASES
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
 from .gradients import ALLOWED
@@ -27,7 +27,7 @@ from .gradients import ALLOWED
 __all__ = ["check_backend"]
 
 
-def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None) -> DiffReport:
+def check_backend(module: ModuleType | str, dtypes: Iterable[str] | str | None = None) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
     Every named case and every algorithm is run on normal data and small integers. A few cases are run again
@@ -37,8 +37,8 @@ def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None)
 
     Args:
         module: the backend: the three functions and ``ALGORITHMS``; or the name of one in the table.
-        dtypes: which dtypes to check; None for all that its algorithms list, bfloat16 only where the package
-            ml_dtypes is installed. One that no algorithm lists is left out.
+        dtypes: which dtypes to check, or one of them; None for all that its algorithms list, bfloat16 only
+            where the package ml_dtypes is installed. One that no algorithm lists is left out.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
@@ -46,20 +46,26 @@ def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None)
     Raises:
         ValueError: if a part of the contract is missing, no backend of the table has the name, or no
             algorithm lists any of ``dtypes``.
-        TypeError: if ``module`` is an object that cannot be hashed, or there is no such dtype.
+        TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
+            `Algorithm`, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend
     >>> tc.check_backend(numpy_backend, ["float32"]).passed
     True
     """
+    if module is None:
+        raise ArgumentTypeError(
+            f"module must be a backend or the name of one, {', '.join(backends.TABLE)}; got None"
+        )
     name, module = dispatch.find_backend(module)  # raises, and says what is missing
     name = name.rpartition(".")[2]
     known = backends.dtypes_of(module.ALGORITHMS)
     if dtypes is None:
         wanted = [dtype for dtype in known if dtype != "bfloat16" or find_spec("ml_dtypes")]
     else:
-        asked = [to_dtype(dtype).name for dtype in dtypes]
+        several = [dtypes] if isinstance(dtypes, (str, type, np.dtype)) else dtypes
+        asked = [to_dtype(dtype).name for dtype in several]
         wanted = [dtype for dtype in asked if dtype in known]
         if not wanted:
             raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")

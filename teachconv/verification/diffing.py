@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
+from ..arguments import refuse_masked
 from ..backends import Algorithm
 from ..devices import call_on_host, lazy_call, to_host
 from ..dispatch import Call
@@ -54,6 +55,8 @@ class DiffRow:
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
         note: a remark; of a failure without a diagnosis, which mistake comes nearest.
+        compared: whether there was a result to compare. If not, because the backend has no such function or
+            the memory is too small for the algorithm, ``passed`` is True and the note says why.
     """
 
     name: str
@@ -67,6 +70,7 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
+    compared: bool = True
     _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
     _theirs: Any = field(default=None, repr=False)
 
@@ -102,14 +106,19 @@ class DiffReport(tables.Report):
 
     @property
     def passed(self) -> bool:
-        """Whether every row lies within its bound."""
-        return all(row.passed for row in self.rows)
+        """Whether something was compared, and every row lies within its bound."""
+        return self._compared and all(row.passed for row in self.rows)
+
+    @property
+    def _compared(self) -> bool:
+        return any(row.compared for row in self.rows)
 
     @property
     def summary(self) -> str:
         """One line: what was compared, and whether it passed."""
         failed = sum(not row.passed for row in self.rows)
-        verdict = "all pass" if not failed else f"{failed} of {len(self.rows)} FAIL"
+        verdict = "all pass" if self._compared else "nothing was compared"
+        verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
         base = (
             ""
             if self.reference_seconds is None
@@ -175,7 +184,8 @@ def diff(
 
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
-        ValueError: if ``rtol`` or ``atol`` is negative or not finite; and as the op.
+        ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
+            arrays to compare, or an array has masked elements; and as the op.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -201,6 +211,10 @@ def diff(
         against = {}
     elif not isinstance(against, Mapping):
         against = {"against": against}
+    if not found and not against:
+        raise ArgumentError("backends is empty, and there is no against: name a backend, or give an array")
+    for name, array in against.items():
+        refuse_masked(array, f"against[{name!r}]")
 
     rows: list[DiffRow]
     seconds: float | None
@@ -346,6 +360,7 @@ class Truth:
             found,
             seconds,
             "; ".join(filter(None, notes)),
+            True,
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
@@ -395,7 +410,8 @@ def _backend_rows(
 ) -> Iterable[DiffRow]:
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
+        note = f"has no {call.kind} for {call.first.dtype.name}"
+        yield DiffRow(name, "", True, note=note, compared=False)
     for algorithm in algorithms:
         try:
             start = record.clock()
@@ -407,6 +423,10 @@ def _backend_rows(
                 seconds = record.clock() - start
             result = np.asarray(result)
         except Exception as error:  # a backend under test may do anything; a diff reports it
+            if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
+                note = str(error) or type(error).__name__
+                yield DiffRow(name, algorithm.name, True, note=note, compared=False)
+                continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
             if not isinstance(error, ContractError) or shape == call.backend_shape:
                 note = what_went_wrong(error)
@@ -476,11 +496,12 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         "worst cell": tables.index(row.worst),
         "first bad cell": tables.index(row.first_bad),
     }
+    numbers = row.max_abs, row.max_ulps, row.bound_fraction
     return (
         row.name,
         row.algorithm,
-        "pass" if row.passed else "FAIL",
-        *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
+        ("pass" if row.compared else "not run") if row.passed else "FAIL",
+        *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
         "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
     )

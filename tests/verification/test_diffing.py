@@ -11,9 +11,11 @@ import pytest
 from helpers import broken, ignoring
 
 import teachconv as tc
+from teachconv import backends
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
 from teachconv.kinds import FORWARD
+from teachconv.truth import bounds
 from teachconv.verification import contract, diffing
 from teachconv.verification.diffing import check_cases
 
@@ -213,6 +215,7 @@ def test_a_module_of_ones_own():
 def test_a_backend_is_checked_by_its_name_and_in_the_dtypes_that_there_are(monkeypatch):
     one = [case for case in contract.CASES if case.name == "same"]
     monkeypatch.setattr(contract, "check_cases", partial(diffing.check_cases, cases=one))
+    assert len(tc.check_backend("numpy", "float32").rows) == len(tc.check_backend("numpy", np.float32).rows)
     found = tc.check_backend("numpy", [np.float32])
     assert found.passed
     assert "contract on numpy" in found.title
@@ -310,6 +313,17 @@ def test_a_module_that_raises_or_returns_nonsense_is_a_failed_row():
     row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=raises)]).rows[0]
     assert not row.passed
     assert row.note == "raised ZeroDivisionError: oops"
+    for returned, what in ((None, "NoneType"), ("text", "str")):
+        row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=lambda *a, got=returned, **o: got)]).rows[0]
+        assert not row.passed
+        assert row.note == f"my_backend.conv2d returned {what}, not [2, 7, 6, 4] float32"
+
+    def says_nothing(x, w, geometry, **options):
+        raise ValueError
+
+    assert (
+        tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=says_nothing)]).rows[0].note == "raised ValueError"
+    )
     row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=short)]).rows[0]
     assert not row.passed
     assert row.diagnosis.code == "output_shape"
@@ -326,6 +340,71 @@ def test_bad_arguments():
         tc.diff(tc.conv2d, X, W, backends=["cudnn"])
     with pytest.raises(TypeError, match=r"against\['port'\] must be an array of numbers"):
         tc.diff(tc.conv2d, X, W, against={"port": "text"})
+    y = np.ma.array(tc.conv2d(X, W), mask=True)
+    with pytest.raises(
+        ValueError, match=r"against\['port'\] must have no masked elements: .* got 336 of them"
+    ):
+        tc.diff(tc.conv2d, X, W, backends=[], against={"port": y})
+    with pytest.raises(ValueError, match="other must have no masked elements"):
+        tc.explore(tc.conv2d, X, W).beside(y)
+    for against in (None, {}):
+        with pytest.raises(ValueError, match="name a backend, or give an array"):
+            tc.diff(tc.conv2d, X, W, backends=[], against=against)
+    with pytest.raises(TypeError, match="module must be a backend or the name of one, .*; got None"):
+        tc.check_backend(None)
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "message"),
+    [
+        (None, "must be a tuple of teachconv.backends.Algorithm; got None"),
+        (("plain",), "must be a tuple of teachconv.backends.Algorithm; got 'plain' in it"),
+        ((), "at least one; it is empty"),
+    ],
+)
+def test_a_backend_without_algorithms_is_refused(algorithms, message):
+    for call in (
+        lambda own: tc.check_backend(own),
+        lambda own: tc.diff(tc.conv2d, X, W, backends=[own]),
+        lambda own: tc.conv2d(X, W, backend=own),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"ALGORITHMS of backend 'my_backend' .*{message}"):
+            call(broken(ALGORITHMS=algorithms))
+
+
+def test_what_an_algorithm_says_of_itself_is_checked():
+    assert set(backends.BOUNDS) == set(bounds.__all__) - {"Verdict", "gamma", "judge"}
+    for words, message in (
+        ({"error": "drect"}, r"error of algorithm 'own' must be of direct, .*'drect' \(did you mean"),
+        ({"precision": "nope"}, "precision of algorithm 'own' must be of strict, default, fast, tf32"),
+        ({"dtypes": ("float31",)}, "dtypes of algorithm 'own' must be of float16"),
+        ({"kinds": ("conv3d",)}, "kind must be one of conv2d"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            backends.Algorithm("own", "", **words)
+
+
+def test_an_algorithm_that_lacks_memory_is_not_wrong():
+    def refuses(x, w, geometry, **options):
+        raise MemoryError("the padded input needs 9 TiB")
+
+    report = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=refuses), "numpy"])
+    assert report.passed
+    row = report.rows[0]
+    assert (row.passed, row.compared, row.max_abs) == (True, False, 0)
+    assert row.note == "the padded input needs 9 TiB"
+    assert "not run" in str(report)
+    alone = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=refuses)])
+    assert not alone.passed
+    assert "nothing was compared" in str(alone)
+    assert not tc.check_backend(broken(conv2d=refuses), "float32").passed  # whose cases are small
+
+
+def test_integers_are_compared_exactly_with_floats():
+    x, w = np.ones((1, 1, 1, 1), "int64"), np.full((1, 1, 1, 1), 2**53 + 1)
+    for theirs, error in ((2.0**53, 1), (np.nan, np.inf), (-np.inf, np.inf), (2**53 + 1, 0)):
+        row = tc.diff(tc.conv2d, x, w, backends=[], against=np.full((1, 1, 1, 1), theirs)).rows[0]
+        assert (row.passed, row.max_abs) == (error == 0, error)
 
 
 def test_the_whole_table_passes():
