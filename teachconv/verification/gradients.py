@@ -28,7 +28,7 @@ from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
 from ..truth.exact import abs_sum, float64_result
-from .diffing import bound_of
+from .diffing import bound_of, locked
 
 __all__ = ["ALLOWED", "GradientReport", "GradientRow", "check_gradients"]
 
@@ -202,7 +202,7 @@ class _Form:
     def _run(self, call: Call, widest: Call | None = None) -> _Run:
         """Run a call; its error is bounded by that of ``widest``, whose numbers are no smaller."""
         algorithm, errors = self._algorithms(call)
-        result = np.asarray(dispatch.run_canonical(call, self.module, algorithm, self.precision))
+        result = np.asarray(dispatch.run_canonical(locked(call), self.module, algorithm, self.precision))
         return _Run(result, self._error(widest or call, errors))
 
     def _error(self, call: Call, errors: list[str]) -> np.ndarray:
