@@ -29,6 +29,7 @@ __all__ = [
     "check_data_format",
     "check_memory",
     "check_steps",
+    "refuse_masked",
     "to_nhwc",
 ]
 
@@ -367,14 +368,19 @@ def _counts(ndim: int | tuple[int, ...]) -> str:
     return str(ndim) if isinstance(ndim, int) else " or ".join(map(str, ndim))
 
 
+def refuse_masked(value: Any, name: str) -> None:
+    """Raise ``ArgumentError`` for an array with masked elements."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(
+            f"{name} must have no masked elements: a convolution has no value for them; "
+            f"got {np.ma.count_masked(value)} of them (use {name}.filled(...))"
+        )
+
+
 def _foreign_array(value: Any, name: str) -> np.ndarray:
     """Return an array of another library, a masked array or nested lists as NumPy's, or CuPy's on a GPU."""
     if isinstance(value, np.ma.MaskedArray):
-        if np.ma.is_masked(value):
-            raise ArgumentError(
-                f"{name} must have no masked elements: a convolution has no value for them; "
-                f"got {np.ma.count_masked(value)} of them (use {name}.filled(...))"
-            )
+        refuse_masked(value, name)
         return np.asarray(value.data)
     if isinstance(value, (list, tuple)):
         return _array_of_lists(value, name)

@@ -306,10 +306,24 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
             f"backend must be one of {', '.join(backends.TABLE)}, or a module with {', '.join(missing)}; "
             f"got {backend!r}"
         )
+    name = getattr(backend, "__name__", type(backend).__name__)
     if type(backend).__hash__ is None:  # what was found for it is kept
         kind = type(backend).__name__
         raise ArgumentTypeError(f"a backend must be hashable, such as a module or a class; {kind} is not")
-    return getattr(backend, "__name__", type(backend).__name__), backend
+    if _seen.get(backend, backend) is not backend.ALGORITHMS:
+        _check_algorithms(name, backend.ALGORITHMS)
+    return name, backend
+
+
+def _check_algorithms(name: str, algorithms: Any) -> None:
+    legal = f"ALGORITHMS of backend {name!r} must be a tuple of teachconv.backends.Algorithm"
+    if not isinstance(algorithms, (tuple, list)):
+        raise ArgumentTypeError(f"{legal}; got {algorithms!r}")
+    for one in algorithms:
+        if not isinstance(one, Algorithm):
+            raise ArgumentTypeError(f"{legal}; got {one!r} in it")
+    if not algorithms:
+        raise ArgumentError(f"{legal}, at least one; it is empty")
 
 
 @lru_cache(maxsize=1)

@@ -10,10 +10,11 @@ A backend is a module with a tuple ``ALGORITHMS`` and three functions of canonic
 x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
 out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
 `teachconv.Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
-have the result's dtype. ``algorithm`` is the name of one of ``ALGORITHMS`` that fits the call; None leaves
-the choice to the backend. ``precision`` is None, "strict", "fast", or "tf32" if an algorithm has that;
-``activation`` is None or "relu". Each function returns a new array, or ``out``. conv2d_transpose *is*
-conv2d_backprop_input, and a depthwise convolution has groups = in_channels. A module with
+have the result's dtype. They are the caller's: a backend must not write to them. ``algorithm`` is the name of
+one of ``ALGORITHMS`` that fits the call; None leaves the choice to the backend. ``precision`` is None,
+"strict", "fast", or "tf32" if an algorithm has that; ``activation`` is None or "relu". Each function returns
+a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input, and a depthwise convolution has
+groups = in_channels. A module with
 ``TAKES_DEVICE_ARRAYS = True`` is also given CuPy arrays.
 
 A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
@@ -41,6 +42,10 @@ from ..taps import window
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
+# the names of the error bounds in ``teachconv.truth.bounds``, and the legal values of ``precision``
+BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced")
+PRECISIONS = ("strict", "default", "fast", "tf32")
+
 # overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")
 
@@ -62,7 +67,8 @@ def _nothing_refused(kind: Kind, geometry: Conv2DGeometry) -> str:
 class Algorithm:
     """What one algorithm of a backend can do.
 
-    A bound is a proven limit of an algorithm's error; ``teachconv.truth.bounds`` has them.
+    A bound is a proven limit of an algorithm's error; ``teachconv.truth.bounds`` has them. A kind, a dtype, a
+    precision or a bound that there is not raises `ArgumentError`.
 
     Attributes:
         name: its name.
@@ -94,6 +100,15 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
+        for name, given, legal in (
+            ("error", (self.error,), BOUNDS),
+            ("precision", (self.precision,), PRECISIONS),
+            ("dtypes", self.dtypes, FLOATS + INTEGERS),
+        ):
+            for one in given:
+                if one not in legal:
+                    must = f"{name} of algorithm {self.name!r} must be of {', '.join(legal)}"
+                    raise ArgumentError(f"{must}; got {one!r}{suggestion(one, legal)}")
 
     def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.

@@ -368,7 +368,7 @@ def _run(
             _check(_kernels.run_filter_gradient(job.chosen, job.problem, a, b, sums, threads))
             _take_paths(stage)
     else:
-        wide_bias = None if bias is None else to_accumulator(bias)
+        wide_bias = None if bias is None else np.ascontiguousarray(to_accumulator(bias))
         if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):
             bias = activation = None  # done in the kernel
     return finish(sums, first.dtype, bias, activation, out)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import axis_order, integer
+from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -21,7 +21,7 @@ from ..inspection.explaining import Explanation, explain
 from ..progress import during
 from ..tables import count
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from ..verification.diffing import diff
 from .axis_tables import part_call
 from .document import SIDES, Document, code
@@ -93,6 +93,7 @@ class Explorer:
         elif isinstance(other, Explorer):
             label = name or other.op.__name__
         else:
+            refuse_masked(other, "other")
             label, other = name or "other array", np.asarray(to_host(other))
             if other.ndim != 4 or other.dtype.kind not in "iufV":
                 raise ArgumentError(
@@ -294,7 +295,8 @@ class Explorer:
             differs[shown] = got != want
         else:
             sums = abs_sum(call)
-            differs[shown] = ~bounds.judge(got, want, bounds.direct(sums, call.terms, want.dtype), sums).ok
+            bound, signed = bounds.direct(sums, call.terms, want.dtype), signed_sums(call, sums)
+            differs[shown] = ~bounds.judge(got, want, bound, sums, call.terms, signed).ok
         return differs
 
 

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dispatch, nn_ops, tables, taps
+from ..arguments import refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from .animating import animate
 from .explaining import Explanation, explain
 from .plot_planes import (
@@ -169,6 +170,7 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     call, options = nn_ops.call_of(op, args, kwargs)
     unused = dict.fromkeys(nn_ops.OPTIONS, "it compares an array with the exact sum")
     nn_ops.refuse(options, "diff_heatmap", **unused)
+    refuse_masked(against, "against")
     theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(
@@ -178,7 +180,7 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     got = call.from_caller(theirs)
     sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
     bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
-    verdict = bounds.judge(got, want, bound, sums)
+    verdict = bounds.judge(got, want, bound, sums, call.terms, signed_sums(call, sums))
     if call.kind.sums_images:
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))
     else:

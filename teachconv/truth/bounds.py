@@ -16,7 +16,8 @@ An *ulp*, a unit in the last place, is the distance between a number and the nex
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log2, sqrt
+from fractions import Fraction
+from math import inf, isfinite, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def _winograd(
     if kind.scatters:
         w = w[::-1, ::-1].swapaxes(2, 3)
         pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
-    scales = [2.0 ** -float(np.frexp(array.max(initial=0.0))[1]) for array in (data, w)]
+    scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in (data, w)]
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
     data, w = data * scales[0], w * scales[1]
     b, g, a = _WINOGRAD[matrices]
@@ -351,8 +352,7 @@ class Verdict:
         error: the absolute error.
         fraction: the error as a fraction of the bound.
         ulps: the error in units in the last place (see `judge`).
-        may_overflow: whether the sum of the absolute terms exceeds the type's range, so that infinity and NaN
-            are accepted.
+        may_overflow: whether an intermediate sum, or the result, may exceed the largest finite number.
     """
 
     ok: np.ndarray
@@ -373,11 +373,15 @@ def judge(
     error_bound: np.ndarray | float = 0.0,
     abs_sum: np.ndarray | float = 0.0,
     terms: int = 1,
+    signed: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Verdict:
     """Compare a result with the reference's, cell by cell.
 
     Integers must be equal if no error is allowed. Where the reference is infinite or NaN, the result must be
-    the same infinity or NaN.
+    the same infinity or NaN. Where it is infinite because the sum is too large, the result may also be a
+    finite number within the bound of the exact sum. A finite cell may be infinite or NaN only if a sum of
+    some of its terms exceeds the largest number of the accumulator's type: in which order the terms are
+    summed is left to the backend.
 
     An error is counted in ulps of the larger of the two numbers. Where the terms cancel, both may be far
     smaller than any term, and the error, which has the size of the terms' roundings, would be millions of
@@ -392,6 +396,9 @@ def judge(
         abs_sum: sum |x||w| of each cell: it says where an intermediate sum may overflow, and what counts as
             near zero.
         terms: the number of terms of each sum.
+        signed: the sum of the positive terms of each cell, and that of the negative terms without their sign
+            (`teachconv.truth.exact.signed_sums`): which infinity an intermediate sum may become. None if
+            that is not known, or if the algorithm sums other terms: each then counts as ``abs_sum``.
 
     Returns:
         A `Verdict`.
@@ -401,7 +408,7 @@ def judge(
     (False, [True, False])
     """
     if want.dtype.kind in "iu":
-        error = np.abs(got.astype(object) - want.astype(object)).astype(np.float64)
+        error = np.abs(_exactly(got) - _exactly(want)).astype(np.float64)
         allowed = np.broadcast_to(np.asarray(error_bound, np.float64), want.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             fraction = np.where(error == 0, 0.0, error / allowed)
@@ -413,20 +420,52 @@ def judge(
         last = _half_ulp(w, allowed, form)
         # the reference is rounded once; a sum in a wider type is rounded a second time
         allowed = allowed + (last if sums == form else 2 * last)
-        finite = np.isfinite(w)
-        error = np.where(finite, np.abs(g - w), 0.0)
-        same_kind = np.where(np.isnan(w), np.isnan(g), g == w)
-        ok = np.where(finite, error <= allowed, same_kind)
-        largest = form.largest * (1 - 4 * form.unit_roundoff)
-        may_overflow = np.broadcast_to(np.asarray(abs_sum) >= largest, w.shape)
-        ok = ok | (may_overflow & (~np.isfinite(g) | ~finite))
-        error = np.where(ok & ~np.isfinite(g), 0.0, np.where(ok | finite, error, inf))
-        error = np.where(np.isnan(error), inf, error)
+        exact, up, down, overflowed = _overflows(w, abs_sum, terms, signed, form, sums)
+        # float64 cannot hold the bound of a sum that is too large for it: that of a sum without cancellation
+        nearly = 4 * gamma(terms, sums.unit_roundoff) * form.largest
+        allowed = np.where(overflowed & np.isinf(allowed), nearly, allowed)
+        same = (g == w) | (np.isnan(g) & np.isnan(w))
+        # NaN is the sum of both infinities, of which one may be among the data
+        nan = np.isnan(g) & (up | (w == inf)) & (down | (w == -inf))
+        finite = np.isfinite(w) | overflowed
+        beyond = min(form.largest / (1 - form.unit_roundoff), float_format("float64").largest)
+        error = np.abs(
+            np.clip(g, -beyond, beyond) - exact
+        )  # an infinity is the next number after the largest
+        ok = same | nan | (finite & ((error <= allowed) | ((g == inf) & up) | ((g == -inf) & down)))
+        error = np.where(same | (ok & ~np.isfinite(g)), 0.0, error)
+        error = np.where(ok | np.isfinite(g) & np.isfinite(w), error, inf)
         fraction = np.where(error == 0, 0.0, error / allowed)
         size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
         size = np.maximum(size, np.asarray(abs_sum) / terms)
         ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
-    return Verdict(ok, error, fraction, ulps, may_overflow)
+    return Verdict(ok, error, fraction, ulps, up | down | overflowed)
+
+
+def _overflows(
+    want: np.ndarray, abs_sum: Any, terms: int, signed: Any, form: FloatFormat, sums: FloatFormat
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what overflow makes legal, cell by cell.
+
+    Returns:
+        The value to compare with: ``want``, or the exact sum where that is too large for the type.
+        Whether an intermediate sum may become infinity, and whether it may become minus infinity.
+        Whether ``want`` is infinite because the sum is too large, and not because a term is infinite.
+    """
+    positives, negatives = (np.broadcast_to(part, want.shape) for part in signed or (abs_sum, abs_sum))
+    reach = sums.largest / (1 + gamma(terms, sums.unit_roundoff))  # roundings may lift a sum that far
+    overflowed = np.isinf(want) & (np.where(want > 0, positives, negatives) > form.largest)
+    size = np.nan_to_num(np.abs(positives - negatives), nan=0.0)
+    exact = np.copysign(np.clip(size, form.largest, float_format("float64").largest), want)
+    return np.where(overflowed, exact, want), positives >= reach, negatives >= reach, overflowed
+
+
+def _exactly(array: np.ndarray) -> np.ndarray:
+    """Return numbers as Python's integers and fractions, whose differences are exact; infinity for NaN."""
+    if array.dtype.kind in "iu":
+        return array.astype(object)
+    exact = np.frompyfunc(lambda number: Fraction(number) if isfinite(number) else inf, 1, 1)
+    return np.asarray(exact(array.astype(np.float64)), object)
 
 
 def _half_ulp(value: np.ndarray, error: Any, form: FloatFormat) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..backends import numpy_backend
 from ..dispatch import Call
 from ..dtypes import float_format, is_integer
 
-__all__ = ["abs_sum", "float64_result"]
+__all__ = ["abs_sum", "float64_result", "signed_sums"]
 
 
 def abs_sum(call: Call) -> np.ndarray:
@@ -31,6 +31,35 @@ def abs_sum(call: Call) -> np.ndarray:
     )
     roundoff = 2 * call.terms * float_format("float64").unit_roundoff
     return float64_result(sizes) * (1 + roundoff)
+
+
+def signed_sums(call: Call, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the sum of the positive terms of each cell and that of the negative ones, if any may overflow.
+
+    Args:
+        call: the call.
+        sizes: what `abs_sum` returns for it.
+
+    Returns:
+        Two arrays in float64, both without sign, counting finite values only; or None where no sum comes near
+        the largest number of the data's type.
+    """
+    dtype = call.first.dtype
+    if is_integer(dtype) or not (sizes > float_format(dtype).largest / 2).any():
+        return None
+    first, second = _parts(call.first), _parts(call.second)
+    bias = (0.0, 0.0) if call.bias is None else _parts(call.bias)
+
+    def sums(other: int) -> np.ndarray:
+        """Add the products of numbers of one sign, or those of different signs."""
+        with np.errstate(over="ignore"):
+            pairs = (
+                replace(call, first=first[sign], second=second[sign ^ other], bias=None) for sign in (0, 1)
+            )
+            one, two = map(float64_result, pairs)
+            return one + two + bias[other]
+
+    return sums(0), sums(1)
 
 
 def float64_result(call: Call) -> np.ndarray:
@@ -57,3 +86,9 @@ def _magnitudes(array: np.ndarray) -> np.ndarray:
     """Return absolute values in float64, with 0 for NaN and infinity."""
     values = np.abs(array.astype(np.float64))
     return np.where(np.isfinite(values), values, 0.0)
+
+
+def _parts(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positive and the negative numbers, both without sign and with 0 for all others."""
+    sizes = _magnitudes(array)
+    return np.where(array > 0, sizes, 0.0), np.where(array < 0, sizes, 0.0)

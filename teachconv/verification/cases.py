@@ -155,6 +155,10 @@ CASES: tuple[Case, ...] = (
     Case("depthwise stride 2 dilation 2", "depthwise_conv2d", (1, 9, 9, 4), (3, 3, 4, 2), 2, "SAME", 2),
     Case("depthwise one channel", "depthwise_conv2d", (1, 5, 5, 1), (3, 3, 1, 4), 1, "VALID"),
     Case("depthwise nchw", "depthwise_conv2d", (1, 5, 6, 4), (2, 3, 4, 2), 1, ((1, 0), (0, 2)), 1, "NCHW"),
+    # more images, channels, filter rows and image rows than a kernel's blocks hold
+    Case("five images, 70 to 66 channels", "conv2d", (5, 1, 2, 70), (1, 2, 70, 66), bias=True),
+    Case("9x9", "conv2d", (1, 9, 10, 2), (9, 9, 2, 2), 1, "SAME"),
+    Case("70 rows", "conv2d", (1, 70, 3, 2), (3, 1, 2, 3), 1, "SAME"),
     # layouts and shapes of real networks, small
     Case("nchw", "conv2d", (2, 5, 6, 3), (3, 3, 3, 4), 2, "SAME", 1, "NCHW", bias=True),
     Case("7x7 stride 2", "conv2d", (1, 20, 18, 3), (7, 7, 3, 16), 2, "SAME"),

@@ -1,7 +1,8 @@
 """Checks that a module keeps the contract of `teachconv.backends`: its numbers, and every argument.
 
 The case table checks the numbers. What a backend can ignore without a wrong number there is checked here:
-``out``, bias with relu, arrays of any strides, arrays that must not be written to.
+``out``, bias and relu, arrays of any strides, arrays that must not be written to, a choice of algorithm that
+is left to the backend, and NaN.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -17,24 +19,26 @@ from .. import backends, dispatch, nn_ops
 from ..backends import Algorithm
 from ..dispatch import Call
 from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from .cases import CASES
-from .diffing import DiffReport, DiffRow, Truth, check_cases
+from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
+from .gradients import ALLOWED
 
 __all__ = ["check_backend"]
 
 
-def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None) -> DiffReport:
+def check_backend(module: ModuleType | str, dtypes: Iterable[str] | str | None = None) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
     Every named case and every algorithm is run on normal data and small integers. A few cases are run again
-    with ``out=``, with bias and relu, and on strided, read-only arrays, so that a backend that ignores one of
-    these fails.
+    with ``out=``, with bias and relu, on strided, read-only arrays, with NaN and without an algorithm, so
+    that a backend that ignores one of these fails; and so does one that writes to its input, or that returns
+    the same memory twice.
 
     Args:
         module: the backend: the three functions and ``ALGORITHMS``; or the name of one in the table.
-        dtypes: which dtypes to check; None for all that its algorithms list, bfloat16 only where the package
-            ml_dtypes is installed. One that no algorithm lists is left out.
+        dtypes: which dtypes to check, or one of them; None for all that its algorithms list, bfloat16 only
+            where the package ml_dtypes is installed. One that no algorithm lists is left out.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
@@ -42,20 +46,26 @@ def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None)
     Raises:
         ValueError: if a part of the contract is missing, no backend of the table has the name, or no
             algorithm lists any of ``dtypes``.
-        TypeError: if ``module`` is an object that cannot be hashed, or there is no such dtype.
+        TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
+            `Algorithm`, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend
     >>> tc.check_backend(numpy_backend, ["float32"]).passed
     True
     """
+    if module is None:
+        raise ArgumentTypeError(
+            f"module must be a backend or the name of one, {', '.join(backends.TABLE)}; got None"
+        )
     name, module = dispatch.find_backend(module)  # raises, and says what is missing
     name = name.rpartition(".")[2]
     known = backends.dtypes_of(module.ALGORITHMS)
     if dtypes is None:
         wanted = [dtype for dtype in known if dtype != "bfloat16" or find_spec("ml_dtypes")]
     else:
-        asked = [to_dtype(dtype).name for dtype in dtypes]
+        several = [dtypes] if isinstance(dtypes, (str, type, np.dtype)) else dtypes
+        asked = [to_dtype(dtype).name for dtype in several]
         wanted = [dtype for dtype in asked if dtype in known]
         if not wanted:
             raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
@@ -69,84 +79,189 @@ def check_backend(module: ModuleType | str, dtypes: Iterable[str] | None = None)
 
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = ("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1")
+_FEW = ("same", "depthwise multiplier")
+
+
+class _Broken(Exception):  # noqa: N818 (it is what is said of the backend)
+    """A part of the contract that a backend broke, as a sentence."""
 
 
 @dataclass(frozen=True)
 class _Check:
-    """One way to call a backend: what is asked of it, and how to run it."""
+    """One way to call a backend.
+
+    Attributes:
+        name: what is asked of the backend.
+        run: runs a call on a module with these options, and returns the result.
+        activation: the activation, but not of a filter gradient, which has none.
+        bias: whether the call has a bias; None if that is left to the case.
+        change: returns the call with other numbers.
+        cases: the names of the cases that are run.
+        precision: with which ``precision`` the choice of an algorithm is left to the backend; "" if each
+            algorithm is asked for.
+    """
 
     name: str
-    run: Callable[[Call, ModuleType, str], np.ndarray]
+    run: Callable[..., np.ndarray]
     activation: str | None = None
+    bias: bool | None = None
+    change: Callable[[Call], Call] | None = None
+    cases: tuple[str, ...] = _FEW
+    precision: str | None = ""
+
+    def concerns(self, case: str, call: Call) -> bool:
+        """Whether the check says anything of a call of a case."""
+        if call.kind.sums_images and self.run is _plain and self.activation and self.change is None:
+            return False  # a filter gradient has neither bias nor activation
+        return case in self.cases and not (self.change is _with_nan and is_integer(call.first.dtype))
+
+    def truth(self, call: Call) -> Truth:
+        """The reference's result of what is asked."""
+        activation = None if call.kind.sums_images else self.activation
+        if self.bias is False:
+            call = replace(call, bias=None)
+        elif self.bias and call.bias is None and not call.kind.sums_images:
+            channels = call.backend_shape[3]
+            call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
+        call = locked(call if self.change is None else self.change(call))
+        want = dispatch.run_canonical(call, "reference", activation=activation)
+        return Truth(call, want, activation=activation)
+
+    def rows(self, label: str, module: ModuleType, fitting: list[Algorithm], call: Call) -> Iterator[DiffRow]:
+        """One row for each algorithm, or one where the choice is left to the backend."""
+        if self.precision != "":
+            fitting = [one for one in fitting if one.precision in ALLOWED[self.precision]]
+        if not fitting:
+            return
+        truth = self.truth(call)
+        if self.precision == "":
+            for one in fitting:
+                yield self._row(label, module, one.name, one.name, one.error, truth)
+        else:  # any of them may run
+            widest = max(fitting, key=lambda one: float(truth.bound(one.error).max()))
+            yield self._row(label, module, None, "", widest.error, truth)
+
+    def _row(
+        self, label: str, module: ModuleType, asked: str | None, shown: str, error: str, truth: Truth
+    ) -> DiffRow:
+        options = {"algorithm": asked, "precision": self.precision or None, "activation": truth.activation}
+        try:
+            result = self.run(truth.call, module, **options)
+        except Exception as raised:  # a backend under test may do anything; the report says what
+            note = str(raised) if isinstance(raised, _Broken) else what_went_wrong(raised)
+            return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=note)
+        return truth.row(label, shown, truth.call.to_caller(result), error)
 
 
 def _contract_rows(name: str, module: ModuleType, dtype: str) -> Iterator[DiffRow]:
     for case in (case for case in CASES if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
             call, _ = nn_ops.call_of(problem.op, problem.args, problem.kwargs)
+            fitting = [one for one in module.ALGORITHMS if one.fits(call.kind, dtype, call.geometry)]
             for check in _CHECKS:
-                if check.activation and call.kind.sums_images:
-                    continue  # a filter gradient has neither bias nor activation
-                truth = _truth(call, check.activation)
-                for algorithm in module.ALGORITHMS:
-                    if algorithm.fits(call.kind, dtype, call.geometry):
-                        label = f"{name}: {problem.name}, {dtype}, {check.name}"
-                        yield _judged(label, module, algorithm, check, truth)
+                if check.concerns(case.name, call):
+                    yield from check.rows(
+                        f"{name}: {problem.name}, {dtype}, {check.name}", module, fitting, call
+                    )
 
 
-def _truth(call: Call, activation: str | None) -> Truth:
-    if activation and call.bias is None:
-        channels = call.backend_shape[3]
-        call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
-    want = dispatch.run_canonical(call, "reference", activation=activation)
-    return Truth(call, want, activation=activation)
+def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    return dispatch.run_canonical(call, module, **options)
 
 
-def _judged(label: str, module: ModuleType, algorithm: Algorithm, check: _Check, truth: Truth) -> DiffRow:
-    try:
-        result = check.run(truth.call, module, algorithm.name)
-    except Exception as error:  # a backend under test may do anything; the report says what
-        note = f"raised {type(error).__name__}: {error}"
-        return DiffRow(label, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
-    return truth.row(label, algorithm.name, truth.call.to_caller(result), algorithm.error)
-
-
-def _with_out(call: Call, module: ModuleType, algorithm: str) -> np.ndarray:
+def _with_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Fill ``out`` twice, from two sentinels: a cell that is never written differs, or is a sentinel."""
+    return _filled(call, module, call.backend_shape, (0, 1, 2, 3), options)
+
+
+def _with_strided_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """The same with an ``out`` whose channels are not the last axis in memory, as a caller of NCHW has it."""
+    batch, rows, cols, channels = call.backend_shape
+    return _filled(call, module, (batch, channels, rows, cols), (0, 2, 3, 1), options)
+
+
+def _filled(
+    call: Call, module: ModuleType, shape: tuple[int, ...], order: tuple[int, ...], options: dict[str, Any]
+) -> np.ndarray:
     found = []
     for sentinel in (-77, 99):
-        out = np.full(call.backend_shape, sentinel, call.first.dtype)
-        dispatch.run_canonical(call, module, algorithm, out=out)
+        out = np.full(shape, sentinel, call.first.dtype).transpose(order)
+        dispatch.run_canonical(call, module, out=out, **options)
         found.append(out)
     unwritten = found[0] != found[1]
     if is_integer(call.first.dtype) and unwritten.any():
-        raise AssertionError(f"{int(unwritten.sum())} cells of out were not written")
+        raise _Broken(f"{int(unwritten.sum())} cells of out were not written")
     return np.where(unwritten, np.nan, found[0]).astype(call.first.dtype)
 
 
-def _with_relu(call: Call, module: ModuleType, algorithm: str) -> np.ndarray:
-    return dispatch.run_canonical(call, module, algorithm, activation="relu")
+def _strided(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """The same numbers in every second channel of larger arrays, columns reversed."""
+    return _elsewhere(call, module, (..., slice(None, None, -1), slice(None, None, 2)), options)
 
 
-def _strided(call: Call, module: ModuleType, algorithm: str) -> np.ndarray:
-    """The same numbers in arrays that are not contiguous and may not be written to."""
-    first, second = (_spread(array) for array in (call.first, call.second))
-    strided = replace(call, first=first, second=second)
-    result = dispatch.run_canonical(strided, module, algorithm)
-    return np.array(result)
+def _backwards(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """The same numbers in every second row of larger arrays, from the last to the first."""
+    back = slice(None, None, -2)
+    return _elsewhere(call, module, (back, back), options)
 
 
-def _spread(array: np.ndarray) -> np.ndarray:
-    """A read-only view with the same numbers: every second channel of a larger array, columns reversed."""
-    wide = np.zeros((*array.shape[:3], 2 * array.shape[3]), array.dtype)
-    view = wide[:, :, ::-1, ::2]
-    view[...] = array
-    view.flags.writeable = False
-    return view
+def _elsewhere(call: Call, module: ModuleType, where: Any, options: dict[str, Any]) -> np.ndarray:
+    """Run a call with its numbers in parts of larger arrays, which may not be written to."""
+
+    def view(array: np.ndarray, where: Any) -> np.ndarray:
+        wide = np.ones([2 * size for size in array.shape], array.dtype)
+        part = wide[where][tuple(map(slice, array.shape))]
+        part[...] = array
+        return part
+
+    bias = None if call.bias is None else view(call.bias, slice(None, None, -2))
+    call = replace(call, first=view(call.first, where), second=view(call.second, where), bias=bias)
+    return np.array(dispatch.run_canonical(locked(call), module, **options))
+
+
+def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call on arrays that could be written to, and look whether they were."""
+    bias = None if call.bias is None else call.bias.copy()
+    copied = replace(call, first=call.first.copy(), second=call.second.copy(), bias=bias)
+    result = dispatch.run_canonical(copied, module, **options)
+    first, second, _ = call.kind.words
+    for name, given, copy in (
+        (first, call.first, copied.first),
+        (second, call.second, copied.second),
+        ("bias", call.bias, copied.bias),
+    ):
+        if given is not None and copy is not None and given.tobytes() != copy.tobytes():
+            raise _Broken(f"the backend wrote to its input: {name} was changed")
+    return result
+
+
+def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Keep the result of a call while another call runs."""
+    result = dispatch.run_canonical(call, module, **options)
+    kept = result.copy()
+    dispatch.run_canonical(replace(call, first=-2 * call.first), module, **options)
+    if kept.tobytes() != result.tobytes():
+        raise _Broken("two calls returned the same memory: the second changed the first one's result")
+    return result
+
+
+def _with_nan(call: Call) -> Call:
+    first = call.first.copy()
+    first[0, first.shape[1] // 2, 0, 0] = np.nan
+    return replace(call, first=first)
 
 
 _CHECKS: tuple[_Check, ...] = (
-    _Check("out=", _with_out),
-    _Check("bias and relu", _with_relu, "relu"),
-    _Check("strided, read-only", _strided),
+    _Check("out=", _with_out, cases=_NAMES),
+    _Check("bias and relu", _plain, "relu", True, cases=_NAMES),
+    _Check("strided, read-only", _strided, cases=_NAMES),
+    _Check("relu without bias", _plain, "relu", False),
+    _Check("out= not contiguous, bias and relu", _with_strided_out, "relu", True),
+    _Check("negative strides", _backwards),
+    _Check("input unchanged", _writeable),
+    _Check("a new array", _twice),
+    _Check("NaN, bias and relu", _plain, "relu", True, _with_nan),
+    _Check("algorithm=None", _plain, precision=None),
+    _Check("algorithm=None, precision='strict'", _plain, precision="strict"),
+    _Check("algorithm=None, precision='fast'", _plain, precision="fast"),
 )

@@ -326,12 +326,15 @@ def _scaled(case: Failure) -> Iterator[_Guess]:
             continue
         values = float(simple) * want + offset
         values = relu(values) if case.activated else values
+        if is_integer(dtype):
+            with np.errstate(invalid="ignore"):  # what is too large for the type fits nothing
+                values = np.rint(values).astype(dtype)
         scale = max(1.0, abs(float(simple)))
         near = abs(float(simple)) * limits + uncertain * np.abs(want)
         yield _Guess(
             "scale",
             f"after multiplying by {_factor_words(simple)}{words}",
-            np.rint(values).astype(dtype) if is_integer(dtype) else values,
+            values,
             lambda near=near, sizes=sizes * scale: (near, sizes),  # type: ignore[misc]
             scale=scale,
         )

@@ -117,6 +117,7 @@ def _joined(one: DiffRow, other: DiffRow) -> DiffRow:
     return replace(
         shown,
         passed=one.passed and other.passed,
+        compared=one.compared and other.compared,
         max_abs=max(row.max_abs for row in pair),
         max_ulps=max(row.max_ulps for row in pair),
         bound_fraction=max(row.bound_fraction for row in pair),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
+from ..arguments import refuse_masked
 from ..backends import Algorithm
 from ..devices import call_on_host, lazy_call, to_host
 from ..dispatch import Call
@@ -22,12 +23,12 @@ from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
 from .cases import CASES, Case
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -54,6 +55,8 @@ class DiffRow:
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
         note: a remark; of a failure without a diagnosis, which mistake comes nearest.
+        compared: whether there was a result to compare. If not, because the backend has no such function or
+            the memory is too small for the algorithm, ``passed`` is True and the note says why.
     """
 
     name: str
@@ -67,6 +70,7 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
+    compared: bool = True
     _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
     _theirs: Any = field(default=None, repr=False)
 
@@ -102,14 +106,19 @@ class DiffReport(tables.Report):
 
     @property
     def passed(self) -> bool:
-        """Whether every row lies within its bound."""
-        return all(row.passed for row in self.rows)
+        """Whether something was compared, and every row lies within its bound."""
+        return self._compared and all(row.passed for row in self.rows)
+
+    @property
+    def _compared(self) -> bool:
+        return any(row.compared for row in self.rows)
 
     @property
     def summary(self) -> str:
         """One line: what was compared, and whether it passed."""
         failed = sum(not row.passed for row in self.rows)
-        verdict = "all pass" if not failed else f"{failed} of {len(self.rows)} FAIL"
+        verdict = "all pass" if self._compared else "nothing was compared"
+        verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
         base = (
             ""
             if self.reference_seconds is None
@@ -162,7 +171,8 @@ def diff(
             ``precision="strict"`` only those of algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
-            for every backend that can run here. There is one row for each algorithm that fits the call.
+            for every backend that can run here. There is one row for each algorithm that fits the call. They
+            get read-only views of the arrays: a backend that writes to its input fails.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
             layout that the op returns. Judged by the bound of direct summation.
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
@@ -176,7 +186,8 @@ def diff(
 
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
-        ValueError: if ``rtol`` or ``atol`` is negative or not finite; and as the op.
+        ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
+            arrays to compare, or an array has masked elements; and as the op.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -202,6 +213,10 @@ def diff(
         against = {}
     elif not isinstance(against, Mapping):
         against = {"against": against}
+    if not found and not against:
+        raise ArgumentError("backends is empty, and there is no against: name a backend, or give an array")
+    for name, array in against.items():
+        refuse_masked(array, f"against[{name!r}]")
 
     rows: list[DiffRow]
     seconds: float | None
@@ -292,10 +307,12 @@ class Truth:
     ) -> None:
         self.call, self.want, self._explain = call, want, explain_cell
         self.tolerance, self.activation, self.parts = tolerance, activation, parts
+        self.signed = None  # of a sum of parts it is not known
         if parts is not None:
             self.abs_sum = parts.abs_sum
         else:
             self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+            self.signed = signed_sums(call, self.abs_sum)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
@@ -321,7 +338,8 @@ class Truth:
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
-        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms)
+        signed = self.signed if error in _SUMS_OF_PRODUCTS else None
+        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms, signed)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
@@ -344,12 +362,17 @@ class Truth:
             found,
             seconds,
             "; ".join(filter(None, notes)),
+            True,
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
 
     def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+
+
+# the bounds of algorithms that add the products themselves, and not sums of a transform
+_SUMS_OF_PRODUCTS = ("direct", "tensor", "tf32")
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
@@ -387,9 +410,10 @@ def _backend_rows(
     options: Mapping[str, Any],
     timed: bool = True,
 ) -> Iterable[DiffRow]:
-    call, precision = truth.call, options.get("precision")
+    call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        yield DiffRow(name, "", True, note=f"has no {call.kind} for {call.first.dtype.name}")
+        note = f"has no {call.kind} for {call.first.dtype.name}"
+        yield DiffRow(name, "", True, note=note, compared=False)
     for algorithm in algorithms:
         try:
             start = record.clock()
@@ -400,19 +424,40 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
-        except ContractError as error:  # of a result of another size the diagnosis says more
-            result = np.asarray(error.result)
-            if result.shape == call.backend_shape:
-                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=str(error))
-                continue
-            seconds = None
         except Exception as error:  # a backend under test may do anything; a diff reports it
-            note = f"raised {type(error).__name__}: {error}"
-            yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
-            continue
+            if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
+                note = str(error) or type(error).__name__
+                yield DiffRow(name, algorithm.name, True, note=note, compared=False)
+                continue
+            shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
+            if not isinstance(error, ContractError) or shape == call.backend_shape:
+                note = what_went_wrong(error)
+                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
+                continue
+            # of a result of another size the diagnosis says more
+            result, seconds = np.asarray(error.result), None
         if result.shape == call.backend_shape:
             result = call.to_caller(result)
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
+
+
+def locked(call: Call) -> Call:
+    """Return a call with views of its arrays that cannot be written to: they are the caller's."""
+
+    def view(array: np.ndarray) -> np.ndarray:
+        found = array.view()
+        found.flags.writeable = False
+        return found
+
+    bias = None if call.bias is None else view(call.bias)
+    return replace(call, first=view(call.first), second=view(call.second), bias=bias)
+
+
+def what_went_wrong(error: Exception) -> str:
+    """Return the note of a row whose backend raised an error, or whose result is none."""
+    if isinstance(error, ContractError):
+        return str(error)
+    return f"raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _allowed_error(value: Any, name: str) -> float:
@@ -453,11 +498,12 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         "worst cell": tables.index(row.worst),
         "first bad cell": tables.index(row.first_bad),
     }
+    numbers = row.max_abs, row.max_ulps, row.bound_fraction
     return (
         row.name,
         row.algorithm,
-        "pass" if row.passed else "FAIL",
-        *map(tables.number, (row.max_abs, row.max_ulps, row.bound_fraction)),
+        ("pass" if row.compared else "not run") if row.passed else "FAIL",
+        *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
         "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
     )

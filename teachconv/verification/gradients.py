@@ -28,9 +28,9 @@ from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
 from ..truth.exact import abs_sum, float64_result
-from .diffing import bound_of
+from .diffing import bound_of, locked
 
-__all__ = ["GradientReport", "GradientRow", "check_gradients"]
+__all__ = ["ALLOWED", "GradientReport", "GradientRow", "check_gradients"]
 
 Cell = tuple[int, ...]
 
@@ -195,14 +195,14 @@ class _Form:
         """The algorithm to ask for, and the bounds of all that may then run."""
         fitting = [a for a in self.module.ALGORITHMS if a.fits(call.kind, self.dtype.name, call.geometry)]
         asked = [a for a in fitting if a.name == self.algorithm]
-        allowed = _ALLOWED[self.precision]
+        allowed = ALLOWED[self.precision]
         found = asked or [a for a in fitting if a.precision in allowed]
         return (self.algorithm if asked else None), sorted({a.error for a in found})
 
     def _run(self, call: Call, widest: Call | None = None) -> _Run:
         """Run a call; its error is bounded by that of ``widest``, whose numbers are no smaller."""
         algorithm, errors = self._algorithms(call)
-        result = np.asarray(dispatch.run_canonical(call, self.module, algorithm, self.precision))
+        result = np.asarray(dispatch.run_canonical(locked(call), self.module, algorithm, self.precision))
         return _Run(result, self._error(widest or call, errors))
 
     def _error(self, call: Call, errors: list[str]) -> np.ndarray:
@@ -316,7 +316,8 @@ class _Form:
 
 
 # which algorithms the backend may choose by itself
-_ALLOWED: dict[str | None, tuple[str, ...]] = {
+# by ``precision``: those of an algorithm that a backend may then choose by itself
+ALLOWED: dict[str | None, tuple[str, ...]] = {
     "strict": ("strict",),
     None: ("strict", "default"),
     "fast": ("strict", "default", "fast"),

@@ -113,7 +113,8 @@ def _rounding_mistakes(call: Call) -> Iterator[Mistake]:
 
 
 def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
-    return form.round(array.astype(np.float64))[0].astype(array.dtype)
+    with np.errstate(over="ignore"):  # a number that is rounded up may be too large for its own type
+        return form.round(array.astype(np.float64))[0].astype(array.dtype)
 
 
 def channel_mistakes(call: Call) -> Iterator[Mistake]:

@@ -11,9 +11,11 @@ import pytest
 from helpers import broken, ignoring
 
 import teachconv as tc
+from teachconv import backends
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
 from teachconv.kinds import FORWARD
+from teachconv.truth import bounds
 from teachconv.verification import contract, diffing
 from teachconv.verification.diffing import check_cases
 
@@ -213,6 +215,7 @@ def test_a_module_of_ones_own():
 def test_a_backend_is_checked_by_its_name_and_in_the_dtypes_that_there_are(monkeypatch):
     one = [case for case in contract.CASES if case.name == "same"]
     monkeypatch.setattr(contract, "check_cases", partial(diffing.check_cases, cases=one))
+    assert len(tc.check_backend("numpy", "float32").rows) == len(tc.check_backend("numpy", np.float32).rows)
     found = tc.check_backend("numpy", [np.float32])
     assert found.passed
     assert "contract on numpy" in found.title
@@ -251,7 +254,7 @@ def test_a_backend_that_leaves_part_of_out_unwritten_fails():
     dtypes = ["bfloat16", "float32", "int64"]
     failed = [row for row in tc.check_backend(broken(conv2d=forgets), dtypes).rows if not row.passed]
     assert {row.name.split(", ")[1] for row in failed} == set(dtypes)
-    assert all(row.name.endswith("out=") for row in failed)
+    assert all("out=" in row.name for row in failed)
 
 
 def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
@@ -310,6 +313,17 @@ def test_a_module_that_raises_or_returns_nonsense_is_a_failed_row():
     row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=raises)]).rows[0]
     assert not row.passed
     assert row.note == "raised ZeroDivisionError: oops"
+    for returned, what in ((None, "NoneType"), ("text", "str")):
+        row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=lambda *a, got=returned, **o: got)]).rows[0]
+        assert not row.passed
+        assert row.note == f"my_backend.conv2d returned {what}, not [2, 7, 6, 4] float32"
+
+    def says_nothing(x, w, geometry, **options):
+        raise ValueError
+
+    assert (
+        tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=says_nothing)]).rows[0].note == "raised ValueError"
+    )
     row = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=short)]).rows[0]
     assert not row.passed
     assert row.diagnosis.code == "output_shape"
@@ -326,8 +340,243 @@ def test_bad_arguments():
         tc.diff(tc.conv2d, X, W, backends=["cudnn"])
     with pytest.raises(TypeError, match=r"against\['port'\] must be an array of numbers"):
         tc.diff(tc.conv2d, X, W, against={"port": "text"})
+    y = np.ma.array(tc.conv2d(X, W), mask=True)
+    with pytest.raises(
+        ValueError, match=r"against\['port'\] must have no masked elements: .* got 336 of them"
+    ):
+        tc.diff(tc.conv2d, X, W, backends=[], against={"port": y})
+    with pytest.raises(ValueError, match="other must have no masked elements"):
+        tc.explore(tc.conv2d, X, W).beside(y)
+    for against in (None, {}):
+        with pytest.raises(ValueError, match="name a backend, or give an array"):
+            tc.diff(tc.conv2d, X, W, backends=[], against=against)
+    with pytest.raises(TypeError, match="module must be a backend or the name of one, .*; got None"):
+        tc.check_backend(None)
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "message"),
+    [
+        (None, "must be a tuple of teachconv.backends.Algorithm; got None"),
+        (("plain",), "must be a tuple of teachconv.backends.Algorithm; got 'plain' in it"),
+        ((), "at least one; it is empty"),
+    ],
+)
+def test_a_backend_without_algorithms_is_refused(algorithms, message):
+    for call in (
+        lambda own: tc.check_backend(own),
+        lambda own: tc.diff(tc.conv2d, X, W, backends=[own]),
+        lambda own: tc.conv2d(X, W, backend=own),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"ALGORITHMS of backend 'my_backend' .*{message}"):
+            call(broken(ALGORITHMS=algorithms))
+
+
+def test_what_an_algorithm_says_of_itself_is_checked():
+    assert set(backends.BOUNDS) == set(bounds.__all__) - {"Verdict", "gamma", "judge"}
+    for words, message in (
+        ({"error": "drect"}, r"error of algorithm 'own' must be of direct, .*'drect' \(did you mean"),
+        ({"precision": "nope"}, "precision of algorithm 'own' must be of strict, default, fast, tf32"),
+        ({"dtypes": ("float31",)}, "dtypes of algorithm 'own' must be of float16"),
+        ({"kinds": ("conv3d",)}, "kind must be one of conv2d"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            backends.Algorithm("own", "", **words)
+
+
+def test_an_algorithm_that_lacks_memory_is_not_wrong():
+    def refuses(x, w, geometry, **options):
+        raise MemoryError("the padded input needs 9 TiB")
+
+    report = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=refuses), "numpy"])
+    assert report.passed
+    row = report.rows[0]
+    assert (row.passed, row.compared, row.max_abs) == (True, False, 0)
+    assert row.note == "the padded input needs 9 TiB"
+    assert "not run" in str(report)
+    alone = tc.diff(tc.conv2d, X, W, backends=[broken(conv2d=refuses)])
+    assert not alone.passed
+    assert "nothing was compared" in str(alone)
+    assert not tc.check_backend(broken(conv2d=refuses), "float32").passed  # whose cases are small
+
+
+def test_integers_are_compared_exactly_with_floats():
+    x, w = np.ones((1, 1, 1, 1), "int64"), np.full((1, 1, 1, 1), 2**53 + 1)
+    for theirs, error in ((2.0**53, 1), (np.nan, np.inf), (-np.inf, np.inf), (2**53 + 1, 0)):
+        row = tc.diff(tc.conv2d, x, w, backends=[], against=np.full((1, 1, 1, 1), theirs)).rows[0]
+        assert (row.passed, row.max_abs) == (error == 0, error)
 
 
 def test_the_whole_table_passes():
     rows = check_cases(dtype="float32", data="integers")
     assert all(row.passed for row in rows), [row.name for row in rows if not row.passed]
+
+
+def passing(dtype, x, w, *results):
+    """Return which of these results of a single sum pass; every backend of ours must."""
+    x, w = np.array(x, dtype).reshape(1, 1, 1, -1), np.array(w, dtype).reshape(1, 1, -1, 1)
+    against = {str(value): np.full((1, 1, 1, 1), value, dtype) for value in results}
+    report = tc.diff(tc.conv2d, x, w, against=against)
+    ours, theirs = report.rows[: -len(results)], report.rows[-len(results) :]
+    assert all(row.passed for row in ours), report
+    return [float(row.name) for row in theirs if row.passed]
+
+
+def test_where_the_result_overflows_only_its_infinity_or_a_number_near_the_largest_passes():
+    special = (0, 5, -np.inf, np.inf)
+    assert passing("float16", [60000], [2], *special, np.nan, 65504) == [np.inf]  # 120000
+    assert passing("float16", [65504, 20], [1, 1], *special, 65504, 65472) == [np.inf, 65504]  # 65524
+    assert passing("float32", [3e38], [2], *special, np.nan, 3.4e38) == [np.inf]
+    assert passing("float64", [-1.5e308], [2], *special, np.nan, -1.7e308) == [-np.inf]
+    # the sum of the positive terms is 60000, which float32 holds; in float32 itself it may become infinity
+    assert passing("float16", np.full(400, 300), [1, -1] * 200, *special, np.nan) == [0]
+    assert len(passing("float32", [3e38] * 4, [1, 1, -1, -1], np.nan, np.inf, -np.inf)) == 3
+    assert passing("float32", [3e38] * 3, [1, 1, -1], *special, np.nan) == [np.inf]
+    # an infinity among the data stays; a sum that overflows on the other side makes it NaN
+    assert passing("float32", [np.inf, 1], [1, 2], *special, np.nan, 3e38) == [np.inf]
+    row = tc.diff(tc.conv2d, [[[[np.inf, 3e38]]]], [[[[1.0], [-2.0]]]], backends="numpy").rows[0]
+    assert row.passed
+
+
+@pytest.mark.parametrize("size", [2.0**-1025, 2.0**-1074])
+def test_numbers_below_the_smallest_normal_one_are_judged(size):
+    x, w = np.full((1, 5, 5, 1), size), np.ones((3, 3, 1, 1))
+    for op, args in (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (x.shape, w, x[:, :3, :3])),
+        (tc.conv2d_backprop_filter, (x, w.shape, x[:, :3, :3])),
+    ):
+        assert tc.diff(op, *args).passed
+
+
+RIGHT = numpy_backend.conv2d
+
+
+def writes_to_its_filter(x, w, geometry, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if w.flags.writeable:
+        w[...] = 0
+    return y
+
+
+def returns_one_buffer(x, w, geometry, *, buffers={}, **options):  # noqa: B006 (that is the bug)
+    y = RIGHT(x, w, geometry, **options)
+    buffer = y if options.get("out") is not None else buffers.setdefault((y.shape, y.dtype), y)
+    buffer[...] = y
+    return buffer
+
+
+def needs_a_contiguous_out(x, w, geometry, *, out=None, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if out is None:
+        return y
+    out.reshape(-1)[...] = y.reshape(-1)
+    return out
+
+
+def needs_an_algorithm(x, w, geometry, *, algorithm, **options):
+    return RIGHT(x, w, geometry, algorithm=algorithm, **options) * (1 if algorithm else 2)
+
+
+def knows_no_precision(x, w, geometry, *, precision, **options):
+    assert precision is None
+    return RIGHT(x, w, geometry, precision=precision, **options)
+
+
+def has_no_relu_without_bias(x, w, geometry, *, bias=None, activation=None, **options):
+    return RIGHT(x, w, geometry, bias=bias, activation=activation if bias is not None else None, **options)
+
+
+def has_no_bias_with_out(x, w, geometry, *, bias=None, out=None, **options):
+    return RIGHT(x, w, geometry, bias=bias if out is None else None, out=out, **options)
+
+
+def has_no_relu_with_out(x, w, geometry, *, activation=None, out=None, **options):
+    return RIGHT(x, w, geometry, activation=activation if out is None else None, out=out, **options)
+
+
+def takes_nan_as_zero(x, w, geometry, **options):
+    return RIGHT(np.nan_to_num(x), w, geometry, **options)
+
+
+def needs_a_contiguous_bias(x, w, geometry, *, bias=None, **options):
+    memory = bias if bias is None or bias.flags.c_contiguous else bias.base[: len(bias)]
+    return RIGHT(x, w, geometry, bias=memory, **options)
+
+
+def cannot_go_backwards(x, w, geometry, **options):
+    return RIGHT(x[:, ::-1] if x.strides[1] < 0 else x, w, geometry, **options)
+
+
+@pytest.mark.parametrize(
+    ("bug", "check"),
+    [
+        (writes_to_its_filter, "input unchanged"),
+        (returns_one_buffer, "a new array"),
+        (needs_a_contiguous_out, "out= not contiguous, bias and relu"),
+        (has_no_bias_with_out, "out= not contiguous, bias and relu"),
+        (has_no_relu_with_out, "out= not contiguous, bias and relu"),
+        (needs_an_algorithm, "algorithm=None"),
+        (knows_no_precision, "algorithm=None, precision='strict'"),
+        (has_no_relu_without_bias, "relu without bias"),
+        (takes_nan_as_zero, "NaN, bias and relu"),
+        (needs_a_contiguous_bias, "strided, read-only"),
+        (cannot_go_backwards, "negative strides"),
+    ],
+)
+def test_a_backend_that_breaks_the_contract_where_no_number_shows_it_fails(bug, check, monkeypatch):
+    monkeypatch.setattr(contract, "check_cases", lambda *arguments: [])
+    rows = tc.check_backend(broken(conv2d=bug), ["float32"]).rows
+    failed = [row.name.partition("float32, ")[2] for row in rows if not row.passed]
+    assert check in failed
+    assert all(row.passed for row in rows if "gradient" in row.name)
+
+
+@pytest.mark.parametrize(
+    ("case", "wrong"),
+    [
+        ("five images, 70 to 66 channels", lambda g: g.batch > 4),
+        ("five images, 70 to 66 channels", lambda g: g.in_channels > 64),
+        ("five images, 70 to 66 channels", lambda g: g.out_channels > 64),
+        ("9x9", lambda g: g.rows.filter_size > 7),
+        ("70 rows", lambda g: g.rows.out_size > 64),
+    ],
+)
+def test_a_kernel_whose_blocks_are_too_small_fails(case, wrong):
+    def zeros_at_the_end(x, w, geometry, **options):
+        y = RIGHT(x, w, geometry, **options)
+        if wrong(geometry):
+            y[-1, -1, -1, -1] = 0
+        return y
+
+    cases = [one for one in diffing.CASES if one.name == case]
+    assert all(row.passed for row in check_cases([numpy_backend], cases=cases))
+    assert not all(row.passed for row in check_cases([broken(conv2d=zeros_at_the_end)], cases=cases))
+
+
+def test_what_a_backend_writes_to_its_input_is_seen_and_reaches_nobody_else():
+    def writes(x, w, geometry, **options):
+        y = RIGHT(x, w, geometry, **options)
+        if x.flags.writeable:
+            x *= 0
+        return y
+
+    def must_write(x, w, geometry, **options):
+        x *= 0
+        return RIGHT(x, w, geometry, **options)
+
+    x, before = X.copy(), X.copy()
+    for bug in (writes, must_write):
+        report = tc.diff(tc.conv2d, x, W, backends=[broken(conv2d=bug), "numpy"])
+        assert np.array_equal(x, before)
+        assert all(row.passed for row in report.rows if row.name == "numpy")
+    assert "read-only" in report.rows[0].note
+    notes = {row.note for row in tc.check_backend(broken(conv2d=writes), ["float32"]).rows if not row.passed}
+    assert notes == {"the backend wrote to its input: input was changed"}
+    assert tc.check_backend(numpy_backend, ["float32"]).passed
+
+
+def test_a_bias_with_memory_strides_is_added():
+    x, w, bias = np.ones((1, 3, 3, 2), "f4"), np.ones((3, 3, 2, 3), "f4"), np.arange(6, dtype="f4")[::-2]
+    for backend in (info.name for info in tc.backends() if info.available):
+        assert tc.conv2d(x, w, bias=bias, backend=backend).tolist() == [[[[23, 21, 19]]]]

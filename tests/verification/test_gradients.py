@@ -177,3 +177,15 @@ def test_sums_that_may_overflow_are_not_judged():
 def test_bad_arguments(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_a_backend_cannot_write_to_the_callers_arrays():
+    def writes(x, w, geometry, **options):
+        y = numpy_backend.conv2d(x, w, geometry, **options)
+        if x.flags.writeable:
+            x *= 0
+        return y
+
+    x = X.copy()
+    assert tc.check_gradients(tc.conv2d, x, W, backend=broken(conv2d=writes)).passed
+    assert np.array_equal(x, X)
