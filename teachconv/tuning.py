@@ -15,7 +15,7 @@ from typing import Any
 
 from . import dispatch, nn_ops, record, tables, tuning_file
 from .arguments import integer
-from .backends import TABLE, Algorithm
+from .backends import PRECISIONS, TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
@@ -24,7 +24,6 @@ from .kinds import LAYOUTS
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
 
-_PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
 _FIRST_PIECE = 20_000  # multiply-adds: the first part of a call that is timed for an estimate
 _GROWTH = 4  # how many times as large the next part is, at most
 
@@ -238,7 +237,7 @@ class _Kept:
 
 def _allowed(algorithm: Algorithm, precision: str | None) -> bool:
     """Whether the op may choose the algorithm by itself with this ``precision``."""
-    return _PRECISIONS.index(algorithm.precision) <= _PRECISIONS.index(precision or "default")
+    return PRECISIONS.index(algorithm.precision) <= PRECISIONS.index(precision or "default")
 
 
 def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) -> None:

@@ -42,9 +42,9 @@ from ..taps import window
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
-# the names of the error bounds in ``teachconv.truth.bounds``, and the legal values of ``precision``
+# the names of the bounds in truth/bounds.py
 BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced")
-PRECISIONS = ("strict", "default", "fast", "tf32")
+PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
 
 # overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")

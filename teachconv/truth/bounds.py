@@ -429,9 +429,8 @@ def judge(
         nan = np.isnan(g) & (up | (w == inf)) & (down | (w == -inf))
         finite = np.isfinite(w) | overflowed
         beyond = min(form.largest / (1 - form.unit_roundoff), float_format("float64").largest)
-        error = np.abs(
-            np.clip(g, -beyond, beyond) - exact
-        )  # an infinity is the next number after the largest
+        # an infinity counts as the next number after the largest
+        error = np.abs(np.clip(g, -beyond, beyond) - exact)
         ok = same | nan | (finite & ((error <= allowed) | ((g == inf) & up) | ((g == -inf) & down)))
         error = np.where(same | (ok & ~np.isfinite(g)), 0.0, error)
         error = np.where(ok | np.isfinite(g) & np.isfinite(w), error, inf)
