@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
-from pickle import PicklingError
 from types import ModuleType
 from typing import Any
 
@@ -149,7 +148,7 @@ class Plan:
         if isinstance(backend, ModuleType):
             backend = backend.__name__
             if sys.modules.get(backend) is not self._module:
-                raise PicklingError(
+                raise TypeError(
                     f"a plan is pickled with its backend's name, and module {backend!r} cannot be imported"
                 )
         return _planned_again, self._asked_of(backend)

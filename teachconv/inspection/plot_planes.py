@@ -178,7 +178,7 @@ class Windows:
             place = {"xycoords": "axes fraction", "textcoords": "offset points", "color": faint}
             ax.annotate(sign, (0, 0.5), xytext=(-20, 0), ha="right", va="center", fontsize=9, **place)
         self._legend(padded)
-        for _ in range(4):  # one pass leaves titles outside the figure: the axes' heights follow their widths
+        for _ in range(2):  # a single pass leaves titles outside: the heights of the axes follow their widths
             self.figure.get_layout_engine().execute(self.figure)
 
     @staticmethod

@@ -609,14 +609,13 @@ def test_pictures_draw_every_kind_of_op():
         tc.plot.window(tc.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))),
     ):
         assert len(figure.axes) == 3
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     for x, w, strides in (((1, 6, 6, 1), (3, 3, 1, 1), 2), ((1, 1, 1, 1), (1, 1, 1, 1), 1)):
         figure = tc.plot.window(tc.conv2d, np.ones(x), np.ones(w), strides, "SAME")
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         below = figure.legends[0].get_window_extent().y1
-        for drawn in (
-            ax.get_tightbbox() for ax in figure.axes
-        ):  # with titles and scales, and nothing cut off
+        for ax in figure.axes:  # with titles and scales, and nothing cut off
+            drawn = ax.get_tightbbox()
             assert below <= drawn.y0 < drawn.y1 <= figure.bbox.y1
     ax = tc.plot.geometry(tc.conv2d_transpose_geometry((1, 3, 3, 1), W.shape, strides=2))
     assert ax.get_title() == "conv2d_transpose, columns: 3 to 6, stride 2, dilation 1"
