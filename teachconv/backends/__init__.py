@@ -68,7 +68,7 @@ class Algorithm:
     """What one algorithm of a backend can do.
 
     A bound is a proven limit of an algorithm's error; ``teachconv.truth.bounds`` has them. A kind, a dtype, a
-    precision or a bound that there is not raises `ArgumentError`.
+    precision or a bound that there is not raises ``ArgumentError``.
 
     Attributes:
         name: its name.

@@ -47,7 +47,7 @@ def check_backend(module: ModuleType | str, dtypes: Iterable[str] | str | None =
         ValueError: if a part of the contract is missing, no backend of the table has the name, or no
             algorithm lists any of ``dtypes``.
         TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
-            `Algorithm`, or there is no such dtype.
+            `teachconv.backends.Algorithm`, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend
