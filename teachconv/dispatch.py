@@ -7,8 +7,8 @@ every dialect's calls come through here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -78,6 +78,11 @@ class Call:
     def terms(self) -> int:
         """How many terms the longest sum of a cell has, the bias counted."""
         return max(1, self.geometry.terms_of(self.op.kind.result) + (self.bias is not None))
+
+    def with_each(self, function: Callable[[np.ndarray], np.ndarray]) -> Call:
+        """Return the call with ``function`` of each of its arrays in the array's place."""
+        bias = None if self.bias is None else function(self.bias)
+        return replace(self, first=function(self.first), second=function(self.second), bias=bias)
 
     def to_caller(self, result: np.ndarray) -> np.ndarray:
         """Turn a backend's result into the caller's layout."""

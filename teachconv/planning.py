@@ -121,11 +121,7 @@ class Plan:
     @property
     def options(self) -> dict[str, Any]:
         """Backend, algorithm and precision of every call, as an op takes them."""
-        return {
-            "backend": self._backend,
-            "algorithm": self.algorithm,
-            "precision": self._asked[1],
-        }
+        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._asked[1]}
 
     def _their_shape(self) -> Sequence[int]:
         batch, rows, cols, channels = self._call.first.shape

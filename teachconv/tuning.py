@@ -15,7 +15,7 @@ from typing import Any
 
 from . import dispatch, nn_ops, record, tables, tuning_file
 from .arguments import integer
-from .backends import PRECISIONS, TABLE, Algorithm
+from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
 from .errors import ArgumentError, ArgumentTypeError
@@ -158,7 +158,7 @@ def autotune(
     found = dispatch.find_backends(backends, call.first)
     fitting = dispatch.candidates(found, call, algorithm, precision)
     if algorithm in (None, "auto"):
-        fitting = [one for one in fitting if _allowed(one[2], precision)]
+        fitting = [one for one in fitting if one[2].may_be_chosen(precision)]
     if not fitting:
         names = ", ".join(name for name, _ in found) or "none"
         raise ArgumentError(f"backends must have an algorithm for this call; got {names}")
@@ -233,11 +233,6 @@ class _Kept:
         others = [one for one in entries if (one["backend"], one["algorithm"]) not in self.candidates]
         measured = [asdict(one) for one in report]
         tuning_file.write(self.path, self.machine, self.call, [*measured, *others])
-
-
-def _allowed(algorithm: Algorithm, precision: str | None) -> bool:
-    """Whether the op may choose the algorithm by itself with this ``precision``."""
-    return PRECISIONS.index(algorithm.precision) <= PRECISIONS.index(precision or "default")
 
 
 def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) -> None:

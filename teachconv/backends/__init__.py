@@ -123,6 +123,17 @@ class Algorithm:
         """
         return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
 
+    def may_be_chosen(self, precision: str | None) -> bool:
+        """Return whether a backend may choose the algorithm by itself.
+
+        Args:
+            precision: what the call has.
+
+        Returns:
+            True or False.
+        """
+        return PRECISIONS.index(self.precision) <= PRECISIONS.index(precision or "default")
+
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:

@@ -162,8 +162,9 @@ def convolution(
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
     TensorShape([1, 2, 2, 2])
     """
-    steps = normalize_pair(strides, "strides", data_format or "NHWC")
-    if max(steps) > 1 and max(normalize_pair(dilations, "dilations", data_format or "NHWC")) > 1:
+    layout = data_format or "NHWC"
+    steps = normalize_pair(strides, "strides", layout)
+    if max(steps) > 1 and max(normalize_pair(dilations, "dilations", layout)) > 1:
         raise ArgumentError(
             f"strides and dilations must not both be above 1; got {strides} and {dilations}: conv2d has both"
         )

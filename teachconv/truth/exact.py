@@ -23,12 +23,7 @@ def abs_sum(call: Call) -> np.ndarray:
         An array in NHWC order, or HWIO for a filter gradient. It is rounded up, so that it is no smaller than
         the exact sum.
     """
-    sizes = replace(
-        call,
-        first=_magnitudes(call.first),
-        second=_magnitudes(call.second),
-        bias=None if call.bias is None else _magnitudes(call.bias),
-    )
+    sizes = call.with_each(_magnitudes)
     roundoff = 2 * call.terms * float_format("float64").unit_roundoff
     return float64_result(sizes) * (1 + roundoff)
 

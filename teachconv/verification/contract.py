@@ -22,7 +22,6 @@ from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .cases import CASES
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
-from .gradients import ALLOWED
 
 __all__ = ["check_backend"]
 
@@ -130,7 +129,7 @@ class _Check:
     def rows(self, label: str, module: ModuleType, fitting: list[Algorithm], call: Call) -> Iterator[DiffRow]:
         """One row for each algorithm, or one where the choice is left to the backend."""
         if self.precision != "":
-            fitting = [one for one in fitting if one.precision in ALLOWED[self.precision]]
+            fitting = [one for one in fitting if one.may_be_chosen(self.precision)]
         if not fitting:
             return
         truth = self.truth(call)
@@ -208,21 +207,18 @@ def _backwards(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 def _elsewhere(call: Call, module: ModuleType, where: Any, options: dict[str, Any]) -> np.ndarray:
     """Run a call with its numbers in parts of larger arrays, which may not be written to."""
 
-    def view(array: np.ndarray, where: Any) -> np.ndarray:
+    def view(array: np.ndarray) -> np.ndarray:
         wide = np.ones([2 * size for size in array.shape], array.dtype)
-        part = wide[where][tuple(map(slice, array.shape))]
+        part = wide[where if array.ndim > 1 else slice(None, None, -2)][tuple(map(slice, array.shape))]
         part[...] = array
         return part
 
-    bias = None if call.bias is None else view(call.bias, slice(None, None, -2))
-    call = replace(call, first=view(call.first, where), second=view(call.second, where), bias=bias)
-    return np.array(dispatch.run_canonical(locked(call), module, **options))
+    return np.array(dispatch.run_canonical(locked(call.with_each(view)), module, **options))
 
 
 def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call on arrays that could be written to, and look whether they were."""
-    bias = None if call.bias is None else call.bias.copy()
-    copied = replace(call, first=call.first.copy(), second=call.second.copy(), bias=bias)
+    copied = call.with_each(np.copy)
     result = dispatch.run_canonical(copied, module, **options)
     first, second, _ = call.kind.words
     for name, given, copy in (

@@ -449,8 +449,7 @@ def locked(call: Call) -> Call:
         found.flags.writeable = False
         return found
 
-    bias = None if call.bias is None else view(call.bias)
-    return replace(call, first=view(call.first), second=view(call.second), bias=bias)
+    return call.with_each(view)
 
 
 def what_went_wrong(error: Exception) -> str:

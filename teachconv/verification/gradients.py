@@ -30,7 +30,7 @@ from ..kinds import KINDS, LAYOUTS, OPS
 from ..truth.exact import abs_sum, float64_result
 from .diffing import bound_of, locked
 
-__all__ = ["ALLOWED", "GradientReport", "GradientRow", "check_gradients"]
+__all__ = ["GradientReport", "GradientRow", "check_gradients"]
 
 Cell = tuple[int, ...]
 
@@ -195,8 +195,7 @@ class _Form:
         """The algorithm to ask for, and the bounds of all that may then run."""
         fitting = [a for a in self.module.ALGORITHMS if a.fits(call.kind, self.dtype.name, call.geometry)]
         asked = [a for a in fitting if a.name == self.algorithm]
-        allowed = ALLOWED[self.precision]
-        found = asked or [a for a in fitting if a.precision in allowed]
+        found = asked or [a for a in fitting if a.may_be_chosen(self.precision)]
         return (self.algorithm if asked else None), sorted({a.error for a in found})
 
     def _run(self, call: Call, widest: Call | None = None) -> _Run:
@@ -313,16 +312,6 @@ class _Form:
             note = "; ".join(filter(None, [note, "some sums may overflow"]))
         known = [error if error == error else inf for error, limit, _ in found if limit < inf]
         return GradientRow(name, worst <= 1, max(known, default=0.0), worst, cells, cell, note)
-
-
-# which algorithms the backend may choose by itself
-# by ``precision``: those of an algorithm that a backend may then choose by itself
-ALLOWED: dict[str | None, tuple[str, ...]] = {
-    "strict": ("strict",),
-    None: ("strict", "default"),
-    "fast": ("strict", "default", "fast"),
-    "tf32": ("strict", "default", "fast", "tf32"),
-}
 
 
 def _fraction(error: float, limit: float) -> float:
