@@ -40,6 +40,7 @@ ROOMS = """
     arrays graph
     keras
     tf
+    frameworks
     explorer
     cli
     __init__ __main__

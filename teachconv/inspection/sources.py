@@ -7,11 +7,14 @@ macros, and a library that was chosen when TensorFlow was compiled.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, singledispatch
 from html import escape
 from importlib import import_module
+from importlib.util import find_spec
+from textwrap import wrap
 from typing import Any
 
 from .. import backends, dialects, nn_ops, record, tables
@@ -38,6 +41,11 @@ __all__ = [
     "step_of",
 ]
 
+# the first part of the module's name of another framework's function, class or object -> the module whose
+# `follow` says what that framework runs; it is imported when the first of them is asked about
+FOLLOWERS: dict[str, str] = {}
+_NOTE = 56  # characters of a line of a note below a place
+
 
 @dataclass(frozen=True, slots=True)
 class SourceStep:
@@ -46,9 +54,12 @@ class SourceStep:
     Attributes:
         what: the kind of step, such as "kernel".
         name: the name of the function, class, op or library.
-        file: the file, relative to the folder that contains the package; "" for another's library.
+        file: the file, relative to the folder that contains the package; a file of another framework by its
+            full path, or as that framework's repository names it where it is not installed; "" for none.
         line: the line, or 0.
         note: a remark.
+        known: how a step in another framework is known, such as "op registry"; "" for our own.
+        beside: the step of our graph runtime that does the same; None for our own.
     """
 
     what: str
@@ -56,11 +67,14 @@ class SourceStep:
     file: str = ""
     line: int = 0
     note: str = ""
+    known: str = ""
+    beside: SourceStep | None = None
 
     @property
     def where(self) -> str:
-        """``file:line``, or ""."""
-        return f"{self.file}:{self.line}" if self.file else ""
+        """``file:line``, below the folder of installed packages; the file alone without a line; or ""."""
+        short = re.split(r"(?:site|dist)-packages[/\\]", self.file)[-1]
+        return f"{short}:{self.line}" if self.line else short
 
     def code(self, more: int = 12) -> list[tuple[int, str]]:
         """Return numbers and text of the line and of ``more`` lines after it; [] if they cannot be read."""
@@ -122,12 +136,26 @@ class SourceChain(tables.Report):
         return f"where is {self.query} executed?{ran}"
 
     def _table(self) -> tables.Table:
+        rows = []
+        for number, step in enumerate(self.steps, 1):
+            where, note = step.where, step.note
+            if step.known:  # of another framework: long notes stand below the place
+                where, note = "\n".join([*([where] if where else []), *wrap(note, _NOTE)]), ""
+            rows.append((str(number), step.what, step.name, where, note, step.known))
+        columns = (*tables.right(""), *tables.left(*[""] * 5))
+        notes = [*self._beside(), *self._line_table().text().split("\n")]
+        return tables.Table(columns, rows, self._headline(), notes=notes)
+
+    def _beside(self) -> list[str]:
+        """The lines that say where our runtime does what another framework's steps do; [] for our own."""
         rows = [
-            (str(number), step.what, step.name, step.where, step.note)
+            (str(number), step.beside.what, step.beside.name, step.beside.where)
             for number, step in enumerate(self.steps, 1)
+            if step.beside
         ]
-        columns = (*tables.right(""), *tables.left(*[""] * 4))
-        return tables.Table(columns, rows, self._headline(), notes=self._line_table().text().split("\n"))
+        columns = (*tables.right(""), *tables.left(*[""] * 3))
+        title = "the same steps in teachconv's runtime, to be read and stepped into"
+        return str(tables.Table(columns, rows, title)).split("\n") if rows else []
 
     def _line_table(self) -> tables.Table:
         """The lines; those of one call with a line before and after each."""
@@ -150,7 +178,11 @@ class SourceChain(tables.Report):
         parts = [f"<p>{escape(self._headline())}</p>"]
         for number, step in enumerate(self.steps, 1):
             title = f"{number} {escape(step.what)} <b>{escape(step.name)}</b> {escape(step.where)}"
-            parts.append(_on_click(f"{title} {escape(step.note)}", step.code()))
+            known = f" <i>{escape(step.known)}</i>" if step.known else ""
+            parts.append(_on_click(f"{title} {escape(step.note)}{known}", step.code()))
+            if step.beside:
+                beside = f"&emsp;teachconv: <b>{escape(step.beside.name)}</b> {escape(step.beside.where)}"
+                parts.append(_on_click(beside, step.beside.code()))
         lines = []
         for line in self.lines:
             name = line.mark if self.backend else f"{line.backend} {line.algorithm}: {line.mark}"
@@ -184,6 +216,8 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
             "torch.conv_transpose2d". Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, a tensor or
             operation of `teachconv.graph`, a tensor that an eager op or a tape returned, a layer of
             `teachconv.keras` with an input, and ``model.fit`` with its arguments, of which one step runs.
+            Also a function, method or layer of an installed framework (`FOLLOWERS`), such as TensorFlow's own
+            ``tf.nn.conv2d``: its steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -203,7 +237,18 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     >>> {line.mark: line.text for line in chain.lines}["padding"]
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
     """
-    return source_of(getattr(op, "__self__", op), op, args, kwargs)
+    owner = getattr(op, "__self__", op)
+    framework = _framework_of(owner)
+    if framework:
+        return import_module(FOLLOWERS[framework]).follow(op, args, kwargs)
+    return source_of(owner, op, args, kwargs)
+
+
+def _framework_of(owner: Any) -> str:
+    """Return the name of the framework that a function or an object is from; "" for all others."""
+    modules = [getattr(owner, "__module__", None), *(cls.__module__ for cls in type(owner).__mro__)]
+    names = (str(module).partition(".")[0] for module in modules)
+    return next((name for name in names if name in FOLLOWERS), "")
 
 
 @singledispatch
@@ -236,6 +281,10 @@ def find_op(op: Callable[..., Any] | str) -> Callable[..., Any]:
     plain = op.removeprefix("teachconv.").removeprefix("tc.").removeprefix("tf.nn.").removeprefix("tf.")
     plain = plain.removeprefix("dialects.")
     if plain not in names:
+        framework = op.partition(".")[0]
+        if framework in FOLLOWERS:  # a name does not import it
+            here = "" if find_spec(framework) else f"; {framework} is not installed here"
+            raise ArgumentError(f"pass {framework}'s function itself, not its name {op!r}{here}")
         near = suggestion(plain, names)
         raise ArgumentError(f"op must be an op of teachconv or the name of one; got {op!r}{near}")
     return names[plain]

@@ -1,0 +1,126 @@
+"""Runs a probe in a process of its own, whose answer and log come back; nothing here is changed by it.
+
+The switches that make a native library say what it runs are read when the library is loaded, which in the
+user's process has long happened. A probe is a module that is run as a program and ends in `answer`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Answer", "ProbeError", "answer", "begin", "run"]
+
+_SECTION = "== teachconv: "  # begins a line of the log that says which part of the probe follows
+_ASKED, _FACTS, _LOG = "asked.json", "facts.json", "log.txt"
+
+
+class ProbeError(RuntimeError):
+    """The process that was asked gave no answer; the message says why, with the last lines of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a probe found.
+
+    Attributes:
+        facts: what it returned.
+        log: what it and the native libraries printed, by the section that `begin` opened; "" is the first.
+    """
+
+    facts: dict[str, Any]
+    log: dict[str, str]
+
+
+def run(
+    probe: str,
+    job: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    environment: Mapping[str, str],
+    seconds: float = 60.0,
+) -> Answer:
+    """Run a probe and return its answer.
+
+    Args:
+        probe: the name of the module.
+        job: what it is asked, in types of JSON.
+        arrays: the arrays that it gets.
+        environment: the variables that it has besides those of this process.
+        seconds: the time after which it is ended.
+
+    Raises:
+        ProbeError: if it takes longer, crashes, or leaves no readable answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="teachconv-") as name:
+        folder = Path(name)
+        for key, array in arrays.items():
+            np.save(folder / f"{key}.npy", array, allow_pickle=False)
+        (folder / _ASKED).write_text(json.dumps({"job": job, "arrays": list(arrays)}), encoding="utf-8")
+        path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+        with (folder / _LOG).open("wb") as log:
+            try:
+                code = subprocess.run(
+                    [sys.executable, "-P", "-m", probe, str(folder)],
+                    env={**os.environ, "PYTHONPATH": path, **environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    timeout=seconds,
+                ).returncode
+                problem = f"ended with {_ending(code)}" if code else ""
+            except subprocess.TimeoutExpired:
+                problem = f"took longer than {seconds:g} s and was ended"
+        text = (folder / _LOG).read_text(encoding="utf-8", errors="replace")
+        if not problem:
+            try:
+                return Answer(json.loads((folder / _FACTS).read_text(encoding="utf-8")), _sections(text))
+            except (OSError, ValueError):
+                problem = "left no readable answer"
+    last = "\n".join(f"    {line[:200]}" for line in text.splitlines()[-5:])
+    raise ProbeError(f"{probe}: its process {problem}" + (f"; the end of its log:\n{last}" if last else ""))
+
+
+def _ending(code: int) -> str:
+    """Say how a process ended; a negative code is that of a signal."""
+    try:
+        return f"exit status {code}" if code > 0 else signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _sections(text: str) -> dict[str, str]:
+    first, *rest = f"\n{text}".split(f"\n{_SECTION}")
+    parts = (part.partition("\n") for part in rest)
+    return {"": first.removeprefix("\n")} | {name: body for name, _, body in parts}
+
+
+# ---------------------------------------------------------------------------------------------
+# In the probe
+# ---------------------------------------------------------------------------------------------
+
+
+def begin(section: str) -> None:
+    """Begin a section of the log: what is printed from here on, by Python or by C, is part of it."""
+    sys.stdout.flush()
+    if os.name == "posix":
+        ctypes.CDLL(None).fflush(None)  # what C still holds belongs to the section before
+    os.write(1, f"\n{_SECTION}{section}\n".encode())
+
+
+def answer(work: Callable[[dict[str, Any], dict[str, np.ndarray]], dict[str, Any]]) -> None:
+    """Do the work of a probe: call a function with the job and the arrays, and write what it returns."""
+    folder = Path(sys.argv[1])
+    asked = json.loads((folder / _ASKED).read_text(encoding="utf-8"))
+    arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in asked["arrays"]}
+    (folder / _FACTS).write_text(json.dumps(work(asked["job"], arrays)), encoding="utf-8")
