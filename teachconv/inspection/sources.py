@@ -43,7 +43,10 @@ __all__ = [
 
 # the first part of the module's name of another framework's function, class or object -> the module whose
 # `follow` says what that framework runs; it is imported when the first of them is asked about
-FOLLOWERS: dict[str, str] = {}
+FOLLOWERS: dict[str, str] = {
+    name: f"teachconv.frameworks.{module}"
+    for name, module in {"torch": "torch", "jax": "jax", "jaxlib": "jax", "onnxruntime": "onnxruntime"}.items()
+}
 _NOTE = 56  # characters of a line of a note below a place
 
 
@@ -238,7 +241,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
     """
     owner = getattr(op, "__self__", op)
-    framework = _framework_of(owner)
+    framework = _framework_of(op) or _framework_of(owner)
     if framework:
         return import_module(FOLLOWERS[framework]).follow(op, args, kwargs)
     return source_of(owner, op, args, kwargs)

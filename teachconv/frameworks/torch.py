@@ -1,0 +1,341 @@
+"""Follows a call of PyTorch to the library that computed: dispatcher, chosen backend, ops, primitives.
+
+The call is run once here, to see which convolutions it ends in. A probe repeats each of them, with the
+profiler and with the logs of oneDNN and MKL.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..dispatch import find_backend
+from ..errors import ArgumentError
+from ..graph.framework.op_def import get_op_def
+from ..graph.framework.op_kernel import find_kernel
+from ..inspection.sources import SourceChain, SourceStep, step_at
+from ..tables import duration
+from . import child, onednn
+from .libraries import folder, known_from
+
+__all__ = ["follow"]
+
+_NATIVE = "aten/src/ATen/native/"
+# an aten op -> the C++ file that has its function
+_FILES = {
+    "convolution": "Convolution.cpp",
+    "_convolution": "Convolution.cpp",
+    "convolution_backward": "Convolution.cpp",
+    "mkldnn_convolution": "mkldnn/Conv.cpp",
+    "thnn_conv2d": "ConvolutionMM2d.cpp",
+    "_slow_conv2d_forward": "ConvolutionMM2d.cpp",
+    "_slow_conv2d_backward": "ConvolutionMM2d.cpp",
+    "slow_conv3d": "ConvolutionMM3d.cpp",
+    "slow_conv3d_forward": "ConvolutionMM3d.cpp",
+    "slow_conv_transpose2d": "NaiveConvolutionTranspose2d.cpp",
+    "slow_conv_transpose3d": "NaiveConvolutionTranspose3d.cpp",
+    "slow_conv_dilated2d": "NaiveDilatedConvolution.cpp",
+    "slow_conv_dilated3d": "NaiveDilatedConvolution.cpp",
+    "_nnpack_spatial_convolution": "NNPACK.cpp",
+}
+# backends that are called as a function, without an op of their own in the profile
+_INSIDE = {
+    "Mkldnn": "mkldnn/Conv.cpp",
+    "MkldnnTranspose": "mkldnn/Conv.cpp",
+    "Winograd3x3Depthwise": "cpu/DepthwiseConvKernel.cpp",
+    "SlowTranspose2d": "NaiveConvolutionTranspose2d.cpp",
+    "SlowTranspose3d": "NaiveConvolutionTranspose3d.cpp",
+    "SlowDilated2d": "NaiveDilatedConvolution.cpp",
+    "SlowDilated3d": "NaiveDilatedConvolution.cpp",
+    "Slow3d": "ConvolutionMM3d.cpp",
+}
+_COMPUTES = re.compile(r"conv|mm$|gemm|addmm|im2col|col2im")
+_PYTHON = re.compile(r"[/\\]torch[/\\](nn|autograd|_tensor|functional)")
+_SWITCHES = {
+    **onednn.VERBOSE,
+    "MKL_VERBOSE": "1",
+    "CUDNN_LOGLEVEL_DBG": "2",
+    "CUDNN_LOGDEST_DBG": "stdout",
+}
+
+
+def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Run a call of PyTorch and say what ran.
+
+    Args:
+        op: a function, a layer or another module, or a method such as ``loss.backward``.
+        args: its positional arguments; NumPy arrays become tensors.
+        kwargs: its keyword arguments.
+
+    Returns:
+        The steps of every different convolution that the call ends in.
+
+    Raises:
+        ArgumentError: if PyTorch refuses the call, or no convolution is part of it.
+    """
+    import torch
+
+    recorder = _recorded(torch, op, args, kwargs)
+    arrays: dict[str, np.ndarray] = {}
+    calls = {repr(_signature(torch, call)): call for call in recorder.calls}
+    counts = [sum(repr(_signature(torch, call)) == key for call in recorder.calls) for key in calls]
+    job = {
+        "threads": torch.get_num_threads(),
+        "onednn": bool(torch.backends.mkldnn.enabled),
+        "calls": [
+            {
+                "name": call.name,
+                "overload": call.overload,
+                "args": [_encoded(torch, item, arrays) for item in call.args],
+            }
+            for call in calls.values()
+        ],
+    }
+    answer = child.run(f"{__package__}.torch_probe", job, arrays, _SWITCHES)
+    steps: list[SourceStep] = []
+    if type(op).__name__ == "builtin_function_or_method":
+        note = "made from native_functions.yaml when PyTorch is built; no Python"
+        steps.append(SourceStep("binding", f"torch.{op.__name__}", note=note, known="built-in function"))
+    for number, (call, count) in enumerate(zip(calls.values(), counts, strict=True)):
+        facts, log = answer.facts["calls"][number], answer.log[f"call {number}"]
+        first = onednn.read(answer.log.get("", "") + answer.log[f"first {number}"])
+        new = [step for step in call.python if step not in steps]
+        steps += [*new, *_steps(torch, call, count, facts, log, first)]
+    steps.append(_gpu(answer.facts["cuda"]))
+    ours = {
+        "op definition": step_at("op registry", get_op_def),
+        "dispatcher": step_at("kernel registry", find_kernel),
+        "choice": step_at("choice of a backend", find_backend),
+    }
+    steps = [replace(step, beside=ours.get(step.what)) for step in steps]
+    shape = "" if len(calls) > 1 else f" {_shapes(torch, next(iter(calls.values())))}"
+    return SourceChain(f"torch's {_name(op)}{shape}", tuple(steps))
+
+
+class _Call:
+    """A convolution that PyTorch ran: its aten op with the arguments, and the lines of Python before it."""
+
+    def __init__(self, op: Any, args: tuple[Any, ...], python: list[SourceStep]) -> None:
+        self.name, self.overload = op._schema.name.partition("::")[2], op._overloadname
+        self.args, self.python = args, python
+
+
+def _recorded(torch: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the call here and return what it ran: ``.calls``, and the names of all ops in ``.names``."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Recorder(TorchDispatchMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls: list[_Call] = []
+            self.names: dict[str, None] = {}
+
+        def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.names[op._schema.name] = None
+            if "conv" in op._schema.name:
+                self.calls.append(_Call(op, args, _python()))
+            return op(*args, **(kwargs or {}))
+
+    def tensor(value: Any) -> Any:
+        return torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+
+    if not callable(op):
+        raise ArgumentError(
+            f"op must be a function, a module or a method of PyTorch; got a {type(op).__name__}"
+        )
+    recorder = Recorder()
+    try:
+        with recorder:
+            op(*map(tensor, args), **{name: tensor(value) for name, value in kwargs.items()})
+    except Exception as error:
+        raise ArgumentError(
+            f"PyTorch refuses the call: {str(error).strip().splitlines()[0][:300]}"
+        ) from error
+    if not recorder.calls:
+        ran = ", ".join(list(recorder.names)[:6]) or "none"
+        raise ArgumentError(f"{_name(op)} ran no convolution; the ops that ran: {ran}")
+    return recorder
+
+
+def _python() -> list[SourceStep]:
+    """Return the lines of PyTorch's own Python on the way to an op that is just being run."""
+    frames = [frame for frame in traceback.extract_stack() if _PYTHON.search(frame.filename)]
+    return [
+        SourceStep("Python", frame.name, frame.filename, frame.lineno or 0, known="call stack")
+        for frame in frames
+    ]
+
+
+def _encoded(torch: Any, item: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return an argument in types of JSON; a tensor's memory goes into ``arrays`` as bytes."""
+    if isinstance(item, (list, tuple)):
+        return [_encoded(torch, inner, arrays) for inner in item]
+    if not isinstance(item, torch.Tensor):
+        return item
+    if item.layout is not torch.strided or item.is_quantized:
+        raise ArgumentError(f"only dense tensors can be followed; got one of layout {item.layout}")
+    span = 1 + sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
+    memory = item.detach().as_strided((span if item.numel() else 0,), (1,)).cpu()
+    name = f"tensor{len(arrays)}"
+    arrays[name] = memory.view(torch.uint8).numpy()
+    return {
+        "tensor": name,
+        "dtype": str(item.dtype).removeprefix("torch."),
+        "device": str(item.device),
+        "shape": list(item.shape),
+        "strides": list(item.stride()),
+    }
+
+
+def _signature(torch: Any, call: _Call) -> list[Any]:
+    """Return what decides how a call is run: all but the values of its tensors."""
+    return [call.name, *_encoded_without_values(torch, call.args)]
+
+
+def _encoded_without_values(torch: Any, item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        return [_encoded_without_values(torch, inner) for inner in item]
+    if not isinstance(item, torch.Tensor):
+        return item
+    return str(item.dtype), str(item.device), tuple(item.shape), item.stride()
+
+
+def _steps(
+    torch: Any, call: _Call, count: int, facts: dict[str, Any], log: str, first: onednn.Log
+) -> Iterator[SourceStep]:
+    times = f"; {count} calls like this" if count > 1 else ""
+    yaml, line = _schema(call.name)
+    yield SourceStep(
+        "op definition", f"aten::{call.name}", yaml, line, f"{_shapes(torch, call)}{times}", "installed file"
+    )
+    yield from _dispatch(facts)
+    backend = _backend(facts["backend"])
+    if backend:
+        place = f"{_NATIVE}Convolution.cpp"
+        yield SourceStep(
+            "choice",
+            f"{backend}",
+            place,
+            note="by shapes, dtype, device and switches",
+            known="_select_conv_backend",
+        )
+    for event in facts["events"]:
+        name = event["name"].removeprefix("aten::")
+        if not event["name"].startswith("aten::") or not _COMPUTES.search(name):
+            continue
+        file = _FILES.get(name, "")
+        function = _function(name)
+        note = duration(event["seconds"]) + (f"; function {function}" if function else "")
+        known = f"profiler, {_known(file)}" if file else "profiler"
+        place = _NATIVE + file if file else ""
+        yield SourceStep("ran", f"{'  ' * event['depth']}{event['name']}", place, 0, note, known)
+    files = {_FILES.get(event["name"].removeprefix("aten::")) for event in facts["events"]}
+    if backend in _INSIDE and _INSIDE[backend] not in files:
+        file = _INSIDE[backend]
+        note = "called as a function, not as an op: the profiler does not name it"
+        yield SourceStep("ran", backend, _NATIVE + file, 0, note, _known(file))
+    yield from _libraries(log, first)
+
+
+def _backend(number: int | None) -> str:
+    """Return the name of a chosen backend: Python's enumeration lacks some, the installed header has all."""
+    if number is None:
+        return ""
+    try:
+        text = (folder("torch") / "include/ATen/native/ConvUtils.h").read_text(encoding="utf-8")
+        return re.findall(r"\w+", text.partition("enum class ConvBackend {")[2].partition("}")[0])[number]
+    except (OSError, IndexError):
+        return f"number {number} of ConvBackend"
+
+
+def _dispatch(facts: dict[str, Any]) -> Iterator[SourceStep]:
+    """The dispatcher's entries for this call: those of the keys that its tensors have."""
+    keys = re.findall(r"\w+", facts["keys"].partition("(")[2])
+    table = dict(line.split(": ", 1) for line in facts["table"] if ": " in line)
+    for key in sorted(keys, key=lambda key: not key.startswith("Autograd")):
+        entry = table.get(key, "fallthrough")
+        if entry.startswith("fallthrough"):
+            continue
+        found = re.search(r"registered at (\S+):(\d+) \[(.*)\]", entry)
+        if found:
+            path = re.sub(r"^.*?/(?=build/|torch/csrc/|aten/)", "", found[1])
+            yield SourceStep("dispatcher", key, path, int(found[2]), found[3], "dispatcher's table")
+
+
+def _known(file: str) -> str:
+    return known_from("torch", "lib/libtorch_cpu.*", _NATIVE + file)
+
+
+def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
+    """What the libraries printed: oneDNN's primitives, and MKL's matrix products."""
+    primitives = onednn.read(log).primitives
+    for ran in primitives:
+        detail = [ran.algorithm, ran.formats, duration(ran.seconds)]
+        note = "; ".join(filter(None, detail))
+        version = f"oneDNN {first.version} {ran.kind}" if first.version else f"oneDNN {ran.kind}"
+        name = ran.implementation or ran.kind
+        yield SourceStep("primitive", name, note=f"{version}: {note}", known="oneDNN's log")
+    products = re.findall(r"^MKL_VERBOSE (\w*GEMM\w*\([^)]*\)) (\S+)", log, re.MULTILINE)
+    for product, time in dict(products).items():
+        routine, _, sizes = product.partition("(")
+        first_five = ",".join(sizes.split(",")[:5])
+        yield SourceStep(
+            "primitive",
+            f"MKL {routine}({first_five}, ...)",
+            note=f"transpositions, then rows, columns and terms of the product; {time}",
+            known="MKL's log",
+        )
+    if not primitives and not products:
+        yield SourceStep(
+            "primitive", "none", note="oneDNN and MKL logged nothing: PyTorch's own loops", known="both logs"
+        )
+
+
+def _gpu(version: str) -> SourceStep:
+    note = (
+        f"CUDA {version}: tensors on it go to cuDNN, which logs with CUDNN_LOGLEVEL_DBG, CUDNN_LOGDEST_DBG"
+        if version
+        else "not in this build, so what cuDNN would choose cannot be known here"
+    )
+    return SourceStep("GPU", "cuDNN", note=note, known="torch.version.cuda")
+
+
+def _schema(name: str) -> tuple[str, int]:
+    """Return the file and the line of an op's definition in the installed package."""
+    path = folder("torchgen") / "packaged/ATen/native/native_functions.yaml"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "", 0
+    found = (number for number, line in enumerate(lines, 1) if line.startswith(f"- func: {name}("))
+    number = next(found, 0)
+    return (str(path), number) if number else ("", 0)
+
+
+def _function(name: str) -> str:
+    """Return the C++ function of an op on the CPU, from the installed definitions; "" if none is there."""
+    path, number = _schema(name)
+    if not path:
+        return ""
+    for line in Path(path).read_text(encoding="utf-8").splitlines()[number:]:
+        if line.startswith("- func"):
+            return ""
+        found = re.match(r"\s+[\w, ]*\b(?:CPU|Composite\w+)\b[\w, ]*: (\w+)", line)
+        if found:
+            return found[1]
+    return ""
+
+
+def _shapes(torch: Any, call: _Call) -> str:
+    tensors = [list(item.shape) for item in call.args if isinstance(item, torch.Tensor)]
+    return " * ".join(map(str, tensors[:3]))
+
+
+def _name(op: Any) -> str:
+    return getattr(op, "__name__", type(op).__name__)
