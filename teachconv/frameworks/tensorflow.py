@@ -1,6 +1,6 @@
 """Follows a call of TensorFlow's own functions to the kernel and the primitive that run on this machine.
 
-The call runs once in this process, while a callback of TensorFlow's, which its debugger uses too, notes each op
+The call runs once in this process, while a callback, one that TensorFlow's debugger uses too, notes each op
 with the lines of Python that led to it. The registries of this process say how the op is defined and which
 kernels it has. What the runtime then does stands in TensorFlow's log: `tensorflow_probe` runs the same ops on
 the same arrays with that log switched on, which is possible only in a process that starts.
@@ -8,15 +8,17 @@ the same arrays with that log switched on, which is possible only in a process t
 
 from __future__ import annotations
 
+import inspect
 import json
 import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
+from textwrap import shorten
 from types import CodeType
 from typing import Any
 
@@ -33,7 +35,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at, step_at_code
 from ..tables import duration
 from . import child, onednn
 
-__all__ = ["follow"]
+__all__ = ["follow", "ours"]
 
 # how a step is known
 _STACK, _OPS, _KERNELS = "call stack", "op registry", "kernel registry"
@@ -102,7 +104,9 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     name = _name(op)
     if not callable(op) or not (args or kwargs):
         raise ArgumentError(f"find_source runs a call: give {name} its arguments")
-    function = getattr(op, "python_function", op)  # a tf.function's ops run one by one, so that arrays are seen
+    function = getattr(
+        op, "python_function", op
+    )  # a tf.function's ops run one by one, so that arrays are seen
     ran = _ran(name, function, args, kwargs)
     if function is not op:
         ran = [replace(each, eager=False, compiled=bool(op._jit_compile)) for each in ran]  # type: ignore[attr-defined]
@@ -110,23 +114,25 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     steps: list[SourceStep] = []
     for index, each in enumerate(ran):
         steps += _Steps(tf.__version__, each, index, answer).all()
-    libraries = dict.fromkeys(step.name for step in steps if step.what in ("primitive", "loops"))
-    query = f"{name} {' * '.join(str(list(array.shape)) for array in ran[0].inputs)}"
-    return SourceChain(query, tuple(steps), (), f"TensorFlow {tf.__version__}", ", ".join(libraries))
+    steps = [step for i, step in enumerate(steps) if step.known != _STACK or step not in steps[:i]]
+    used = [step.name for step in steps if step.what in ("primitive", "loops", "compiled by XLA")]
+    query = f"{name} {' * '.join(str(list(array.shape)) for array in ran[0].inputs if array.ndim > 1)}"
+    return SourceChain(
+        query, tuple(steps), (), f"TensorFlow {tf.__version__}", ", ".join(dict.fromkeys(used))
+    )
 
 
 def _name(op: Any) -> str:
     """Return the name by which users know a function, such as "tf.nn.conv2d" of ``conv2d_v2``."""
-    plain = op
-    while hasattr(plain, "__wrapped__") and not getattr(plain, "_tf_api_names", ()):
-        plain = plain.__wrapped__
-    exported = getattr(plain, "_tf_api_names", ()) or getattr(plain, "_tf_api_names_v1", ())
+    if hasattr(op, "python_function"):
+        return f"tf.function({_name(op.python_function)})"
+    named = op if hasattr(op, "__name__") else type(op)
+    plain = inspect.unwrap(named, stop=lambda each: bool(vars(each).get("_tf_api_names")))
+    exported = [*vars(plain).get("_tf_api_names", ()), *vars(plain).get("_tf_api_names_v1", ())]
     if exported:
         return f"tf.{exported[0]}"
-    paths = getattr(op, "_api_export_path", None) or getattr(type(op), "_api_export_path", None)
-    owner = getattr(op, "__self__", None)
-    of = f"{type(owner).__name__}." if owner is not None else ""
-    return paths[0] if paths else of + getattr(op, "__name__", type(op).__name__)
+    paths = getattr(named, "_api_export_path", None)
+    return paths[0] if paths else str(getattr(named, "__qualname__", named))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -134,25 +140,32 @@ def _name(op: Any) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _ran(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[_Op]:
+def _ran(
+    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[_Op]:
     """Run a call and return its convolutions."""
     from tensorflow.python.eager import context
     from tensorflow.python.framework import op_callbacks
 
-    noted: list[tuple[Any, ...]] = []
-    others: dict[str, None] = {}
+    noted: list[Callable[[bool], _Op]] = []
+    in_graphs: set[int] = set()
     compiled: set[int] = set()
+    others: dict[str, None] = {}
 
-    def note(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
+    def note(
+        op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> Any:
         kind = op_type.decode() if isinstance(op_type, bytes) else op_type
         if _CONVOLUTION.search(kind) and _definition(kind) is not None:
-            noted.append((kind, inputs, attrs, outputs, graph is not None, _frames()))
+            if graph is not None:
+                in_graphs.add(len(noted))
+            noted.append(partial(_op, kind, inputs, attrs, outputs, graph is not None, _frames()))
         else:
             others[kind] = None
         if context.context().has_function(kind):
             definition = context.context().get_function_def(kind)
-            if definition.attr["_XlaMustCompile"].b:  # the ops noted in graphs so far are its nodes
-                compiled.update(i for i, (*_, in_graph, _frame) in enumerate(noted) if in_graph)
+            if definition.attr["_XlaMustCompile"].b:  # the ops in graphs up to here are its nodes
+                compiled.update(in_graphs)
         return outputs
 
     op_callbacks.add_op_callback(note)
@@ -164,12 +177,14 @@ def _ran(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: M
         op_callbacks.remove_op_callback(note)
     if not noted:
         ops = f"it ran {', '.join(others)}" if others else "it ran no op"
-        raise ArgumentError(f"{name} ran no convolution, which is what find_source follows in TensorFlow; {ops}")
-    return [_op(*facts, i in compiled) for i, facts in enumerate(noted)]
+        raise ArgumentError(
+            f"{name} ran no convolution, which is what find_source follows in TensorFlow; {ops}"
+        )
+    return [make(i in compiled) for i, make in enumerate(noted)]
 
 
 def _frames() -> list[tuple[CodeType, int]]:
-    """Return the code and the line of each function between the call and the callback, the outermost first."""
+    """Return code and line of each function between the call and the callback, the outermost first."""
     found = []
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code is not _ran.__code__:
@@ -207,13 +222,15 @@ def _plain(value: Any) -> Any:
 
 
 def _stand_in(kind: str, tensor: Any) -> np.ndarray:
-    """Return the value of a graph's tensor if it is constant, or zeros of its shape: kernels depend on the shape."""
+    """Return the value of a graph's constant, or zeros of a tensor's shape, on which the kernel depends."""
     from tensorflow.python.framework import tensor_util
 
     value = tensor_util.constant_value(tensor)
     if value is None:
         if not tensor.shape.is_fully_defined():
-            raise ArgumentError(f"a {kind} of the graph has an input of shape {tensor.shape}: call it with arrays")
+            raise ArgumentError(
+                f"a {kind} of the graph has an input of shape {tensor.shape}: call it with arrays"
+            )
         value = np.zeros(tensor.shape.as_list(), tensor.dtype.as_numpy_dtype)
     return np.asarray(value)
 
@@ -247,7 +264,9 @@ def _ask(ran: list[_Op]) -> child.Answer:
         for op in ran
     ]
     arrays = {f"{i}_{j}": array for i, op in enumerate(ran) for j, array in enumerate(op.inputs)}
-    enabled = str(int(_pywrap_util_port.IsMklEnabled()))  # here; the variable may have changed since the import
+    enabled = str(
+        int(_pywrap_util_port.IsMklEnabled())
+    )  # here; the variable may have changed since the import
     switches = _SWITCHES | {"TF_ENABLE_ONEDNN_OPTS": enabled}
     return child.run(f"{__package__}.tensorflow_probe", {"ops": ops}, arrays, switches)
 
@@ -277,13 +296,14 @@ class _Steps:
         self.times = {way: answer.facts["times"].get(f"{index} {way}", {}) for way in _WAYS}
         self.onednn = onednn.read("".join(answer.log.values()))
         self.device = self.facts.get("device", op.device).rpartition("device:")[2]
+        self.rewrites: set[tuple[str, str]] = set()
         self.recorded = version.split(".")[:2] == _recorded()["versions"]["tensorflow"].split(".")[:2]
 
     def all(self) -> list[SourceStep]:
         """Return the steps, each with ours beside it."""
-        ours = _ours(self.op.type)
+        beside = ours(self.op.type)
         steps = [*self._python(), *self._registered(), *self._runs()]
-        return [replace(step, beside=ours.get(step.what)) for step in steps]
+        return [replace(step, beside=beside.get(step.what)) for step in steps]
 
     def _python(self) -> Iterator[SourceStep]:
         """The frames of the call, the outermost first."""
@@ -305,9 +325,13 @@ class _Steps:
     def _registered(self) -> Iterator[SourceStep]:
         """What the registries hold: the op's definition, and its kernels."""
         definition = _definition(self.op.type)
-        inputs, attributes = ([each.name for each in part] for part in (definition.input_arg, definition.attr))
+        inputs, attributes = (
+            [each.name for each in part] for part in (definition.input_arg, definition.attr)
+        )
         note = f"inputs {', '.join(inputs)}; attributes {', '.join(attributes)}"
-        yield SourceStep("op definition", self.op.type, self._file("definitions", _module(self.op.type)), 0, note, _OPS)
+        yield SourceStep(
+            "op definition", self.op.type, self._file("definitions", _module(self.op.type)), 0, note, _OPS
+        )
         devices: dict[str, list[str]] = {}
         for kernel in _kernels(self.op.type):
             place = kernel.device_type + (f" ({kernel.label})" if kernel.label else "")
@@ -342,6 +366,9 @@ class _Steps:
             found = ((line, re.match(pattern, text)) for name, line, text in lines if name == file)
             line, match = next(((line, match) for line, match in found if match), ("", None))
             if match and (before is None or what in ("rewrite", "executor")):
+                if what == "rewrite" and (file, match["name"]) in self.rewrites:  # as in the way before
+                    continue
+                self.rewrites.add((file, match["name"]))
                 note = self._time(way, match["name"]) if what == "executor" else match["note"].strip()
                 yield SourceStep(what, match["name"], self._in_sources(file), int(line), note, _LOG)
         ran = self._ran(way)
@@ -373,14 +400,21 @@ class _Steps:
         yield SourceStep("kernel", f"{ran.kernel}::Compute", file, _compute(file, ran.kernel), note, _KERNELS)
         failed = re.search(r"OP_REQUIRES failed at ([\w.]+):(\d+) : (.*)", self.log["refused"])
         if failed and checked:
-            note = f"refuses arrays that do not fit: {_one_line(failed[3]).partition('. ')[0]}"
-            yield SourceStep("a check in it", ran.kernel, self._in_sources(failed[1]), int(failed[2]), note, _LOG)
+            note = f"refuses arrays that do not fit: {shorten(_one_line(failed[3]), 100, placeholder=' ...')}"
+            yield SourceStep(
+                "a check in it", ran.kernel, self._in_sources(failed[1]), int(failed[2]), note, _LOG
+            )
 
     def _loops(self, way: str, ran: _Ran) -> Iterator[SourceStep]:
         """The primitives that oneDNN or cuDNN ran, or the library whose loops are in the kernel itself."""
         for each in onednn.read(self.log[way]).primitives:
             what = "primitive" if each.direction != "undef" else each.kind
-            words = [f"oneDNN {self.onednn.version}", each.direction, each.algorithm, each.formats]
+            words = [
+                f"oneDNN {self.onednn.version}",
+                each.direction.replace("undef", ""),
+                each.algorithm,
+                each.formats,
+            ]
             note = ", ".join(filter(None, [*words, duration(each.seconds)]))
             yield SourceStep(what, each.implementation, note=note, known=_ONEDNN)
         for name in dict.fromkeys(re.findall(r"function (cudnn\w+)\(\) called", self.log[way])):
@@ -394,7 +428,9 @@ class _Steps:
 
     def _compiled(self) -> Iterator[SourceStep]:
         """XLA's instructions: no kernel of the registry runs."""
-        for line in re.findall(r"^ .*\b(?:convolution|custom-call|fusion)\(.*$", self.facts["hlo"], re.MULTILINE):
+        for line in re.findall(
+            r"^ .*\b(?:convolution|custom-call|fusion)\(.*$", self.facts["hlo"], re.MULTILINE
+        ):
             name = re.search(r"\b(?:convolution|custom-call|fusion)\(", line)
             note = line.strip().partition(", metadata")[0]
             yield SourceStep("compiled by XLA", name[0][:-1] if name else "", note=note, known="XLA's HLO")
@@ -412,7 +448,7 @@ class _Steps:
         return _recorded()[table].get(key, "") if self.recorded else ""
 
     def _in_sources(self, file: str) -> str:
-        """Return the path of a file that the log names without folders; a header's is that of its installed copy."""
+        """Return the path of a file that the log names without folders; of a header, its installed copy."""
         from tensorflow import sysconfig
 
         path = _recorded()["files"].get(file, file)
@@ -466,7 +502,7 @@ def _names(kernel: Any) -> list[str]:
 
 
 def _class(op: str, device: str, dtype: str, label: str) -> str:
-    """Return the class of C++ that is registered for an op, without its template's arguments; "" if none is."""
+    """Return the class that is registered for an op, without its template's arguments; "" if none is."""
     from tensorflow.core.framework import node_def_pb2, types_pb2
     from tensorflow.python.util import _pywrap_kernel_registry
 
@@ -483,7 +519,7 @@ def _class(op: str, device: str, dtype: str, label: str) -> str:
 
 
 @lru_cache
-def _ours(op: str) -> dict[str, SourceStep]:
+def ours(op: str) -> dict[str, SourceStep]:
     """Return the steps of our graph runtime by what the steps of TensorFlow that do the same are called."""
     found = {
         "into C++": step_at("eager execution", execute.execute),
@@ -498,7 +534,11 @@ def _ours(op: str) -> dict[str, SourceStep]:
     }
     if op in REGISTRY:
         steps = find_source(op).steps
-        names = {"public wrapper": "public function", "generated wrapper": "generated function", "backend": "loops"}
+        names = {
+            "public wrapper": "public function",
+            "generated wrapper": "generated function",
+            "backend": "loops",
+        }
         for step in reversed(steps):
             if step.what != "backend" or step.name.startswith("cython."):
                 found[names.get(step.what, step.what)] = step

@@ -1,8 +1,8 @@
 """Runs ops of TensorFlow with its log and oneDNN's switched on; `child.run` starts it.
 
-Each op runs eagerly, in a tf.function, in one with BiasAdd and Relu after it, and with arrays that do not fit:
-a kernel's refusal is logged with the file and the line of its own check. Each way has a section of the log.
-Then all run again, with the profiler on and the kernels made.
+Each op runs eagerly, in a tf.function, in one with BiasAdd and Relu after it, and with arrays that do not
+fit: a kernel's refusal is logged with the file and the line of its own check. Each way has a section of the
+log. Then all run again, with the profiler on and the kernels made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORWARD = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 
 
 def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return what each op of the job gave: its device, errors, times of its nodes, and HLO if XLA compiles it."""
+    """Return what each op of the job gave: its device, errors and times, and its HLO if XLA compiles it."""
     import tensorflow as tf
     from tensorflow.python.eager import context
 
@@ -59,7 +59,9 @@ def _ways(tf: Any, op: dict[str, Any], inputs: list[Any]) -> list[tuple[str, Cal
 
     def layer(*inputs: Any) -> Any:
         result = run(*inputs)
-        bias = tf.ones([result.shape[1 if first else -1]], result.dtype)  # Grappler removes an addition of zeros
+        bias = tf.ones(
+            [result.shape[1 if first else -1]], result.dtype
+        )  # Grappler removes an addition of zeros
         return tf.nn.relu(tf.nn.bias_add(result, bias, "NCHW" if first else "NHWC"))
 
     graph, fused = tf.function(run, jit_compile=op["compiled"] or None), tf.function(layer)
@@ -86,7 +88,7 @@ def _compiled(tf: Any, op: dict[str, Any], inputs: list[Any]) -> str:
 
 
 def _unfit(tf: Any, forward: bool, channels_first: bool, inputs: list[Any]) -> list[Any]:
-    """Return inputs that a kernel refuses: filters with one channel more, or out_backprop with one row more."""
+    """Return inputs that a kernel refuses: filters of one channel more, or out_backprop of one row more."""
     at = 1 if forward else 2
     rank = inputs[at].shape.rank
     axis = rank - 2 if forward else 2 if channels_first else 1

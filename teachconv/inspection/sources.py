@@ -49,7 +49,7 @@ FOLLOWERS = {
     "tensorflow": "teachconv.frameworks.tensorflow",
     "keras": "teachconv.frameworks.keras",
 }
-_NAME, _PLACE = 32, 44  # characters of a line in the columns of another framework's steps
+_NAME, _PLACE, _WIDTH = 32, 42, 100  # characters of a line of another framework's names, places, and in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,9 @@ class SourceChain(tables.Report):
     paths: tuple[str, ...] = ()
 
     def _headline(self) -> str:
-        words = "{}, {}" if self.steps and self.steps[0].known else "backend {}, algorithm {}"
-        ran = f"   {words.format(self.backend, self.algorithm)}" if self.backend else ""
+        ran = f"   backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
+        if self.steps and self.steps[0].known:  # of another framework: what ran is in lines of its own
+            ran = f"   {self.backend}"
         return f"where is {self.query} executed?{ran}"
 
     def _table(self) -> tables.Table:
@@ -151,7 +152,8 @@ class SourceChain(tables.Report):
             rows.append((str(number), step.what, name, where, note, step.known))
         columns = (*tables.right(""), *tables.left(*[""] * 5))
         notes = [*self._beside(), *self._line_table().text().split("\n")]
-        return tables.Table(columns, rows, self._headline(), notes=notes)
+        ran = wrap(f"by {self.algorithm}", _WIDTH) if self.steps and self.steps[0].known else []
+        return tables.Table(columns, rows, self._headline(), ran, notes)
 
     def _beside(self) -> list[str]:
         """The lines that say where our runtime does what another framework's steps do; [] for our own."""
@@ -182,7 +184,7 @@ class SourceChain(tables.Report):
 
     def _repr_html_(self) -> str:
         """The steps and the lines; a click on one opens or closes the code around it."""
-        parts = [f"<p>{escape(self._headline())}</p>"]
+        parts = [f"<p>{'<br>'.join(map(escape, [self._headline(), *self._table().lines]))}</p>"]
         for number, step in enumerate(self.steps, 1):
             title = f"{number} {escape(step.what)} <b>{escape(step.name)}</b> {escape(step.where)}"
             known = f" <i>{escape(step.known)}</i>" if step.known else ""
