@@ -50,7 +50,8 @@ def read(text: str) -> Log:
     """Return what a log with oneDNN's lines says; other lines in it are passed over.
 
     >>> line = ("onednn_verbose,v1,primitive,exec,cpu,convolution,jit:avx2,forward_training,"
-    ...     "src:f32::blocked:acdb::f0 wei:f32:a:blocked:Acdb16a::f0 bia:undef::undef::: dst:f32::blocked:acdb::f0,"
+    ...     "src:f32::blocked:acdb::f0 wei:f32:a:blocked:Acdb16a::f0 bia:undef::undef::: "
+    ...     "dst:f32::blocked:acdb::f0,"
     ...     ",alg:convolution_direct,mb1_ic2oc2_ih8oh8kh3,0.25")
     >>> (ran,) = read(line).primitives
     >>> ran.implementation, ran.formats, ran.algorithm, ran.seconds

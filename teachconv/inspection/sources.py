@@ -15,6 +15,7 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from textwrap import wrap
+from types import CodeType
 from typing import Any
 
 from .. import backends, dialects, nn_ops, record, tables
@@ -38,16 +39,21 @@ __all__ = [
     "line_of",
     "source_of",
     "step_at",
+    "step_at_code",
     "step_of",
 ]
 
 # the first part of the module's name of another framework's function, class or object -> the module whose
 # `follow` says what that framework runs; it is imported when the first of them is asked about
-FOLLOWERS: dict[str, str] = {
-    name: f"teachconv.frameworks.{module}"
-    for name, module in {"torch": "torch", "jax": "jax", "jaxlib": "jax", "onnxruntime": "onnxruntime"}.items()
+FOLLOWERS = {
+    "tensorflow": "teachconv.frameworks.tensorflow",
+    "keras": "teachconv.frameworks.keras",
+    "torch": "teachconv.frameworks.torch",
+    "jax": "teachconv.frameworks.jax",
+    "jaxlib": "teachconv.frameworks.jax",
+    "onnxruntime": "teachconv.frameworks.onnxruntime",
 }
-_NOTE = 56  # characters of a line of a note below a place
+_NAME, _PLACE = 32, 44  # characters of a line in the columns of another framework's steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class SourceStep:
     @property
     def where(self) -> str:
         """``file:line``, below the folder of installed packages; the file alone without a line; or ""."""
-        short = re.split(r"(?:site|dist)-packages[/\\]", self.file)[-1]
+        short = re.split(r"(?:site|dist)-packages[/\\](?:\w+[/\\]include[/\\])?", self.file)[-1]
         return f"{short}:{self.line}" if self.line else short
 
     def code(self, more: int = 12) -> list[tuple[int, str]]:
@@ -136,27 +142,31 @@ class SourceChain(tables.Report):
 
     def _headline(self) -> str:
         ran = f"   backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
+        if self.steps and self.steps[0].known:  # of another framework: what ran is in lines of its own
+            ran = f"   {self.backend}"
         return f"where is {self.query} executed?{ran}"
 
     def _table(self) -> tables.Table:
         rows = []
         for number, step in enumerate(self.steps, 1):
-            where, note = step.where, step.note
-            if step.known:  # of another framework: long notes stand below the place
-                where, note = "\n".join([*([where] if where else []), *wrap(note, _NOTE)]), ""
-            rows.append((str(number), step.what, step.name, where, note, step.known))
+            name, where, note = step.name, step.where, step.note
+            if step.known:  # of another framework: long names are folded, notes stand below the place
+                name = "\n".join(wrap(name, _NAME))
+                where, note = "\n".join([_shortened(where), *wrap(note, _PLACE)]).lstrip("\n"), ""
+            rows.append((str(number), step.what, name, where, note, step.known))
         columns = (*tables.right(""), *tables.left(*[""] * 5))
         notes = [*self._beside(), *self._line_table().text().split("\n")]
-        return tables.Table(columns, rows, self._headline(), notes=notes)
+        ran = wrap(f"by {self.algorithm}", _WIDTH) if self.steps and self.steps[0].known else []
+        return tables.Table(columns, rows, self._headline(), ran, notes)
 
     def _beside(self) -> list[str]:
         """The lines that say where our runtime does what another framework's steps do; [] for our own."""
-        rows = [
-            (str(number), step.beside.what, step.beside.name, step.beside.where)
-            for number, step in enumerate(self.steps, 1)
-            if step.beside
-        ]
-        columns = (*tables.right(""), *tables.left(*[""] * 3))
+        numbers: dict[SourceStep, list[str]] = {}
+        for number, step in enumerate(self.steps, 1):
+            if step.beside:
+                numbers.setdefault(step.beside, []).append(str(number))
+        rows = [(ours.what, ours.name, ours.where, ", ".join(of)) for ours, of in numbers.items()]
+        columns = tables.left("", "", "", "")
         title = "the same steps in teachconv's runtime, to be read and stepped into"
         return str(tables.Table(columns, rows, title)).split("\n") if rows else []
 
@@ -178,7 +188,7 @@ class SourceChain(tables.Report):
 
     def _repr_html_(self) -> str:
         """The steps and the lines; a click on one opens or closes the code around it."""
-        parts = [f"<p>{escape(self._headline())}</p>"]
+        parts = [f"<p>{'<br>'.join(map(escape, [self._headline(), *self._table().lines]))}</p>"]
         for number, step in enumerate(self.steps, 1):
             title = f"{number} {escape(step.what)} <b>{escape(step.name)}</b> {escape(step.where)}"
             known = f" <i>{escape(step.known)}</i>" if step.known else ""
@@ -195,6 +205,11 @@ class SourceChain(tables.Report):
         if lines and not self.backend:  # of all backends: too many to show at once
             lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
         return "".join(parts + lines)
+
+
+def _shortened(where: str) -> str:
+    """Return a long place without its first folders."""
+    return where if len(where) <= _PLACE else "…/" + where[2 - _PLACE :].partition("/")[2]
 
 
 def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
@@ -356,8 +371,11 @@ def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceSt
         plain = inspect.unwrap(plain.func)
     name = getattr(plain, "__name__", type(plain).__name__)
     code = getattr(plain, "__code__", None) or getattr(type(plain).__call__, "__code__", None)
-    if code is None:
-        return SourceStep(what, name, note=note)
+    return SourceStep(what, name, note=note) if code is None else step_at_code(what, name, code, note)
+
+
+def step_at_code(what: str, name: str, code: CodeType, note: str = "") -> SourceStep:
+    """Return a step for compiled Python, such as that of a frame: the file, and the line of its ``def``."""
     try:
         text, first = inspect.getsourcelines(code)
     except OSError:  # it was typed, or made by exec
