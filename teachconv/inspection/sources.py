@@ -53,7 +53,7 @@ FOLLOWERS = {
     "jaxlib": "teachconv.frameworks.jax",
     "onnxruntime": "teachconv.frameworks.onnxruntime",
 }
-_NAME, _PLACE = 32, 44  # characters of a line in the columns of another framework's steps
+_NAME, _PLACE, _WIDTH = 32, 42, 100  # characters of a line of another framework's names, places, and in all
 
 
 @dataclass(frozen=True, slots=True)
