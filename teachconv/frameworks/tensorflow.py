@@ -53,9 +53,10 @@ _SWITCHES = {
 _CONVOLUTION = re.compile("Conv(?!ert)")  # in the names of all ops that are followed
 # files between a function and the next that TensorFlow's and Keras's own tracebacks leave out, too
 _BETWEEN = re.compile(
-    r"tensorflow/python/(?:util|framework|autograph)/|tensorflow/python/eager/(?:execute|context|polymorphic_)"
-    r"|keras/src/utils/|__autograph_generated"
+    r"tensorflow.python.(?:util|framework|autograph)\b|tensorflow.python.eager.(?:execute|context|polymorphic_)"
+    r"|keras.src.utils\b|__autograph_generated"
 )
+_THEIRS = re.compile(r"[/\\](?:tensorflow|keras)[/\\]")
 _LINE = re.compile(r"^[IWE]\d{4} \S+ +\d+ ([\w.]+):(\d+)\] (.*)$", re.MULTILINE)
 _MADE = re.compile(r"Instantiating kernel for node: \{\{node \S+\}\} = (\w*Conv\w*)\[(.*)")
 _WAYS = ("eager", "graph", "fused", "refused")
@@ -315,9 +316,11 @@ class _Steps:
             generated = file.startswith("gen_")
             if not (generated and code.co_name.endswith("_eager_fallback")):
                 what = "generated function" if generated else words.get(file, public)
+                if not _THEIRS.search(code.co_filename):
+                    what = "program"
                 note = "" if generated else f"goes on at line {line}"
                 yield replace(step_at_code(what, code.co_qualname, code, note), known=_STACK)
-                public = "wrapper"
+                public = "wrapper" if what == public else public
         code, line = shown[-1]
         called = re.search(r"\.(\w+)\(", linecache.getline(code.co_filename, line).strip())
         yield SourceStep("into C++", called[1] if called else "", code.co_filename, line, known=_STACK)
@@ -512,9 +515,10 @@ def _class(op: str, device: str, dtype: str, label: str) -> str:
             node = node_def_pb2.NodeDef(name="node", op=op, device=f"/device:{device}:0")
             node.attr["_kernel"].s = label.encode()
             for item in kernel.constraint:
-                node.attr[item.name].type = wanted if item.name == "T" else item.allowed_values.list.type[0]
+                if types := item.allowed_values.list.type:
+                    node.attr[item.name].type = wanted if item.name == "T" else types[0]
             found = _pywrap_kernel_registry.TryFindKernelClass(node.SerializeToString())
-            return found.decode().partition("<")[0] if found else ""
+            return found.decode().partition("<")[0].strip() if found else ""
     return ""
 
 
