@@ -145,7 +145,7 @@ def _ran(
     name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[_Op]:
     """Run a call and return its convolutions."""
-    from tensorflow.python.eager import context
+    from tensorflow.python.eager import context, def_function
     from tensorflow.python.framework import op_callbacks
 
     noted: list[Callable[[bool], _Op]] = []
@@ -169,11 +169,14 @@ def _ran(
                 compiled.update(in_graphs)
         return outputs
 
+    if str(getattr(function, "__module__", "")).startswith("tensorflow.python.ops."):
+        traced = partial(
+            def_function.function(function, autograph=False).get_concrete_function, *args, **kwargs
+        )
+        _call(name, traced)  # a graph refuses shapes with which an eager kernel of 2.21 ends the process
     op_callbacks.add_op_callback(note)
     try:
-        function(*args, **kwargs)
-    except Exception as error:
-        raise ArgumentError(f"{name} refuses this call: {_one_line(error)}") from error
+        _call(name, partial(function, *args, **kwargs))
     finally:
         op_callbacks.remove_op_callback(note)
     if not noted:
@@ -184,11 +187,19 @@ def _ran(
     return [make(i in compiled) for i, make in enumerate(noted)]
 
 
+def _call(name: str, function: Callable[[], Any]) -> None:
+    """Run a function; what it raises becomes an error of one line."""
+    try:
+        function()
+    except Exception as error:
+        raise ArgumentError(f"{name} refuses this call: {_one_line(error)}") from error
+
+
 def _frames() -> list[tuple[CodeType, int]]:
     """Return code and line of each function between the call and the callback, the outermost first."""
     found = []
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code is not _ran.__code__:
+    while frame.f_back is not None and frame.f_code is not _call.__code__:
         found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return found[::-1]
@@ -245,7 +256,7 @@ def _definition(kind: str) -> Any:
 def _one_line(error: object) -> str:
     """Return an error of TensorFlow's without the names of nodes that the user has never seen."""
     text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
-    return " ".join(re.sub(r"\{\{.*?\}\}|\[Op:.*", "", text).split())
+    return " ".join(re.sub(r" for '\{\{node.*?\)'|\{\{.*?\}\}|\[Op:.*", "", text).split())
 
 
 def _ask(ran: list[_Op]) -> child.Answer:

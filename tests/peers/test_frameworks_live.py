@@ -264,7 +264,7 @@ def test_what_tensorflow_refuses_is_said_in_one_line():
     for call, words in (
         (
             (tf.nn.conv2d, x, np.ones((3, 3, 5, 2), "float32"), 1, "SAME"),
-            "InvalidArgumentError: input depth must",
+            r"ValueError: Depth of input \(2\) is not a multiple of .*\(5\) with input shapes: ",
         ),
         (
             (tf.nn.conv2d, x.astype("float64"), w.astype("float64"), 1, "SAME", "NCHW"),
@@ -275,6 +275,20 @@ def test_what_tensorflow_refuses_is_said_in_one_line():
         with pytest.raises(ArgumentError, match=f"^tf.nn.conv2d refuses this call: .*{words}") as caught:
             tc.find_source(*call)
         assert "\n" not in str(caught.value)
+
+
+ABORTS = """
+import numpy as np, tensorflow as tf, teachconv as tc
+try:
+    tc.find_source(tf.nn.conv2d, np.ones((8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32"), 1, "SAME")
+except tc.ArgumentError as error:
+    print(error)
+"""
+
+
+def test_an_image_without_a_batch_is_refused_and_does_not_end_the_process():
+    """TensorFlow 2.21 itself aborts in MklConvOp, at "Check failed: index >= 0"."""
+    assert "Shape must be rank 4 but is rank 3" in in_a_process(ABORTS)
 
 
 def test_what_runs_no_convolution_is_refused():
