@@ -109,7 +109,7 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
         op, "python_function", op
     )  # a tf.function's ops run one by one, so that arrays are seen
     ran = _ran(name, function, args, kwargs)
-    if function is not op:
+    if hasattr(op, "python_function"):
         ran = [replace(each, eager=False, compiled=bool(op._jit_compile)) for each in ran]  # type: ignore[attr-defined]
     answer = _ask(ran)
     steps: list[SourceStep] = []
@@ -169,14 +169,13 @@ def _ran(
                 compiled.update(in_graphs)
         return outputs
 
+    call = partial(function, *args, **kwargs)
     if str(getattr(function, "__module__", "")).startswith("tensorflow.python.ops."):
-        traced = partial(
-            def_function.function(function, autograph=False).get_concrete_function, *args, **kwargs
-        )
-        _call(name, traced)  # a graph refuses shapes with which an eager kernel of 2.21 ends the process
+        # a graph refuses shapes with which an eager kernel of 2.21 ends the process
+        _call(name, def_function.function(call, autograph=False).get_concrete_function)
     op_callbacks.add_op_callback(note)
     try:
-        _call(name, partial(function, *args, **kwargs))
+        _call(name, call)
     finally:
         op_callbacks.remove_op_callback(note)
     if not noted:
@@ -292,7 +291,7 @@ def _ask(ran: list[_Op]) -> child.Answer:
 class _Ran:
     """The kernel that a node got, and what oneDNN ran in it."""
 
-    op: str
+    node: str  # its op
     kernel: str  # the class
     type: str
     label: str
@@ -409,7 +408,7 @@ class _Steps:
 
     def _kernel(self, ran: _Ran, checked: bool) -> Iterator[SourceStep]:
         """The class of the kernel, and the line of a check in it that TensorFlow's log named."""
-        note = f"of {ran.op} on {self.device}, T {ran.type}" + (f", label {ran.label}" if ran.label else "")
+        note = f"of {ran.node} on {self.device}, T {ran.type}" + (f", label {ran.label}" if ran.label else "")
         file = self._in_sources(self._file("classes", ran.kernel))
         yield SourceStep("kernel", f"{ran.kernel}::Compute", file, _compute(file, ran.kernel), note, _KERNELS)
         failed = re.search(r"OP_REQUIRES failed at ([\w.]+):(\d+) : (.*)", self.log["refused"])
@@ -434,7 +433,7 @@ class _Steps:
         for name in dict.fromkeys(re.findall(r"function (cudnn\w+)\(\) called", self.log[way])):
             yield SourceStep("primitive", name, known="cuDNN's log")
         if not ran.primitives and self.device.startswith("CPU"):
-            if ran.op.startswith("_Mkl"):
+            if ran.node.startswith("_Mkl"):
                 yield SourceStep("not known", "the loops", note="oneDNN logged nothing", known=_ONEDNN)
             else:
                 note = "oneDNN logged nothing: the loops are compiled into the kernel"

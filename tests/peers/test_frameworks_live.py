@@ -267,7 +267,7 @@ def test_what_tensorflow_refuses_is_said_in_one_line():
             r"ValueError: Depth of input \(2\) is not a multiple of .*\(5\) with input shapes: ",
         ),
         (
-            (tf.nn.conv2d, x.astype("float64"), w.astype("float64"), 1, "SAME", "NCHW"),
+            (tf.nn.conv2d, x.astype("float64").transpose(0, 3, 1, 2), w.astype("float64"), 1, "SAME", "NCHW"),
             "only supports the NHWC",
         ),
         ((tf.nn.conv2d, x), "TypeError: Missing required"),
