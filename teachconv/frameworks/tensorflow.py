@@ -169,7 +169,9 @@ def _ran(
                 compiled.update(in_graphs)
         return outputs
 
-    call = partial(function, *args, **kwargs)
+    def call() -> Any:
+        return function(*args, **kwargs)
+
     if str(getattr(function, "__module__", "")).startswith("tensorflow.python.ops."):
         # a graph refuses shapes with which an eager kernel of 2.21 ends the process
         _call(name, def_function.function(call, autograph=False).get_concrete_function)
@@ -201,7 +203,7 @@ def _frames() -> list[tuple[CodeType, int]]:
     while frame.f_back is not None and frame.f_code is not _call.__code__:
         found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
-    return found[::-1]
+    return found[-2::-1]  # without the function that makes the call
 
 
 def _op(
