@@ -216,8 +216,7 @@ def test_a_tape_is_followed_from_its_engine_to_both_gradients():
         tape.watch([x, w])
         y = tf.nn.conv2d(x, w, 1, "SAME")
     chain = tc.find_source(tape.gradient, y, [x, w])
-    whats = [step.what for step in chain.steps]
-    assert whats[:2] == ["tape", "engine"]
+    assert [step.what for step in chain.steps[:2]] == ["tape", "engine"]
     assert [steps[0].name for steps in ops_of(chain)] == ["Conv2DBackpropInput", "Conv2DBackpropFilter"]
     gradients = [step for step in chain.steps if step.what == "gradient function"]
     assert {step.beside.where.partition(":")[0] for step in gradients} == {
