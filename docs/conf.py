@@ -39,7 +39,11 @@ def fingerprint():
     found = hashlib.sha256()
     files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
     files += [HERE.parent / "CITATION.cff", *(HERE.parent / "tests" / "recorded").glob("*.json")]
-    files += [HERE / "gpu_tables.inc", *HERE.parent.glob("tests/cuda_host.py")]  # of the notebook on a GPU
+    files += [
+        HERE / "recorded" / "tensorflow_chain.json",
+        HERE / "gpu_tables.inc",
+        *HERE.parent.glob("tests/cuda_host.py"),
+    ]  # of the notebook on a GPU
     files += HERE.parent.glob("tests/cuda/shim.*")
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())

@@ -48,7 +48,7 @@ def run(
     job: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
     environment: Mapping[str, str],
-    seconds: float = 60.0,
+    seconds: float = 120.0,
 ) -> Answer:
     """Run a probe and return its answer.
 
@@ -57,7 +57,7 @@ def run(
         job: what it is asked, in types of JSON.
         arrays: the arrays that it gets.
         environment: the variables that it has besides those of this process.
-        seconds: the time after which it is ended.
+        seconds: the time after which it is ended; on a busy machine ten times what it takes on a free one.
 
     Raises:
         ProbeError: if it takes longer, crashes, or leaves no readable answer.

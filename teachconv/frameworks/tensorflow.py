@@ -53,9 +53,10 @@ _SWITCHES = {
 _CONVOLUTION = re.compile("Conv(?!ert)")  # in the names of all ops that are followed
 # files between a function and the next that TensorFlow's and Keras's own tracebacks leave out, too
 _BETWEEN = re.compile(
-    r"tensorflow/python/(?:util|framework|autograph)/|tensorflow/python/eager/(?:execute|context|polymorphic_)"
-    r"|keras/src/utils/|__autograph_generated"
+    r"tensorflow.python.(?:util|framework|autograph)\b|tensorflow.python.eager.(?:execute|context|polymorphic_)"
+    r"|keras.src.utils\b|__autograph_generated"
 )
+_THEIRS = re.compile(r"[/\\](?:tensorflow|keras)[/\\]")
 _LINE = re.compile(r"^[IWE]\d{4} \S+ +\d+ ([\w.]+):(\d+)\] (.*)$", re.MULTILINE)
 _MADE = re.compile(r"Instantiating kernel for node: \{\{node \S+\}\} = (\w*Conv\w*)\[(.*)")
 _WAYS = ("eager", "graph", "fused", "refused")
@@ -108,7 +109,7 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
         op, "python_function", op
     )  # a tf.function's ops run one by one, so that arrays are seen
     ran = _ran(name, function, args, kwargs)
-    if function is not op:
+    if hasattr(op, "python_function"):
         ran = [replace(each, eager=False, compiled=bool(op._jit_compile)) for each in ran]  # type: ignore[attr-defined]
     answer = _ask(ran)
     steps: list[SourceStep] = []
@@ -144,7 +145,7 @@ def _ran(
     name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[_Op]:
     """Run a call and return its convolutions."""
-    from tensorflow.python.eager import context
+    from tensorflow.python.eager import context, def_function
     from tensorflow.python.framework import op_callbacks
 
     noted: list[Callable[[bool], _Op]] = []
@@ -168,11 +169,15 @@ def _ran(
                 compiled.update(in_graphs)
         return outputs
 
+    def call() -> Any:
+        return function(*args, **kwargs)
+
+    if str(getattr(function, "__module__", "")).startswith("tensorflow.python.ops."):
+        # a graph refuses shapes with which an eager kernel of 2.21 ends the process
+        _call(name, def_function.function(call, autograph=False).get_concrete_function)
     op_callbacks.add_op_callback(note)
     try:
-        function(*args, **kwargs)
-    except Exception as error:
-        raise ArgumentError(f"{name} refuses this call: {_one_line(error)}") from error
+        _call(name, call)
     finally:
         op_callbacks.remove_op_callback(note)
     if not noted:
@@ -183,14 +188,22 @@ def _ran(
     return [make(i in compiled) for i, make in enumerate(noted)]
 
 
+def _call(name: str, function: Callable[[], Any]) -> None:
+    """Run a function; what it raises becomes an error of one line."""
+    try:
+        function()
+    except Exception as error:
+        raise ArgumentError(f"{name} refuses this call: {_one_line(error)}") from error
+
+
 def _frames() -> list[tuple[CodeType, int]]:
     """Return code and line of each function between the call and the callback, the outermost first."""
     found = []
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code is not _ran.__code__:
+    while frame.f_back is not None and frame.f_code is not _call.__code__:
         found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
-    return found[::-1]
+    return found[-2::-1]  # without the function that makes the call
 
 
 def _op(
@@ -244,7 +257,7 @@ def _definition(kind: str) -> Any:
 def _one_line(error: object) -> str:
     """Return an error of TensorFlow's without the names of nodes that the user has never seen."""
     text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
-    return " ".join(re.sub(r"\{\{.*?\}\}|\[Op:.*", "", text).split())
+    return " ".join(re.sub(r" for '\{\{node.*?\)'|\{\{.*?\}\}|\[Op:.*", "", text).split())
 
 
 def _ask(ran: list[_Op]) -> child.Answer:
@@ -280,7 +293,7 @@ def _ask(ran: list[_Op]) -> child.Answer:
 class _Ran:
     """The kernel that a node got, and what oneDNN ran in it."""
 
-    op: str
+    node: str  # its op
     kernel: str  # the class
     type: str
     label: str
@@ -315,9 +328,11 @@ class _Steps:
             generated = file.startswith("gen_")
             if not (generated and code.co_name.endswith("_eager_fallback")):
                 what = "generated function" if generated else words.get(file, public)
+                if not _THEIRS.search(code.co_filename):
+                    what = "program"
                 note = "" if generated else f"goes on at line {line}"
                 yield replace(step_at_code(what, code.co_qualname, code, note), known=_STACK)
-                public = "wrapper"
+                public = "wrapper" if what == public else public
         code, line = shown[-1]
         called = re.search(r"\.(\w+)\(", linecache.getline(code.co_filename, line).strip())
         yield SourceStep("into C++", called[1] if called else "", code.co_filename, line, known=_STACK)
@@ -395,7 +410,7 @@ class _Steps:
 
     def _kernel(self, ran: _Ran, checked: bool) -> Iterator[SourceStep]:
         """The class of the kernel, and the line of a check in it that TensorFlow's log named."""
-        note = f"of {ran.op} on {self.device}, T {ran.type}" + (f", label {ran.label}" if ran.label else "")
+        note = f"of {ran.node} on {self.device}, T {ran.type}" + (f", label {ran.label}" if ran.label else "")
         file = self._in_sources(self._file("classes", ran.kernel))
         yield SourceStep("kernel", f"{ran.kernel}::Compute", file, _compute(file, ran.kernel), note, _KERNELS)
         failed = re.search(r"OP_REQUIRES failed at ([\w.]+):(\d+) : (.*)", self.log["refused"])
@@ -420,7 +435,7 @@ class _Steps:
         for name in dict.fromkeys(re.findall(r"function (cudnn\w+)\(\) called", self.log[way])):
             yield SourceStep("primitive", name, known="cuDNN's log")
         if not ran.primitives and self.device.startswith("CPU"):
-            if ran.op.startswith("_Mkl"):
+            if ran.node.startswith("_Mkl"):
                 yield SourceStep("not known", "the loops", note="oneDNN logged nothing", known=_ONEDNN)
             else:
                 note = "oneDNN logged nothing: the loops are compiled into the kernel"
@@ -512,9 +527,10 @@ def _class(op: str, device: str, dtype: str, label: str) -> str:
             node = node_def_pb2.NodeDef(name="node", op=op, device=f"/device:{device}:0")
             node.attr["_kernel"].s = label.encode()
             for item in kernel.constraint:
-                node.attr[item.name].type = wanted if item.name == "T" else item.allowed_values.list.type[0]
+                if types := item.allowed_values.list.type:
+                    node.attr[item.name].type = wanted if item.name == "T" else types[0]
             found = _pywrap_kernel_registry.TryFindKernelClass(node.SerializeToString())
-            return found.decode().partition("<")[0] if found else ""
+            return found.decode().partition("<")[0].strip() if found else ""
     return ""
 
 

@@ -1,0 +1,125 @@
+"""How the steps of another framework are found and shown, without any such framework."""
+
+import sys
+import types
+
+import pytest
+
+import teachconv as tc
+from teachconv.errors import ArgumentError
+from teachconv.frameworks import keras
+from teachconv.inspection import sources
+from teachconv.inspection.sources import SourceChain, SourceStep
+
+OURS = SourceStep("placer", "place", "teachconv/graph/common_runtime/placer.py", 38)
+STEPS = (
+    SourceStep("public function", "conv2d_v2", "/usr/lib/dist-packages/tensorflow/python/ops/nn_ops.py", 2262, "goes on", "call stack"),
+    SourceStep("placement", "Conv2D", "tensorflow/core/common_runtime/placer.cc", 172, "/device:CPU:0", "TensorFlow's log", OURS),
+    SourceStep("rewrite", "Fuse Conv2D", "tensorflow/core/grappler/optimizers/remapper.cc", 3479, "", "TensorFlow's log"),
+    SourceStep("kernel", "MklConvCustomBackpropInputOp::Compute", "tensorflow/core/kernels/mkl/mkl_conv_ops.cc", 0, "a long note " * 12, "kernel registry"),
+    SourceStep("placement", "Conv2D", "", 0, "", "TensorFlow's log", OURS),
+)  # fmt: skip
+CHAIN = SourceChain(
+    "theirs", STEPS, (), "TensorFlow 2.21.0", "brg_conv_bwd:avx512_core+brg_conv_fwd:avx512_core"
+)
+
+
+def test_a_place_is_shown_from_the_folder_of_packages_on_and_without_a_line_where_there_is_none():
+    assert STEPS[0].where == "tensorflow/python/ops/nn_ops.py:2262"
+    assert STEPS[3].where == "tensorflow/core/kernels/mkl/mkl_conv_ops.cc"
+    assert (
+        SourceStep("", "", "/x/site-packages/tensorflow/include/tensorflow/a.h", 1).where
+        == "tensorflow/a.h:1"
+    )
+
+
+def test_the_table_says_how_each_step_is_known_and_lists_ours_once():
+    lines = str(CHAIN).split("\n")
+    assert lines[0] == "where is theirs executed?   TensorFlow 2.21.0"
+    assert lines[1] == "by brg_conv_bwd:avx512_core+brg_conv_fwd:avx512_core"
+    assert max(map(len, lines)) <= 120
+    (remapper,) = (line for line in lines if "remapper" in line)
+    assert "…/grappler/optimizers/remapper.cc:3479 " in remapper
+    assert remapper.endswith("TensorFlow's log")
+    (ours,) = (line for line in lines if "placer.py" in line)
+    assert ours.split() == ["placer", "place", "teachconv/graph/common_runtime/placer.py:38", "2,", "5"]
+
+
+def test_the_page_opens_ours_beside_theirs():
+    page = CHAIN._repr_html_()
+    assert page.count("teachconv: <b>place</b>") == 2
+    assert "<i>kernel registry</i>" in page
+    assert "def place(" in page
+
+
+def test_steps_of_our_own_are_shown_as_before():
+    chain = SourceChain(
+        "ours", (SourceStep("kernel", "run", "teachconv/nn_ops.py", 3, "a note"),), (), "cython", "direct"
+    )
+    assert str(chain).split("\n")[:2] == [
+        "where is ours executed?   backend cython, algorithm direct",
+        "1  kernel  run  teachconv/nn_ops.py:3  a note",
+    ]
+
+
+@pytest.fixture
+def framework(monkeypatch):
+    """A module that follows what is from "someframework", and what it was given."""
+    module = types.ModuleType("some_follower")
+    module.follow = lambda op, args, kwargs: (op, args, kwargs)
+    monkeypatch.setitem(sys.modules, "some_follower", module)
+    monkeypatch.setitem(sources.FOLLOWERS, "someframework", "some_follower")
+
+
+def test_functions_methods_and_objects_of_a_framework_go_to_the_module_that_follows_them(framework):
+    class Layer:
+        __module__ = "someframework.layers"
+
+        def gradient(self, x):
+            return x
+
+    def function(x):
+        return x
+
+    function.__module__ = "someframework.nn"
+
+    class Own(Layer):
+        __module__ = "program"
+
+    own = Own()
+    for op in (function, Layer(), own, own.gradient):
+        assert tc.find_source(op, 1, a=2) == (op, (1,), {"a": 2})
+
+
+def test_a_name_of_a_framework_imports_nothing(framework):
+    with pytest.raises(
+        ArgumentError, match=r"pass someframework's function itself, not its name 'someframework\.x'; "
+    ):
+        tc.find_source("someframework.x")
+
+
+def test_a_backend_of_keras_that_nothing_follows_is_named(monkeypatch):
+    module = types.ModuleType("keras")
+    module.backend = types.SimpleNamespace(backend=lambda: "openvino")
+    monkeypatch.setitem(sys.modules, "keras", module)
+    with pytest.raises(
+        ArgumentError, match="Keras computes with 'openvino' here; what can be followed is .*tensorflow"
+    ):
+        keras.follow(None, (), {})
+
+
+def test_ours_beside_theirs_are_steps_that_exist():
+    """Without TensorFlow: the page that shows both columns is built where it is not installed."""
+    from teachconv.frameworks.tensorflow import ours
+
+    beside = ours("Conv2DBackpropInput")
+    assert {step.file.split("/")[0] for step in beside.values()} == {"teachconv"}
+    for what, name in (
+        ("op definition", "Conv2DBackpropInput"),
+        ("primitive", "cython.conv2d_backprop_input"),
+    ):
+        assert beside[what].name == name
+    for step in beside.values():
+        assert step.line
+        assert step.code(), step
+    assert {"placement", "executor", "kernels"} <= {*ours("Conv3D")}
