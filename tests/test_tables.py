@@ -21,7 +21,7 @@ TABLE = Table(
     [
         ("a", "<b> & 'c'", "1 s", ""),
         ("long name", "", "", ""),
-        ("several\nlines", "x", "20 s", "a note that runs on"),
+        (["several", "lines"], "x", "20 s", "a note that runs on"),
         ("this one has nothing beside it, so it may run on", "", "", ""),
     ],
     "headline",

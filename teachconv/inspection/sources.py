@@ -118,8 +118,15 @@ class SourceChain(tables.Report):
     paths: tuple[str, ...] = ()
 
     def _headline(self) -> str:
-        ran = f"   backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
-        return f"where is {self.query} executed?{ran}"
+        return f"{self._question} {self._ran}".rstrip()
+
+    @property
+    def _question(self) -> str:
+        return f"where is {self.query} executed?"
+
+    @property
+    def _ran(self) -> str:
+        return f"backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
 
     def _table(self) -> tables.Table:
         rows = [
@@ -127,7 +134,8 @@ class SourceChain(tables.Report):
             for number, step in enumerate(self.steps, 1)
         ]
         columns = (*tables.right(""), *tables.left(*[""] * 4))
-        return tables.Table(columns, rows, self._headline(), notes=self._line_table().text().split("\n"))
+        notes = self._line_table().text().split("\n")
+        return tables.Table(columns, rows, self._question, [self._ran] if self._ran else [], notes)
 
     def _line_table(self) -> tables.Table:
         """The lines; those of one call with a line before and after each."""
@@ -138,12 +146,12 @@ class SourceChain(tables.Report):
             rows.append((*name, line.mark, where, self._text(line)))
         return tables.Table(tables.left(*[""] * (3 if self.backend else 4)), rows)
 
-    def _text(self, line: SourceLine) -> str:
+    def _text(self, line: SourceLine) -> tables.Cell:
         if not (self.backend and line.file):
             return line.text
         shown = line.around()
         margin = min(len(text) - len(text.lstrip()) for _, text in shown)
-        return "\n".join(f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown)
+        return [f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown]
 
     def _repr_html_(self) -> str:
         """The steps and the lines; a click on one opens or closes the code around it."""
@@ -171,7 +179,7 @@ def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: 
         for number, text in code
     ]
     state = " open" if opened else ""
-    return f"<details{state}><summary>{title}</summary><pre>{'<br>'.join(texts)}</pre></details>"
+    return f"<details{state}><summary>{title}</summary>{tables.pre('<br>'.join(texts))}</details>"
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
