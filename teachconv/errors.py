@@ -27,15 +27,15 @@ class _Message(Exception):  # noqa: N818 (what errors have in common)
         return printable(Exception.__str__(self), "\n")
 
 
-class ArgumentError(_Message, ValueError):
+class ArgumentError(ValueError, _Message):
     """An argument has a legal type and an invalid value."""
 
 
-class ArgumentTypeError(_Message, TypeError):
+class ArgumentTypeError(TypeError, _Message):
     """An argument has an invalid type: a float stride, a complex array, two different dtypes."""
 
 
-class ContractError(_Message, RuntimeError):
+class ContractError(RuntimeError, _Message):
     """A backend broke its contract: it returned another shape or dtype, or left ``out`` unwritten.
 
     Attributes:
@@ -47,7 +47,7 @@ class ContractError(_Message, RuntimeError):
         self.result = result
 
 
-class BackendUnavailable(_Message, RuntimeError):  # noqa: N818 (the name is public)
+class BackendUnavailable(RuntimeError, _Message):  # noqa: N818 (the name is public)
     """The requested backend cannot run here; the message says what is missing.
 
     There is no silent fallback: a backend requested by name either runs or raises this error.

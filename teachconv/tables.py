@@ -190,7 +190,7 @@ class Table:
 
     @property
     def _head(self) -> list[str]:
-        names = [column.name for column in self.columns]
+        names = [printable(column.name) for column in self.columns]
         return names if any(names) else []
 
     def text(self, room: int = _ROOM) -> str:
@@ -287,7 +287,7 @@ class Table:
         """Return the columns that are shown in so many characters, and their widths; None if they do not fit.
 
         Bars give way first, and are left out where little is left of them; then heads of numbers are folded,
-        then the text that takes the fewest lines for it. What is last in its line, but not in the last
+        then the text that needs the fewest lines more. What is last in its line, but not in the last
         column, has the room that is left of the line.
         """
         sizes, wide, least = [], [], []  # sizes: of each cell, and of its longest word
@@ -302,12 +302,12 @@ class Table:
             whole = longest if column.align == "right" else min(word, _FOLDED)
             least.append(0 if column.bars else max(whole, head))
 
-        def gives(i: int) -> tuple[bool, str, int, int, int]:
-            """How readily a column gives way: not where words would be cut, or cells take many lines."""
-            width = max(1, wide[i] - 1)
-            cut = sum(word > width for _, word in sizes[i])
-            lines = sum((cell - 1) // width for cell, _ in sizes[i])
-            return self.columns[i].bars, self.columns[i].align, -cut, -lines, wide[i]
+        def gives(i: int) -> tuple[bool, str, int, float, int]:
+            """How readily a column gives way: it should cut few words, and take few lines for it."""
+            given = min(excess, wide[i] - least[i])
+            cut = sum(word >= wide[i] for _, word in sizes[i])
+            lines = sum((cell - 1) // max(1, wide[i] - given) - (cell - 1) // wide[i] for cell, _ in sizes[i])
+            return self.columns[i].bars, self.columns[i].align, -cut, -lines / given, wide[i]
 
         while (excess := sum(wide) + 2 * (sum(map(bool, wide)) - 1) - room) > 0:
             give = [i for i, width in enumerate(wide) if width > least[i]]
@@ -332,7 +332,8 @@ def _width(text: str) -> int:
 
 
 def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    """Return where the text of a line begins; > marks a line of code."""
+    return len(line) - len(line.lstrip(" >"))
 
 
 def _longest_word(line: str) -> int:

@@ -159,7 +159,9 @@ class DiffReport(tables.Report):
             if not row.passed and row._found:
                 found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
         lines = [self._tolerance] if self._tolerance else []
-        lines += [f"{', '.join(names)}: {text}" for text, names in found.items()]
+        for text, names in found.items():
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            lines.append(f"{', '.join(names[:3])}{more}: {text}")
         return tables.Table(columns, rows, self._headline(), lines, marked=failed)
 
 
