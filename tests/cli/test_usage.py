@@ -163,6 +163,21 @@ REPORTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *REPORTS,
+        *(["diff", "conv2d", *CALL, "-v"], ["diff", "--help"], ["dialects"], ["find-source", "conv2d"]),
+        *(["graph", "find-source", "conv2d_transpose"], ["graph", "ops"]),
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_has_lines_of_100_columns(arguments, capsys):
+    with contextlib.suppress(SystemExit):
+        assert main(arguments) == 0
+    assert max(map(len, capsys.readouterr().out.split("\n"))) <= 100
+
+
 @pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
 def test_rich_prints_on_a_terminal_only(arguments, capsys):
     pytest.importorskip("rich", reason="rich is not installed")
