@@ -22,6 +22,8 @@ export default [
     rules: {
       ...Object.fromEntries(errors.trim().split(/\s+/).map((name) => [name, "error"])),
       "no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      // it finds "constructor" in every object
+      "no-restricted-syntax": ["error", { selector: "BinaryExpression[operator='in']", message: "Use Object.hasOwn." }],
     },
   },
 ];

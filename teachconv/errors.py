@@ -12,6 +12,7 @@ __all__ = [
     "BackendUnavailable",
     "hide_unknown",
     "no_attribute",
+    "printable",
     "refuse_unknown",
     "suggestion",
 ]
@@ -19,15 +20,22 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class ArgumentError(ValueError):
+class _Message(Exception):  # noqa: N818 (what errors have in common)
+    """What is not printable in the message is escaped: it may quote a name, and a terminal would obey it."""
+
+    def __str__(self) -> str:
+        return printable(Exception.__str__(self), "\n")
+
+
+class ArgumentError(ValueError, _Message):
     """An argument has a legal type and an invalid value."""
 
 
-class ArgumentTypeError(TypeError):
+class ArgumentTypeError(TypeError, _Message):
     """An argument has an invalid type: a float stride, a complex array, two different dtypes."""
 
 
-class ContractError(RuntimeError):
+class ContractError(RuntimeError, _Message):
     """A backend broke its contract: it returned another shape or dtype, or left ``out`` unwritten.
 
     Attributes:
@@ -39,7 +47,7 @@ class ContractError(RuntimeError):
         self.result = result
 
 
-class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
+class BackendUnavailable(RuntimeError, _Message):  # noqa: N818 (the name is public)
     """The requested backend cannot run here; the message says what is missing.
 
     There is no silent fallback: a backend requested by name either runs or raises this error.
@@ -104,3 +112,17 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     near = "" if name.startswith("__") else suggestion(name, known)
     # with an object Python would look for near names itself, and print a second suggestion
     return AttributeError(f"module {module!r} has no attribute {name!r}{near}", name=name, obj=None)
+
+
+def printable(text: str, kept: str = "") -> str:
+    r"""Return a text with what is not printable as Python escapes it, except the characters in ``kept``.
+
+    These are control characters, those that turn the direction of text, and line breaks. Names come from
+    files and from other libraries, and a terminal obeys what they hold.
+
+    >>> print(printable("two\nlines, \x1b[2J and \u202egnp.exe, naïve 卷积"))
+    two\nlines, \x1b[2J and \u202egnp.exe, naïve 卷积
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)

@@ -41,7 +41,7 @@ from .arguments import (
     to_nhwc,
 )
 from .errors import ArgumentError, hide_unknown, refuse_unknown
-from .tables import count
+from .tables import Table, count, pre
 
 __all__ = [
     "AxisGeometry",
@@ -472,12 +472,12 @@ class _Shared:
         if not same:
             lines.append("columns:")
             lines += ["  " + step for step in self.cols.formulas]
-        return "\n".join(lines)
+        return Table((), [], lines=lines).text()
 
     def _repr_html_(self) -> str:
         def table(title: str, axis: AxisGeometry) -> str:
             steps = "\n".join(axis.formulas)
-            return f"<b>{title}</b><pre style='margin:0 0 .6em'>{html.escape(steps)}</pre>"
+            return f"<b>{title}</b>{pre(html.escape(steps), 'margin:0 0 .6em')}"
 
         same = self.rows == self.cols
         body = table("rows and columns" if same else "rows", self.rows)

@@ -1,15 +1,20 @@
-"""One way to show a report, as text, as HTML and by rich, and one way to write its numbers. A leaf."""
+"""One way to show a report, as text, as HTML and by rich, and one way to write its numbers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
+from unicodedata import combining, east_asian_width
+
+from .errors import printable
 
 __all__ = [
+    "Cell",
     "Column",
     "Report",
     "Table",
@@ -20,6 +25,7 @@ __all__ = [
     "index",
     "left",
     "number",
+    "pre",
     "right",
     "size",
 ]
@@ -33,10 +39,10 @@ __all__ = [
 def number(value: float, digits: int = 3) -> str:
     """Write a number with so many significant digits, and an exponent only where it saves many zeros.
 
-    >>> number(0.12345), number(16_800_000), number(1640.0), number(4.768e-07), number(3)
-    ('0.123', '1.68e+07', '1,640', '4.77e-07', '3')
+    >>> number(0.12345), number(16_800_000), number(1640.0), number(4.768e-07), number(3), number(-0.0)
+    ('0.123', '1.68e+07', '1,640', '4.77e-07', '3', '0')
     """
-    rounded = float(f"{value:.{digits}g}")
+    rounded = float(f"{value:.{digits}g}") + 0.0  # -0.0 + 0.0 is 0.0
     if 1e3 <= abs(rounded) < 10 ** max(6, digits):
         return f"{rounded:,.15g}"
     return f"{rounded:.{digits}g}"
@@ -92,9 +98,25 @@ def size(nbytes: int) -> str:
     return f"{number(value, 3 if value < 999.5 else 4)} {unit}"
 
 
+def pre(html: str, style: str = "") -> str:
+    """Return HTML as it is spaced, in letters of one width whatever the page around it says of ``pre``.
+
+    >>> pre("a &lt; b", "margin:0")
+    "<pre style='font-family:ui-monospace,monospace;margin:0'>a &lt; b</pre>"
+    """
+    return f"<pre style='font-family:ui-monospace,monospace;{style}'>{html}</pre>"
+
+
+_ROOM = 100  # characters in a line of a report as text
 _BAR = 40  # characters of the longest bar
 _SHORT = 8  # a longest bar of fewer says nothing
 _FOLDED = 16  # a longer word, such as a path, is cut where the room is narrow
+
+_BREAKS = re.compile(
+    r" (?![^\[\]]*\])(?!(?<=\d )[^\W\d])"
+)  # spaces outside brackets, not those before a unit
+
+Cell: TypeAlias = str | list[str]  # a text of one line, or several lines
 
 
 def bar(fraction: float, width: int = _BAR) -> str:
@@ -135,26 +157,28 @@ def bars(*names: str) -> tuple[Column, ...]:
 class Table:
     r"""Columns and rows of text, with lines before and after, to be shown in three ways.
 
+    Names may come from anywhere: what is not printable is escaped (`errors.printable`) wherever it is shown.
+
     Attributes:
         columns: name and alignment; without any name no head is shown.
-        rows: a cell for each column; a cell may have several lines.
+        rows: a cell for each column: one line of text, or a list of lines.
         caption: the headline.
         lines: further lines between the headline and the table.
         notes: lines after the table.
         marked: the positions of the rows that stand out, such as failures.
 
-    >>> table = Table((*left("op"), *right("time")), [("conv2d", "9 µs"), ("relu", "12.5 µs")], "two ops")
+    >>> table = Table((*left("op"), *right("time")), [("conv2d", "9 µs"), ("re\nlu", "12.5 µs")], "two ops")
     >>> print(table.text())
     two ops
     op         time
     conv2d     9 µs
-    relu    12.5 µs
+    re\nlu  12.5 µs
     >>> Table(left("", ""), [("a < b", "c")]).html()[:60]
     "<table><tbody><tr><td style='text-align:left'>a &lt; b</td><"
     """
 
     columns: tuple[Column, ...]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell]]
     caption: str = ""
     lines: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -162,39 +186,29 @@ class Table:
 
     @property
     def _above(self) -> list[str]:
-        return [*([self.caption] if self.caption else []), *self.lines]
+        return [printable(line) for line in [*([self.caption] if self.caption else []), *self.lines]]
 
     @property
     def _head(self) -> list[str]:
-        names = [column.name for column in self.columns]
+        names = [printable(column.name) for column in self.columns]
         return names if any(names) else []
 
-    def text(self) -> str:
-        """The table in columns of characters; what is last in its line may run on to the right."""
-        grid: list[tuple[str, ...]] = []
-        for row in [*([self._head] if self._head else []), *self.rows]:
-            grid += zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
-        widths = []
-        for i, column in enumerate(self.columns):
-            counted = (line[i] for line in grid if column.align == "right" or any(line[i + 1 :]))
-            widths.append(max(map(len, counted), default=0))
-        body = []
-        for line in grid:
-            cells = [
-                cell.rjust(width) if column.align == "right" else cell.ljust(width)
-                for cell, width, column in zip(line, widths, self.columns, strict=True)
-            ]
-            body.append("  ".join(cells).rstrip())
-        return "\n".join([*self._above, *body, *self.notes])
+    def text(self, room: int = _ROOM) -> str:
+        """The table in columns of characters, each line with as many as there is room for.
+
+        Bars are shortened, text is folded, numbers are whole. What is last in its line may run on to the
+        right. Where the numbers do not fit side by side, each row is written as lines of a name and a value.
+        """
+        return "\n".join(line for line, _ in self._laid_out(room))
 
     def html(self) -> str:
         """The table for a notebook or a page; all text is escaped."""
 
-        def row(tag: str, cells: Sequence[str], style: str = "") -> str:
+        def row(tag: str, cells: Sequence[Cell], style: str = "") -> str:
             found = "".join(
-                f"<{tag} style='text-align:{column.align}"
-                f"{';white-space:pre-wrap' if chr(10) in cell else ''}{style}'>{escape(cell)}</{tag}>"
-                for cell, column in zip(cells, self.columns, strict=True)
+                f"<{tag} style='text-align:{column.align}{';white-space:pre-wrap' if len(lines) > 1 else ''}"
+                f"{style}'>{escape(chr(10).join(lines))}</{tag}>"
+                for lines, column in zip(map(_lines_of, cells), self.columns, strict=True)
             )
             return f"<tr>{found}</tr>"
 
@@ -207,7 +221,7 @@ class Table:
         )
         foot = "".join(
             f"<tr><td colspan='{len(self.columns)}' style='text-align:left'>{escape(note)}</td></tr>"
-            for note in self.notes
+            for note in map(printable, self.notes)
         )
         foot = f"<tfoot>{foot}</tfoot>" if foot else ""
         return f"<table>{caption}{head}<tbody>{body}</tbody>{foot}</table>"
@@ -215,65 +229,142 @@ class Table:
     __str__, _repr_html_ = text, html
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        """The table for rich, which must be installed: bars are shortened, text is folded, numbers are whole.
-
-        Where the numbers do not fit side by side, each row is written as lines of a name and a value.
-        """
-        from rich.table import Table as RichTable
+        """The same lines for rich, which must be installed, in the width of its console."""
         from rich.text import Text
 
+        for line, style in self._laid_out(options.max_width):
+            yield Text(line, style)
+
+    def _laid_out(self, room: int) -> Iterator[tuple[str, str]]:
+        """Yield the lines, none longer than ``room``, each with its style."""
+        for i, line in enumerate(self._above):
+            for part in _folded(line, room):
+                yield part, "bold" if self.caption and not i else ""
         styles = ["bold red" if i in self.marked else "" for i in range(len(self.rows))]
-        if self.caption:
-            yield Text(self.caption, "bold")
-        yield from map(Text, self.lines)
-        widths = self._widths(options.max_width)
+        grid = [[*map(_lines_of, cells)] for cells in self.rows]
+        if self._head:
+            grid, styles = [[[name] for name in self._head], *grid], ["bold", *styles]
+        widths = self._widths(grid, room)
         if widths is None:
-            table = RichTable.grid(padding=(0, 2, 0, 0))
-            table.add_column(style="bold", no_wrap=True)
-            table.add_column(overflow="fold")
-            for cells, style in zip(self.rows, styles, strict=True):
-                for column, cell in zip(self.columns, cells, strict=True):
-                    if cell and not column.bars:
-                        table.add_row(Text(column.name), Text(cell), style=style)
-                table.add_row()
-        else:
-            table = RichTable(box=None, pad_edge=False, show_header=bool(self._head), header_style="bold")
+            yield from self._listed(room)
+            grid, widths = [], {}
+        for number, (cells, style) in enumerate(zip(grid, styles, strict=False)):
+            last = max((i for i, lines in enumerate(cells) if any(lines)), default=0)
+            parts: list[list[str]] = []
             for i, width in widths.items():
-                name, justify = self.columns[i].name, self.columns[i].align
-                table.add_column(Text(name), justify=justify, overflow="fold", width=width)  # type: ignore[arg-type]
-            for cells, style in zip(self.rows, styles, strict=True):
-                table.add_row(
-                    *(Text(self._fitted(i, cells[i], width)) for i, width in widths.items()), style=style
-                )
-        yield table
-        yield from map(Text, self.notes)
+                most = room - sum(widths[j] + 2 for j in widths if j < i) if i == last else width
+                fitted = (self._fitted(i, line, width) for line in cells[i])
+                parts.append([part for line in fitted for part in _folded(line, most)])
+            tall = max(map(len, parts), default=0)
+            if self._head and not number:  # a folded head stands on its column
+                parts = [[""] * (tall - len(part)) + part for part in parts]
+            for side in zip_longest(*parts, fillvalue=""):
+                yield "  ".join(map(self._aligned, widths, side, widths.values())).rstrip(), style
+        for note in self.notes:
+            yield from ((part, "") for part in _folded(printable(note), room))
+
+    def _listed(self, room: int) -> Iterator[tuple[str, str]]:
+        """Yield each row as lines of a name and a value."""
+        wide = max(len(column.name) for column in self.columns)
+        for cells in self.rows:
+            for column, lines in zip(self.columns, map(_lines_of, cells), strict=True):
+                if any(lines) and not column.bars:
+                    folded = [part for line in lines for part in _folded(line, max(1, room - wide - 2))]
+                    for name, part in zip_longest([column.name], folded, fillvalue=""):
+                        yield f"{name:{wide}}  {part}".rstrip(), ""
+            yield "", ""
+
+    def _aligned(self, i: int, cell: str, width: int) -> str:
+        """Return a line of a cell with the spaces that fill its column."""
+        spaces = " " * (width - _width(cell))
+        return spaces + cell if self.columns[i].align == "right" else cell + spaces
 
     def _fitted(self, i: int, cell: str, width: int) -> str:
         """Return a cell, a bar as long as the width of its column allows."""
         return "█" * max(1, len(cell) * width // _BAR) if self.columns[i].bars and cell else cell
 
-    def _widths(self, room: int) -> dict[int, int] | None:
+    def _widths(self, grid: Sequence[Sequence[list[str]]], room: int) -> dict[int, int] | None:
         """Return the columns that are shown in so many characters, and their widths; None if they do not fit.
 
         Bars give way first, and are left out where little is left of them; then heads of numbers are folded,
-        and then the widest text.
+        then the text that needs the fewest lines more. What is last in its line, but not in the last
+        column, has the room that is left of the line.
         """
-        wide, least = [], []
+        sizes, wide, least = [], [], []  # sizes: of each cell, and of its longest word
         for i, column in enumerate(self.columns):
-            cells = [line for row in self.rows for line in row[i].split("\n")]
-            longest = max(map(len, cells), default=0)
-            word = max((len(word) for cell in cells for word in cell.split()), default=0)
-            need = longest if column.align == "right" else min(word, _FOLDED)
-            wide.append(max(len(column.name), longest))
-            least.append(0 if column.bars else max(need, *map(len, column.name.split() or [""])))
+            to_the_end = i == len(self.columns) - 1 or column.align == "right"
+            shown = [row for row in grid[bool(self._head) :] if to_the_end or any(map(any, row[i + 1 :]))]
+            lines = [line for row in shown for line in row[i]]
+            sizes.append([(_width(cell), _longest_word(cell)) for cell in lines])
+            longest, word = (max((size[part] for size in sizes[i]), default=0) for part in (0, 1))
+            head = max(map(_width, column.name.split()), default=0)
+            wide.append(max(_width(column.name), longest))
+            whole = longest if column.align == "right" else min(word, _FOLDED)
+            least.append(0 if column.bars else max(whole, head))
+
+        def gives(i: int) -> tuple[bool, str, int, float, int]:
+            """How readily a column gives way: it should cut few words, and take few lines for it."""
+            given = min(excess, wide[i] - least[i])
+            cut = sum(word >= wide[i] for _, word in sizes[i])
+            lines = sum((cell - 1) // max(1, wide[i] - given) - (cell - 1) // wide[i] for cell, _ in sizes[i])
+            return self.columns[i].bars, self.columns[i].align, -cut, -lines / given, wide[i]
+
         while (excess := sum(wide) + 2 * (sum(map(bool, wide)) - 1) - room) > 0:
             give = [i for i, width in enumerate(wide) if width > least[i]]
             if not give:
                 return None
-            most = max(give, key=lambda i: (self.columns[i].bars, self.columns[i].align, wide[i]))
+            most = max(give, key=gives)
             wide[most] = max(least[most], wide[most] - (excess if self.columns[most].bars else 1))
         enough = (_SHORT if column.bars else 1 for column in self.columns)
         return {i: width for i, (width, need) in enumerate(zip(wide, enough, strict=True)) if width >= need}
+
+
+def _lines_of(cell: Cell) -> list[str]:
+    """Return the lines of a cell, what is not printable escaped."""
+    return [printable(line) for line in ([cell] if isinstance(cell, str) else cell)]
+
+
+def _width(text: str) -> int:
+    """Return the columns of a terminal that a text takes: East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum((2 if east_asian_width(c) in "WF" else 1) for c in text if not combining(c))
+
+
+def _indent(line: str) -> int:
+    """Return where the text of a line begins; > marks a line of code."""
+    return len(line) - len(line.lstrip(" >"))
+
+
+def _longest_word(line: str) -> int:
+    """Return the least width in which a line can be folded without cutting a word, or a name of a path."""
+    return _indent(line) + max(map(_width, re.findall("[^ /]+/?", line)), default=0)
+
+
+def _folded(line: str, room: int) -> list[str]:
+    """Return a line in parts that have room; those of an indented line go further in.
+
+    It is cut at a space, rather outside a shape and not before a unit, else after a slash.
+
+    >>> _folded("  a formula that is long", 15), _folded("kernels/row_gemm.h:14", 14)
+    (['  a formula', '    that is', '    long'], ['kernels/', 'row_gemm.h:14'])
+    >>> _folded("conv2d [1, 8, 8, 1] in 3 ms", 15), _folded("conv2d [1, 8, 8, 1] in 3 ms", 25)
+    (['conv2d', '[1, 8, 8, 1] in', '3 ms'], ['conv2d [1, 8, 8, 1] in', '3 ms'])
+    """
+    further = min(_indent(line) + 2, room // 2) if _indent(line) else 0
+    parts = []
+    while len(line) > room:
+        first, stop = further + 1, room + 1
+        near = (found.start() for found in _BREAKS.finditer(line[: 2 * room], first))
+        cut = max((place for place in near if place < stop), default=-1)
+        if cut < room // 3:
+            cut = max(line.rfind(" ", first, stop), cut)
+        if cut < first:
+            cut = line.rfind("/", first, room) + 1
+        cut = room if cut < first else cut
+        parts.append(line[:cut].rstrip())
+        line = " " * further + line[cut:].lstrip()
+    return [*parts, line]
 
 
 class Report:
@@ -294,7 +385,7 @@ class Report:
         return self._table().text()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._headline()}>"
+        return f"<{type(self).__name__}: {printable(self._headline())}>"
 
     def _repr_html_(self) -> str:
         return self._table().html()

@@ -21,7 +21,7 @@ TABLE = Table(
     [
         ("a", "<b> & 'c'", "1 s", ""),
         ("long name", "", "", ""),
-        ("several\nlines", "x", "20 s", "a note that runs on"),
+        (["several", "lines"], "x", "20 s", "a note that runs on"),
         ("this one has nothing beside it, so it may run on", "", "", ""),
     ],
     "headline",
@@ -45,6 +45,71 @@ def test_text():
     ]
     assert str(Table(left("", ""), [("a", "b")])) == "a  b"
     assert str(Table(left("a", "b"), [])) == "a  b"
+
+
+def test_text_is_folded_where_a_line_is_full():
+    """Between words, and paths after a slash; what is last in its line has the room that is left of it."""
+    rows = [
+        ("a path", "teachconv/kernels/row_gemm.h:277", "1,234", "a remark of several words, [1, 20, 20, 8]"),
+        ("x", "", "5", ""),
+        (
+            ["", "a heading that nothing stands beside, so that it may run on as far as there is room"],
+            *[""] * 3,
+        ),
+    ]
+    table = Table((*left("name", "where"), *right("time"), *left("")), rows, "a headline of 24 characters")
+    assert table.text(60).split("\n") == [
+        "a headline of 24 characters",
+        "name    where                   time",
+        "a path  teachconv/kernels/     1,234  a remark of several",
+        "        row_gemm.h:277                words, [1, 20, 20, 8]",
+        "x                                  5",
+        "",
+        "a heading that nothing stands beside, so that it may run on",
+        "as far as there is room",
+    ]
+    assert table.text(20).split("\n")[:5] == [
+        "a headline of",
+        "24 characters",
+        "name   a path",
+        "where  teachconv/",
+        "       kernels/",
+    ]
+    for room in range(20, 130):
+        shown = table.text(room)
+        assert max(map(len, shown.split("\n"))) <= room
+        assert "1,234" in shown
+        assert "".join(rows[2][0][1].split()) in "".join(shown.split())
+
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07\r\n\x9b31m\x7f\u202egnp.exe\u2066\u2028[/bold][red]"
+ESCAPED = r"\x1b[2J\x1b]0;title\x07\r\n\x9b31m\x7f\u202egnp.exe\u2066\u2028[/bold][red]"
+
+
+def test_a_table_prints_control_characters_escaped():
+    """In every cell, headline, line, note and head, in each of the three ways."""
+    table = Table(left(HOSTILE, ""), [(HOSTILE, [HOSTILE, "x"])], HOSTILE, [HOSTILE], [HOSTILE])
+    ways = [table.text(1000), table.html()]
+    console = pytest.importorskip("rich.console", reason="rich is not installed")
+    out = io.StringIO()
+    console.Console(file=out, width=1000).print(table)
+    for shown in (*ways, out.getvalue()):
+        assert shown.count(ESCAPED) == 6
+        assert re.sub(r"\n", "", shown).isprintable()
+
+
+def test_names_from_elsewhere_are_escaped_in_reports_and_errors():
+    report = tc.diff(*CALL, backends=[], against={HOSTILE: np.zeros((1, 20, 20, 8))})
+    layer = tc.keras.layers.Dense(2, name=HOSTILE)
+    model = tc.keras.Sequential([tc.keras.Input((3,)), layer], name=HOSTILE)
+    lines = []
+    model.summary(print_fn=lines.append)
+    shown = [str(report), repr(report), repr(layer), *lines]
+    for error in (tc.ArgumentError, tc.ArgumentTypeError, tc.BackendUnavailable, tg.InvalidArgumentError):
+        shown.append(str(error(f"{HOSTILE} is not known")))
+    for text in shown:
+        assert text.replace("\n", "").isprintable(), text
+    assert sum("x1b[2J" in text for text in shown) == len(shown) - 1  # the repr of a diff has no names
 
 
 def test_html():
@@ -127,6 +192,7 @@ def test_numbers():
         "-1,230",
     ]
     assert number(np.float32(0.1), 7) == "0.1"
+    assert number(-0.0) == number(-0.0, 7) == "0"
     assert (bar(0.0), bar(0.5, 4), bar(1.0, 4)) == ("█", "██", "████")
 
 
@@ -153,6 +219,8 @@ REPORTS = {
     "backends": tc.backends,
     "receptive field": lambda: tc.receptive_field([GEOMETRY]),
     "geometry": lambda: GEOMETRY,
+    "gradients": lambda: tc.check_gradients(tc.conv2d, X[:, :6, :6], W[:3, :3]),
+    "own backend": lambda: tc.check_backend("numpy", "int32"),
     "find_source": lambda: tc.find_source(*CALL),
     "find_source of a node": lambda: tg.find_source("conv2d"),
     "run metadata": lambda: photo().metadata,
@@ -167,6 +235,8 @@ def test_every_report_has_text_html_and_a_short_repr(name):
     report = REPORTS[name]()
     text, html, short = str(report), report._repr_html_(), repr(report)
     assert text
+    assert name == "translation" or max(map(len, text.split("\n"))) <= 100  # its code has its own width
+    assert html.count("<pre") == html.count("<pre style='font-family:ui-monospace,monospace;")
     assert html.startswith("<")
     for numbers in ("array(", "[[", "0., 0."):
         assert numbers not in text + html + short, name

@@ -38,7 +38,8 @@ OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__n
 
 def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add the op and its arguments to a parser; ``optional`` lets the op be left out."""
-    parser.add_argument("op", nargs="?" if optional else None, choices=list(OPS), help="the op to call")
+    known = f"the op to call: {', '.join(OPS)}"
+    parser.add_argument("op", nargs="?" if optional else None, metavar="op", choices=list(OPS), help=known)
     add_call_options(parser)
 
 

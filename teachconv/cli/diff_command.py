@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..tables import Table, left, number, right
+from ..tables import Table, duration, left, number, right
 from ..verification.cases import CASES
 from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, add_json, read_call, read_npy, refuse_call
@@ -23,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
         )
     add_json(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="print every row, also those that pass")
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print what was loaded, or of all cases every row, also those that pass",
+    )
     parser.set_defaults(run=run)
 
 
@@ -44,6 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
         show_json(report)
     else:
         show(report)
+        if arguments.verbose:
+            show(
+                *(f"{name}: {duration(seconds)} (not counted in any row)" for name, seconds in report.loading)
+            )
         for row in report.rows:
             if not row.passed and row.explanation is not None:
                 show(f"\nfirst bad cell of {row.name} {row.algorithm}:", row.explanation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..tables import Table
 from .output import show
 from .parsing import Parser, add_commands
 
@@ -40,5 +41,5 @@ def _ops(args: argparse.Namespace) -> int:
     from ..graph.framework.op_def import REGISTRY, get_op_def
 
     chosen = list(REGISTRY.values()) if args.name is None else [get_op_def(args.name)]
-    show("\n\n".join(map(str, chosen)))
+    show(Table((), [], lines="\n\n".join(map(str, chosen)).split("\n")))
     return 0

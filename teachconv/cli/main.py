@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from .. import __version__
+from ..errors import printable
 from .parsing import PROGRAM, Parser, add_commands, fill_from_module
 
 __all__ = ["COMMANDS", "main"]
@@ -89,5 +90,5 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except (ValueError, TypeError, IndexError, ImportError, OSError, MemoryError, RuntimeError) as error:
-        print(f"teachconv {arguments.command}: {error}", file=sys.stderr)
+        print(printable(f"teachconv {arguments.command}: {error}", "\n"), file=sys.stderr)
         return 2

@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ..errors import printable
+
 __all__ = ["progress", "show", "show_json"]
 
 Progress = Callable[[int, int, str], None]
@@ -21,11 +23,11 @@ def show(*things: object) -> None:
     console = _console(sys.stdout)
     for thing in things:
         if console is None:
-            print(thing)
+            print(printable(str(thing), "\n"))
         elif hasattr(thing, "__rich__") or hasattr(thing, "__rich_console__"):
             console.print(thing)
         else:
-            console.print(str(thing), markup=False, emoji=False, soft_wrap=True)
+            console.print(printable(str(thing), "\n"), markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager
@@ -39,15 +41,16 @@ def progress(what: str) -> Iterator[Progress]:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}")
+        name = TextColumn("{task.description}", markup=False)
+        columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), name
         with RichProgress(*columns, console=console, transient=True) as bars:
             task = bars.add_task("", total=None)
             yield lambda done, total, name: bars.update(
-                task, completed=done, total=total, description=name, refresh=True
+                task, completed=done, total=total, description=printable(name), refresh=True
             )
     elif sys.stderr.isatty():
         yield lambda done, total, name: print(
-            f"\r{what} {done}/{total} {name[:60]:<60}", end="", file=sys.stderr, flush=True
+            f"\r{what} {done}/{total} {printable(name)[:60]:<60}", end="", file=sys.stderr, flush=True
         )
         print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
     else:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import suggestion
+from ..errors import printable, suggestion
 from ..tables import Table, left
 
 __all__ = ["PROGRAM", "Parser", "add_commands", "fill_from_module"]
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and exit with status 2."""
         name = self.prog.removeprefix("python -m ")
-        self.exit(2, f'{name}: {message}\nSee "{self.prog} --help".\n')
+        self.exit(2, f'{name}: {printable(message)}\nSee "{self.prog} --help".\n')
 
 
 def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, Parser], None]) -> None:

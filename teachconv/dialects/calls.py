@@ -236,12 +236,13 @@ class ConvCall:
         ]
 
     def __str__(self) -> str:
-        return "\n".join([self._headline(), *("  " + step for step in self.steps), *self._formulas()])
+        lines = [*("  " + step for step in self.steps), *self._formulas()]
+        return tables.Table((), [], self._headline(), lines).text()
 
     def _repr_html_(self) -> str:
         steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
-        formulas = escape("\n".join(self._formulas()))
-        return f"<div><b>{escape(self._headline())}</b><ul>{steps}</ul><pre>{formulas}</pre></div>"
+        formulas = tables.pre(escape("\n".join(self._formulas())))
+        return f"<div><b>{escape(self._headline())}</b><ul>{steps}</ul>{formulas}</div>"
 
 
 def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:

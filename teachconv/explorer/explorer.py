@@ -15,7 +15,7 @@ from .. import dispatch, nn_ops
 from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, printable
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..progress import during
@@ -212,7 +212,7 @@ class Explorer:
         return None if self._explained is None else self._explained.picture()
 
     def __repr__(self) -> str:
-        beside = "" if self._other is None else f", beside {self._other[0]}"
+        beside = "" if self._other is None else f", beside {printable(self._other[0])}"
         return f"Explorer({code(self.op, self.args, self.kwargs)}{beside})"
 
     # ---------------------------------------------------------------------------------------------

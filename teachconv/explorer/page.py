@@ -83,7 +83,7 @@ MODULES = (
     "main",
 )
 # what the playground adds: documents made on the page
-PLAYGROUND_MODULES = ("call_document", "playground_state", "playground_numbers", "playground")
+PLAYGROUND_MODULES = ("call_document", "playground_numbers", "playground_state", "playground")
 
 
 @lru_cache(maxsize=4)

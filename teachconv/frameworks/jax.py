@@ -99,7 +99,8 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     }
     steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shapes = " * ".join(str(list(array.shape)) for array in arrays)
-    return SourceChain(f"jax's {name} {shapes}", tuple(steps))
+    ran = ", ".join(dict.fromkeys(step.note.partition(";")[0] for step in steps if step.what == "ran"))
+    return SourceChain(f"jax's {name} {shapes}", tuple(steps), (), f"JAX {jax.__version__}", ran)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

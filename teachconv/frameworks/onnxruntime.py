@@ -84,7 +84,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     note = ", ".join(gpus) or "no execution provider for one in this build"
     last = SourceStep("GPU", "cuDNN", note=note, known="available providers")
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
-    return SourceChain(f"onnxruntime's run of {shapes}", (first, *steps, last))
+    ran = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "node"))
+    version = f"onnxruntime {onnxruntime.__version__}"
+    return SourceChain(f"onnxruntime's run of {shapes}", (first, *steps, last), (), version, ran)
 
 
 def _steps(facts: dict[str, Any]) -> Iterator[SourceStep]:

@@ -115,7 +115,10 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     }
     steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shape = "" if len(calls) > 1 else f" {_shapes(torch, next(iter(calls.values())))}"
-    return SourceChain(f"torch's {_name(op)}{shape}", tuple(steps))
+    computed = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "primitive"))
+    return SourceChain(
+        f"torch's {_name(op)}{shape}", tuple(steps), (), f"PyTorch {torch.__version__}", computed
+    )
 
 
 class _Call:
@@ -234,7 +237,7 @@ def _steps(
         note = duration(event["seconds"]) + (f"; function {function}" if function else "")
         known = f"profiler, {_known(file)}" if file else "profiler"
         place = _NATIVE + file if file else ""
-        yield SourceStep("ran", f"{'  ' * event['depth']}{event['name']}", place, 0, note, known)
+        yield SourceStep("ran", event["name"], place, 0, note, known)
     files = {_FILES.get(event["name"].removeprefix("aten::")) for event in facts["events"]}
     if backend in _INSIDE and _INSIDE[backend] not in files:
         file = _INSIDE[backend]

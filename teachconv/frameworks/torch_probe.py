@@ -33,7 +33,7 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                 "table": torch._C._dispatch_dump_table(f"aten::{call['name']}").splitlines(),
                 "backend": _backend(torch, call["name"], args),
                 "events": [
-                    {"name": event.name, "depth": _depth(event), "seconds": event.cpu_time_total / 1e6}
+                    {"name": event.name, "seconds": event.cpu_time_total / 1e6}
                     for event in profile.events()
                 ],
             }
@@ -59,10 +59,6 @@ def _backend(torch: Any, name: str, args: list[Any]) -> int | None:
         _, x, w, bias_sizes, *more = args[:10]
         return int(torch._C._select_conv_backend(x, w, None, *more, bias_sizes))
     return None
-
-
-def _depth(event: Any) -> int:
-    return 0 if event.cpu_parent is None else 1 + _depth(event.cpu_parent)
 
 
 if __name__ == "__main__":

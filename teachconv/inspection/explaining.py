@@ -142,15 +142,20 @@ class Explanation(tables.Report):
     def _headline(self) -> str:
         if self.inverse:
             products = tables.count(len(self.taps), "product")
-            return f"{self.op}: input{list(self.cell)} = {self.value} is in {products}"
+            return f"{self.op}: input{list(self.cell)} = {self._value} is in {products}"
         inside = sum(not tap.in_padding for tap in self.taps)
         outside = len(self.taps) - inside
         name = self.call.kind.words[2]
         padding = f"; {outside} of {tables.count(len(self.taps), 'tap')} in the padding" if outside else ""
         return (
-            f"{self.op}: {name}{list(self.cell)} = {self.value}, "
+            f"{self.op}: {name}{list(self.cell)} = {self._value}, "
             f"the sum of {tables.count(inside, 'product')}{padding}"
         )
+
+    @property
+    def _value(self) -> Any:
+        """The value as it is written: 0.0 for -0.0, whose sign nobody asked for."""
+        return self.value + 0
 
     def _columns(self) -> list[str]:
         first, second, result = self.call.kind.words
@@ -178,9 +183,9 @@ class Explanation(tables.Report):
         hidden = len(self.taps) - shown
         notes = [f"... and {hidden:,} more in .taps"] if hidden else []
         if self.bias is not None:
-            notes.append(f"+ bias {_number(self.bias)} = {self.value}")
+            notes.append(f"+ bias {_number(self.bias)} = {self._value}")
         if self.theirs is not None:
-            notes.append(f"theirs: {self.theirs}, ours: {self.value}")
+            notes.append(f"theirs: {self.theirs + 0}, ours: {self._value}")
         rows = [self._row(tap) for tap in self.taps[:shown]]
         return tables.Table(tables.right(*self._columns()), rows, self._headline(), notes=notes)
 

@@ -69,7 +69,7 @@ class Panel:
 
 def short(value: Any) -> str:
     """A number in at most five characters or so."""
-    number = float(value)
+    number = float(value) + 0.0  # -0.0 + 0.0 is 0.0
     if not np.isfinite(number):
         return str(number)
     if number == int(number) or abs(number) >= 100:
@@ -148,7 +148,11 @@ def _panel(panel: Panel, x: float, y: float) -> tuple[str, float]:
         )
         size = f'width="{_CELL * (max(cols) - min(cols) + 1)}" height="{_CELL * (max(rows) - min(rows) + 1)}"'
         frame = f'x="{across:.6g}" y="{down:.6g}" {size} rx="3" fill="none" stroke="{_LIGHT["ring"]}"'
-        parts.append(f'<rect class="frame" {frame} stroke-width="3"/>')
+        frame = f'<rect class="frame" {frame} stroke-width="3"/>'
+        if not ({*rows} <= {*panel.rows} and {*cols} <= {*panel.cols}):  # open where the window goes on
+            port = f'x="{left - 2:.6g}" y="{y - 2:.6g}" width="{width + 4}" height="{height + 4}"'
+            frame = f"<svg {port} viewBox='{left - 2:.6g} {y - 2:.6g} {width + 4} {height + 4}'>{frame}</svg>"
+        parts.append(frame)
     right = left + max(width, 7.0 * len(panel.title))
     if panel.largest:
         scale, end = _scale(panel, left, y + height + 8)

@@ -168,7 +168,7 @@ class ReceptiveField(tables.Report):
         return f"<div>{self._repr_svg_()}{self._table().html()}</div>"
 
     def _repr_svg_(self) -> str:
-        """The field of the middle output cell, darker where more ways lead there."""
+        """The field of the middle output cell, or its middle, darker where more ways lead there."""
         import numpy as np
 
         from .panels import Panel, panels_to_svg
@@ -179,9 +179,11 @@ class ReceptiveField(tables.Report):
         for r, ways in rows.paths.items():
             for c, others in cols.paths.items():
                 counts[r, c] = ways * others
-        shown = [range(f.start, f.stop)[:16] for f in (rows, cols)]
+        fields = [range(f.start, f.stop) for f in (rows, cols)]
+        shown = [field[(spare := max(0, len(field) - _DRAWN) // 2) : spare + _DRAWN] for field in fields]
         seen = {(r, c) for r in rows.paths for c in cols.paths}
-        title = f"input, as output [{row}, {col}] sees it"
+        part = "" if shown == fields else " (part)"
+        title = f"input{part}, as output [{row}, {col}] sees it"
         panel = Panel(
             title, counts, self.input_size, shown[0], shown[1], seen, largest=counts.max(), counts=True
         )
@@ -191,6 +193,7 @@ class ReceptiveField(tables.Report):
         return panels_to_svg([panel], [], caption)
 
 
+_DRAWN = 16  # rows or columns of a picture at most: those in the middle, where the most ways lead
 _SIGNS = (" x ", " x ", ", ", ", ")
 _NOTE = "offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees"
 

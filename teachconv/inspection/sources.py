@@ -14,7 +14,6 @@ from functools import partial, singledispatch
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from textwrap import wrap
 from types import CodeType
 from typing import Any
 
@@ -53,7 +52,6 @@ FOLLOWERS = {
     "jaxlib": "teachconv.frameworks.jax",
     "onnxruntime": "teachconv.frameworks.onnxruntime",
 }
-_NAME, _PLACE, _WIDTH = 32, 42, 100  # characters of a line of another framework's names, places, and in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +139,33 @@ class SourceChain(tables.Report):
     paths: tuple[str, ...] = ()
 
     def _headline(self) -> str:
-        ran = f"   backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
-        if self.steps and self.steps[0].known:  # of another framework: what ran is in lines of its own
-            ran = f"   {self.backend}"
-        return f"where is {self.query} executed?{ran}"
+        return f"{self._question} {self._ran}".rstrip()
+
+    @property
+    def _question(self) -> str:
+        return f"where is {self.query} executed?"
+
+    @property
+    def _ran(self) -> str:
+        if self._elsewhere:
+            return f"{self.backend}: {self.algorithm}" if self.algorithm else self.backend
+        return f"backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether the steps are those of another framework."""
+        return bool(self.steps) and bool(self.steps[0].known)
 
     def _table(self) -> tables.Table:
-        rows = []
+        rows: list[Any] = []
         for number, step in enumerate(self.steps, 1):
-            name, where, note = step.name, step.where, step.note
-            if step.known:  # of another framework: long names are folded, notes stand below the place
-                name = "\n".join(wrap(name, _NAME))
-                where, note = "\n".join([_shortened(where), *wrap(note, _PLACE)]).lstrip("\n"), ""
-            rows.append((str(number), step.what, name, where, note, step.known))
-        columns = (*tables.right(""), *tables.left(*[""] * 5))
+            places: Any = (step.where, step.note)
+            if self._elsewhere:  # the note stands below the place
+                places = ([*filter(None, (step.where, step.note))], step.known)
+            rows.append((str(number), step.what, step.name, *places))
+        columns = (*tables.right(""), *tables.left(*[""] * 4))
         notes = [*self._beside(), *self._line_table().text().split("\n")]
-        ran = wrap(f"by {self.algorithm}", _WIDTH) if self.steps and self.steps[0].known else []
-        return tables.Table(columns, rows, self._headline(), ran, notes)
+        return tables.Table(columns, rows, self._question, [self._ran] if self._ran else [], notes)
 
     def _beside(self) -> list[str]:
         """The lines that say where our runtime does what another framework's steps do; [] for our own."""
@@ -179,12 +187,12 @@ class SourceChain(tables.Report):
             rows.append((*name, line.mark, where, self._text(line)))
         return tables.Table(tables.left(*[""] * (3 if self.backend else 4)), rows)
 
-    def _text(self, line: SourceLine) -> str:
+    def _text(self, line: SourceLine) -> tables.Cell:
         if not (self.backend and line.file):
             return line.text
         shown = line.around()
         margin = min(len(text) - len(text.lstrip()) for _, text in shown)
-        return "\n".join(f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown)
+        return [f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown]
 
     def _repr_html_(self) -> str:
         """The steps and the lines; a click on one opens or closes the code around it."""
@@ -207,11 +215,6 @@ class SourceChain(tables.Report):
         return "".join(parts + lines)
 
 
-def _shortened(where: str) -> str:
-    """Return a long place without its first folders."""
-    return where if len(where) <= _PLACE else "…/" + where[2 - _PLACE :].partition("/")[2]
-
-
 def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
     """Return HTML: a title that shows and hides lines of code, of which one is marked."""
     if not code:
@@ -221,7 +224,7 @@ def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: 
         for number, text in code
     ]
     state = " open" if opened else ""
-    return f"<details{state}><summary>{title}</summary><pre>{'<br>'.join(texts)}</pre></details>"
+    return f"<details{state}><summary>{title}</summary>{tables.pre('<br>'.join(texts))}</details>"
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:

@@ -59,8 +59,9 @@ class Trace(tables.Report):
         columns = (*tables.left("stage"), *tables.right("time"), *tables.left("where, arrays, note"))
         rows = []
         for stage in self.stages:
-            details = filter(None, [place_of(stage), ", ".join(arrays_of(stage)), stage.note])
-            rows.append(("  " * stage.depth + stage.name, tables.duration(stage.seconds), "\n".join(details)))
+            details = [place_of(stage), ", ".join(arrays_of(stage)), *stage.note.split("\n")]
+            name = "  " * stage.depth + stage.name
+            rows.append((name, tables.duration(stage.seconds), list(filter(None, details))))
         return tables.Table(columns, rows, self._headline())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS
-from ..tables import Table, left
+from ..tables import Cell, Table, left
 from .targets import TARGETS
 from .translating import resolve, translate
 
@@ -287,9 +287,10 @@ _OPTION_HEAD = ("dialect", "call", "resolves to")
 
 def both_tables() -> tuple[Table, Table]:
     """Return what each option resolves to, and how each framework says it, as tables."""
-    rows, resolved = option_rows(), []
+    rows = option_rows()
+    resolved: list[tuple[Cell, ...]] = []
     for option in dict.fromkeys(row[0] for row in rows):
-        resolved.append((f"\n{option}", "", ""))
+        resolved.append((["", option], "", ""))
         resolved += [(f"  {dialect}", text, what) for name, dialect, text, what in rows if name == option]
     says = "How each framework expresses the legal ones (python -m teachconv translate gives the code):"
     ways = [(text, *ways) for _, text, ways in target_rows()]

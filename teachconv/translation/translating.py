@@ -22,6 +22,7 @@ from ..dialects.binding import bind_shapes
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
 from ..errors import ArgumentError, BackendUnavailable, suggestion
 from ..inspection.pictures import padding_picture
+from ..tables import pre
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
@@ -196,17 +197,17 @@ class Translation:
         return f"<Translation: {self.source.function} to {self.to}, {how}>"
 
     def _repr_html_(self) -> str:
-        right = (
-            f"<pre>{escape(self.code)}</pre>" if self.possible else f"<p>impossible: {escape(self.why)}</p>"
+        right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
+        source, derivation = (
+            pre(escape(text), "overflow-x:auto") for text in (self.source_text, str(self.source))
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         side = "style='flex:1 1 30em;min-width:0;text-align:left'"
-        code = "style='overflow-x:auto'"
         return (
             "<div style='display:flex;flex-wrap:wrap;gap:2em'>"
-            f"<div {side}><b>{escape(self.source.function)}</b><pre {code}>{escape(self.source_text)}</pre>"
+            f"<div {side}><b>{escape(self.source.function)}</b>{source}"
             f"{padding_picture(self.source.geometry, transposed=is_transposed(self.source))}"
-            f"<details><summary>derivation</summary><pre {code}>{escape(str(self.source))}</pre></details>"
+            f"<details><summary>derivation</summary>{derivation}</details>"
             "</div>"
             f"<div {side}><b>{escape(self.to)}</b>{right}<ul>{notes}</ul></div></div>"
         )

@@ -75,6 +75,11 @@ class DiffRow:
     _theirs: Any = field(default=None, repr=False)
 
     @property
+    def _found(self) -> str:
+        """Diagnosis and note as text."""
+        return "; ".join(filter(None, [str(self.diagnosis or ""), self.note]))
+
+    @property
     def explanation(self) -> Explanation | None:
         """The first bad cell explained, else the worst: the products of its sum, and their value."""
         cell = self.first_bad or self.worst
@@ -87,6 +92,8 @@ class DiffRow:
 class DiffReport(tables.Report):
     """The comparison of every backend and algorithm with the reference.
 
+    It prints the verdict first, then what is known of each failure, then a row for each result.
+
     Attributes:
         title: the call.
         rows: one `DiffRow` per result.
@@ -94,7 +101,7 @@ class DiffReport(tables.Report):
         rtol: the relative error that was allowed beside the bound.
         atol: the absolute error that was allowed beside it.
         loading: name and seconds of what was used for the first time in the process, such as a backend's
-            module; no row's time includes it.
+            module; no row's time includes it, and the text leaves it out.
     """
 
     title: str
@@ -115,7 +122,10 @@ class DiffReport(tables.Report):
 
     @property
     def summary(self) -> str:
-        """One line: what was compared, and whether it passed."""
+        """One line: whether it passed, and what was compared."""
+        return self._headline() + (f", {self._tolerance}" if self._tolerance else "")
+
+    def _headline(self) -> str:
         failed = sum(not row.passed for row in self.rows)
         verdict = "all pass" if self._compared else "nothing was compared"
         verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
@@ -124,18 +134,13 @@ class DiffReport(tables.Report):
             if self.reference_seconds is None
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
-        return f"{self.title} against the reference{base}{self._tolerance}: {verdict}"
+        return f"{verdict}: {self.title} against the reference{base}"
 
     @property
     def _tolerance(self) -> str:
         if not (self.rtol or self.atol):
             return ""
-        return (
-            f", with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
-        )
-
-    def _headline(self) -> str:
-        return self.summary
+        return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
         failed = [i for i, row in enumerate(self.rows) if not row.passed]
@@ -149,10 +154,15 @@ class DiffReport(tables.Report):
             *tables.left(""),
         )
         rows = [_cells(row, optional) for row in self.rows]
-        notes = [
-            f"{name}: {tables.duration(seconds)} (not counted in any row)" for name, seconds in self.loading
-        ]
-        return tables.Table(columns, rows, self.summary, (), notes, failed)
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if not row.passed and row._found:
+                found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
+        lines = [self._tolerance] if self._tolerance else []
+        for text, names in found.items():
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            lines.append(f"{', '.join(names[:3])}{more}: {text}")
+        return tables.Table(columns, rows, self._headline(), lines, marked=failed)
 
 
 def diff(
@@ -504,5 +514,5 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         ("pass" if row.compared else "not run") if row.passed else "FAIL",
         *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
-        "; ".join(filter(None, [str(row.diagnosis or ""), row.note])),
+        row._found if row.passed else "",
     )

@@ -77,7 +77,7 @@ class GradientReport(tables.Report):
 
     def _headline(self) -> str:
         failed = sum(not row.passed for row in self.rows)
-        return f"gradients of {self.title}: {f'{failed} of {len(self.rows)} FAIL' if failed else 'all pass'}"
+        return f"{f'{failed} of {len(self.rows)} FAIL' if failed else 'all pass'}: gradients of {self.title}"
 
     def _table(self) -> tables.Table:
         columns = (

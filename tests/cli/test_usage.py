@@ -163,6 +163,21 @@ REPORTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *REPORTS,
+        *(["diff", "conv2d", *CALL, "-v"], ["diff", "--help"], ["dialects"], ["find-source", "conv2d"]),
+        *(["graph", "find-source", "conv2d_transpose"], ["graph", "ops"]),
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_has_lines_of_100_columns(arguments, capsys):
+    with contextlib.suppress(SystemExit):
+        assert main(arguments) == 0
+    assert max(map(len, capsys.readouterr().out.split("\n"))) <= 100
+
+
 @pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
 def test_rich_prints_on_a_terminal_only(arguments, capsys):
     pytest.importorskip("rich", reason="rich is not installed")
@@ -201,3 +216,70 @@ def test_progress_is_shown_on_a_terminal():
     assert status == 0
     assert re.search(r"\d+/\d+", out)
     assert "all pass" in out
+
+
+# --- names that a terminal would obey -----------------------------------------------------------------
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\r\n\x9b31m\u202egnp.exe[/bold]"
+ESCAPED = r"\x1b]0;title\x07\x1b[2J\r\n\x9b31m\u202egnp.exe[/bold]"
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_names_in_a_file_are_escaped_on_a_terminal(rich, tmp_path):
+    """Those of nodes, of inputs and of the file, in the report and in the line that shows progress."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    if rich:
+        pytest.importorskip("rich", reason="rich is not installed")
+    helper = onnx.helper
+    filters = onnx.numpy_helper.from_array(np.ones((1, 1, 2, 2), "float32"), "w")
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in ((HOSTILE, [1, 1, 4, 4]), ("y", [1, 1, 3, 3]))
+    ]
+    node = helper.make_node("Conv", [HOSTILE, "w"], ["y"], name=HOSTILE)
+    graph = helper.make_graph([node], "graph", ends[:1], ends[1:], [filters])
+    path = tmp_path / f"{HOSTILE.replace('/', '')}.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    blocked = tmp_path / "without"
+    blocked.mkdir()
+    if not rich:
+        (blocked / "rich.py").write_text("raise ImportError")
+    paths = os.pathsep.join([str(blocked), *filter(None, [os.environ.get("PYTHONPATH")])])
+    status, shown = on_a_terminal(["onnx", str(path)], PYTHONPATH=paths)
+    assert status == 0
+    assert shown.count(ESCAPED[:20]) >= 4  # progress, file, input and node, which may be folded
+    assert ESCAPED in shown
+    for part in ("\x1b]", "\x07", "\x1b[2J", "\x9b", "\u202e"):
+        assert part not in shown, part
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [HOSTILE],
+        [f"--{HOSTILE}"],
+        ["diff", HOSTILE],
+        ["diff", "conv2d", f"--{HOSTILE}"],
+        ["diff", "conv2d", "--input", HOSTILE],
+        ["diff", "conv2d", *CALL, "--against", f"{HOSTILE}.npy"],
+        ["explain", "conv2d", "--input", f"{HOSTILE}.npy", "--filters", "1,1,1,1"],
+        ["trace", "conv2d", *CALL, "--backend", HOSTILE],
+        ["trace", "conv2d", *CALL, "--dtype", HOSTILE],
+        ["translate", HOSTILE, "1", "--to", "torch"],
+        ["translate", "torch.conv2d", f"{HOSTILE}=1", "--to", "torch"],
+        ["find-source", HOSTILE],
+        ["onnx", f"{HOSTILE}.onnx"],
+        ["explore", "conv2d", "--image", f"{HOSTILE}.png"],
+    ],
+    ids=range(14),
+)
+def test_arguments_are_escaped_in_errors(arguments, capsys):
+    try:
+        status = main(arguments)
+    except SystemExit as found:
+        status = found.code
+    assert status == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert shown.err.replace("\n", "").isprintable()
+    assert len(shown.err.split("\n")) <= 3  # the error, and where help is

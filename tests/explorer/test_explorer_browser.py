@@ -711,6 +711,23 @@ def test_nothing_moves_where_reduced_motion_is_asked_for(show):
     assert page.look()["position"] == "1 / 16"
 
 
+def test_a_sum_that_is_not_complete_says_so_far(show):
+    """While taps are still to come no sum is called the cell's value; neither are those of its channels."""
+    x, w = np.full((1, 2, 2, 2), 2, "float32"), np.ones((2, 2, 2, 1), "float32")
+    x[..., 1] = 1
+    page = show(tc.explore(tc.conv2d, x, w, at=(0, 0, 0, 0)))
+    shown = """return [...document.querySelectorAll(".partial, .total")]
+        .filter((e) => e.checkVisibility({ visibilityProperty: true })).map((e) => e.textContent)"""
+    for number in range(8):
+        page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+        channels = ["adds up to 8"] * (number >= 6) + ["adds up to 4"] * (number == 7)
+        assert page.look()["headline"] == f"output[0, 0, 0, 0] so far {(3 * number + 4) // 2}"
+        assert page.run(shown) == channels
+    page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
+    assert page.look()["headline"] == "output[0, 0, 0, 0] = 12"
+    assert page.run(shown) == ["adds up to 8", "adds up to 4", "8 + 4 = 12"]
+
+
 def test_a_cell_step_by_step(show):
     """Each tap adds its product to the sum that is shown."""
     x = integers(1, 4, 4, 1)

@@ -265,8 +265,15 @@ def test_groups_that_do_not_divide_the_channels_are_refused(at):
         assert problem(page) == ""
 
 
+# what every object of JavaScript has by inheritance is no parameter, no framework and no preset
+INHERITED = ["toString=1", "constructor=1", "__proto__=1", "as=constructor", "as=__proto__", "x=constructor"]
+INHERITED += ["w=toString", "p=valueOf", "show=constructor,1", "on=constructor,1,1"]
+
+
 @pytest.mark.parametrize(
-    "hash_", ["#conv2d&n=0", "#conv2d&k=x", "#nonsense", "#conv2d&q=3", "#conv2d&p=%E0%A4%A"]
+    "hash_",
+    ["#conv2d&n=0", "#conv2d&k=x", "#nonsense", "#conv2d&q=3", "#conv2d&p=%E0%A4%A", "#conv2d&x=1,two", "#x="]
+    + [f"#conv2d&{part}" for part in INHERITED],
 )
 def test_an_address_that_is_not_legal_is_said(at, hash_):
     page = at(hash_)
@@ -345,6 +352,15 @@ def test_a_file_that_is_no_array_is_said(at, tmp_path, name):
     page = at()
     give(page, 0, tmp_path / name)
     assert name in problem(page)
+
+
+def test_a_file_of_an_inherited_type_is_said(at, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 3), "float64"))
+    data = (tmp_path / "x.npy").read_bytes().replace(b"'<f8'", b"'valueOf'").replace(b"    \n", b"\n")
+    (tmp_path / "x.npy").write_bytes(data)
+    page = at()
+    give(page, 0, tmp_path / "x.npy")
+    assert "must be of type <f4, <f8" in problem(page)
 
 
 def test_random_choices_show_what_python_computes(at):

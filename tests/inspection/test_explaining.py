@@ -333,3 +333,44 @@ def test_a_picture_has_room_for_its_scales(size):
     ]
     assert len(ends) > 6
     assert max(ends) < width
+
+
+def frames(svg):
+    """The frames of windows in a picture: each with what is cut off beside the cells, left, top, right and bottom."""
+    space, root = "{http://www.w3.org/2000/svg}", ElementTree.fromstring(svg)
+    ports = {rect: port for port in root.iter(f"{space}svg") for rect in port.findall(f"{space}rect")}
+
+    def corners(element):
+        x, y, width, height = (float(element.get(name)) for name in ("x", "y", "width", "height"))
+        return x, y, x + width, y + height
+
+    for rect in root.iter(f"{space}rect"):
+        if rect.get("class") == "frame":
+            inner = corners(rect)
+            yield tuple(map(float.__sub__, inner, corners(ports[rect]) if ports[rect] is not root else inner))
+
+
+def test_a_frame_is_open_where_its_window_goes_on_outside_the_picture():
+    """Of a field of 19 cells the middle 16 are drawn: the frame's sides stand two and one cell outside, not drawn."""
+    layers = [("conv", 7, 2, "SAME"), ("pool", 3, 2, 1), ("conv", 3, 1, "SAME")]
+    field = tc.receptive_field(layers, input_size=64)
+    assert field.size == (19, 19)
+    svg = field._repr_svg_()
+    assert "input (part), as output [8, 8] sees it" in svg
+    [sides] = frames(svg)
+    assert sides == (2 - 36, 2 - 36, 2 * 36 - 2, 2 * 36 - 2)
+    [sides] = frames(tc.receptive_field(layers[:2], input_size=64)._repr_svg_())
+    assert sides == (0, 0, 0, 0)
+    x, w = np.ones((1, 40, 40, 1), "float32"), np.ones((5, 5, 1, 1), "float32")
+    [sides] = frames(tc.explain(tc.conv2d, x, w, 1, "SAME", dilations=6, at=(0, 20, 20, 0)).picture())
+    assert sides == (2, 2, 13 * 36 - 2, 13 * 36 - 2)  # 25 cells in a picture of 12
+
+
+def test_minus_zero_is_printed_as_zero():
+    """Its sign is kept in the value."""
+    x, w = np.float32([0, -1]).reshape(1, 1, 2, 1), np.float32([-1, 0]).reshape(1, 2, 1, 1)
+    found = tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0), bias=np.float32([-0.0]))
+    inverse = tc.explain(tc.conv2d, -x[:, :, :1], w[:, :1], at_input=(0, 0, 0, 0))
+    assert np.signbit([inverse.value, found.taps[0].product, found.taps[1].product]).all()
+    for shown in (str(found), found._repr_html_(), str(inverse), inverse.picture(), tc.tables.number(-0.0)):
+        assert not re.search(r"(?<![\w.])-0(\.0)?(?![\d.,])", shown)

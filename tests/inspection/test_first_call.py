@@ -88,7 +88,14 @@ show(rows=[row.seconds for row in r.rows], reference=r.reference_seconds, loadin
     assert max(*found["rows"], found["reference"]) < SLOW
     names = [name for name, _ in found["loading"]]
     assert {"load backend scipy", "load scipy.sparse", "load scipy.signal"} <= set(names)
-    assert all(name in found["text"] for name in names)
+    assert not any(name in found["text"] for name in names)
+
+
+def test_the_command_line_lists_what_a_diff_loaded_on_request():
+    call = "'diff', 'conv2d', '--input', '1,8,8,2', '--filters', '3,3,2,2', '--backends', 'scipy'"
+    for option, shown in (("", False), (", '-v'", True)):
+        text = in_a_fresh_process(f"from teachconv.cli import main; main.main([{call}{option}])")
+        assert ("\nload scipy.sparse: " in text) is shown
 
 
 def test_the_log_of_a_graph_has_loading_apart():

@@ -498,8 +498,11 @@ def test_the_map_is_made_by_running_the_code():
     ways = {text: dict(zip(TARGETS, ways, strict=True)) for _, text, ways in dialect_map.target_rows()}
     assert ways["tensorflow.conv2d(strides=2, padding='SAME')"]["torch"] == "pad first"
     assert ways["torch.conv2d(stride=2, padding=1)"]["tensorflow"] == "directly"
-    for shown in (dialect_map.markdown(), dialect_map.plain()):
-        assert all(probe.text in shown for probe in dialect_map.OPTIONS)
+    markdown, (resolved, _) = dialect_map.markdown(), dialect_map.both_tables()
+    for probe in dialect_map.OPTIONS:
+        assert probe.text in markdown
+        assert probe.text in [row[1] for row in resolved.rows]
+    assert max(map(len, dialect_map.plain().split("\n"))) <= 100
 
 
 def command(capsys, *words):

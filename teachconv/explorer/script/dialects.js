@@ -426,7 +426,7 @@ export function callText(name, shapes, words) {
   const [, arrays, defaults] = FUNCTIONS[name];
   const parts = arrays.map((array, i) => `${array} ${listText(shapes[i])}`);
   for (const [word, usual] of Object.entries(defaults)) {
-    if (!(word in words) || words[word] === usual || (word === "dilations" && words[word] === 1)) continue;
+    if (!Object.hasOwn(words, word) || words[word] === usual || (word === "dilations" && words[word] === 1)) continue;
     const text = repr(words[word]);
     parts.push(`${word}=${text.length <= 80 ? text : `${text.slice(0, 77)}...`}`);
   }

@@ -116,6 +116,7 @@ export class Player {
       element.classList.toggle("later", last !== null && Number(element.dataset.tap) > last);
     }
     const running = last === null ? undefined : this.taps[last].running;
+    app.sum.querySelector(".is").textContent = last === null ? "=" : "so far";
     app.sum.querySelector("output").textContent = last === null ? app.shown.text : running === undefined ? "?" : full(running);
     app.light(last === null ? null : this.taps[last]);
     if (fresh && last !== null) flyFactors(app, this.taps[last], SPEEDS[this.speed].tap * 0.8);

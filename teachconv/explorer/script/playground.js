@@ -110,7 +110,7 @@ class Playground {
     };
     const words = Object.fromEntries(paddingWords(state).map((word) => [word, word.toUpperCase()]));
     const spelled = typeof state.p === "string";
-    if (spelled && !(state.p in words)) words[state.p] = state.p.toUpperCase();
+    if (spelled && !Object.hasOwn(words, state.p)) words[state.p] = state.p.toUpperCase();
     const pads = [
       choice("p", "padding", { ...words, [spelled ? "1" : state.p.join(",")]: "numbers" }, spelled ? state.p : state.p.join(",")),
       spelled ? null : number("p", "top, bottom, left, right", state.p.join(", ")),

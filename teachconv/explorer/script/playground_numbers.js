@@ -29,7 +29,7 @@ const sizeOf = (shape) => shape.reduce((all, size) => all * size, 1);
 /** All numbers of an array, in C order: a preset, or a list, cropped or filled up with zeros. */
 export function numbersFor(side, choice, shape) {
   if (Array.isArray(choice)) return Array.from({ length: sizeOf(shape) }, (_, i) => choice[i] ?? 0);
-  const preset = PRESETS[side][choice] ?? Object.values(PRESETS[side])[0];
+  const preset = PRESETS[side][choice];
   return Array.from({ length: sizeOf(shape) }, (_, i) => preset(cellAt(i, shape), shape));
 }
 
@@ -115,7 +115,7 @@ export function fromNpy(buffer) {
   const length = wide ? view.getUint32(8, true) : view.getUint16(8, true);
   const header = new TextDecoder("latin1").decode(new Uint8Array(buffer, start, length));
   const type = /'descr':\s*'([^']*)'/.exec(header)?.[1];
-  if (!(type in READERS)) throw new Refusal(`the numbers must be of type ${Object.keys(READERS).join(", ")}; got ${type}`);
+  if (!Object.hasOwn(READERS, type)) throw new Refusal(`the numbers must be of type ${Object.keys(READERS).join(", ")}; got ${type}`);
   if (/'fortran_order':\s*True/.test(header)) throw new Refusal("the array must be in C order: np.save(path, np.ascontiguousarray(array))");
   const shape = /'shape':\s*\(([^)]*)\)/.exec(header)[1].split(",").filter((size) => size.trim()).map(Number);
   const [get, bytes] = READERS[type];

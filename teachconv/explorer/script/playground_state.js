@@ -2,6 +2,7 @@
 
 import { FUNCTIONS } from "./dialects.js";
 import { Refusal, floorDiv, normalizePadding, transposedGeometry } from "./law.js";
+import { PRESETS } from "./playground_numbers.js";
 import { tuple } from "./python_text.js";
 import { modesOf, placeOn } from "./shown.js";
 import { FRAMEWORKS } from "./take_away.js";
@@ -39,9 +40,17 @@ function numbersOf(text, name, counts, least, most) {
   return numbers.map((number) => number + 0); // -0 is 0
 }
 
+/** The numbers of a text such as "1,2.5,-3e2", or the name of numbers that the playground offers. */
+function numbersOrPreset(name, text) {
+  if (Object.hasOwn(PRESETS[name], text)) return text;
+  const numbers = text.split(",").map((part) => (part.trim() ? Number(part) : NaN));
+  if (numbers.some(Number.isNaN)) throw new Refusal(`${name} must be numbers or one of ${Object.keys(PRESETS[name]).join(", ")}; got "${text}"`);
+  return numbers;
+}
+
 /** Change one field of a state by the text of a control or of the address. */
 export function setField(state, name, text) {
-  if (name in FIELDS) {
+  if (Object.hasOwn(FIELDS, name)) {
     const { label, least, most, numbers } = FIELDS[name];
     const found = numbersOf(text, label, numbers.length === 2 ? [1, 2] : [1], least, most);
     state[name] = numbers.length === 2 && found.length === 1 ? [found[0], found[0]] : found;
@@ -63,10 +72,10 @@ export function setField(state, name, text) {
     state.modes = modesOf(text);
   } else if (name === "op" && ["conv2d", "transpose"].includes(text)) {
     state.op = text;
-  } else if (name === "as" && text in FRAMEWORKS) {
+  } else if (name === "as" && Object.hasOwn(FRAMEWORKS, text)) {
     state.as = text;
   } else if (name === "x" || name === "w") {
-    state[name] = /^[\d.,e+-]+$/i.test(text) && /\d/.test(text) ? text.split(",").map(Number) : text;
+    state[name] = numbersOrPreset(name, text);
   } else {
     throw new Refusal(`the address has no parameter ${name}=${text}`);
   }
@@ -143,7 +152,7 @@ const SPELLINGS = {
 export function paddingWords(state) {
   if (state.op === "transpose" && state.as === "torch") return [];
   if (state.op === "transpose" && state.as === "jax") return ["same", "valid"];
-  return WORDS.filter((word) => word in SPELLINGS[state.as]);
+  return WORDS.filter((word) => Object.hasOwn(SPELLINGS[state.as], word));
 }
 
 /** A framework has no word for what a state asks for; TensorFlow may have one. */

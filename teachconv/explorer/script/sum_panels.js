@@ -42,7 +42,7 @@ export function sumPanel(view, cell, app) {
   if (taps.total !== undefined && value !== undefined && !same(taps.total, value)) {
     words += ` The exact sum, rounded once, is ${full(taps.total)}: the difference is the backend's rounding.`;
   }
-  const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} = `, h("output", {}, value === undefined ? "?" : full(value)));
+  const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} `, h("span", { class: "is" }, "="), " ", h("output", {}, value === undefined ? "?" : full(value)));
   return {
     equation: [headline, ...equation(view, taps, app)],
     terms: [h("p", { class: "said" }, words), taps.list.length ? tapTable(view, taps, app) : null],
@@ -76,7 +76,7 @@ function equation(view, taps, app) {
   const written = sums.map((sum) => (sum === undefined ? "?" : sum < 0 ? `(${full(sum)})` : full(sum)));
   if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, "more channel")}`);
   if (taps.bias !== null) written.push(`bias ${full(taps.bias)}`);
-  const line = written.length > 1 ? h("p", { class: "total" }, `${written.join(" + ")} = ${taps.total === undefined ? "?" : full(taps.total)}`) : null;
+  const line = written.length > 1 ? h("p", { class: "total", "data-tap": Infinity }, `${written.join(" + ")} = ${taps.total === undefined ? "?" : full(taps.total)}`) : null;
   return [h("div", { class: "unfold" }, figures, more), line];
 }
 
@@ -87,7 +87,7 @@ function productFigure(title, list, columns, total, app, dense) {
   const grid = h("div", { class: `products${size}` }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
   return h("figure", { class: "unfolded" }, title ? h("figcaption", {}, title) : null, grid,
-    h("p", { class: "partial" }, `adds up to ${total === undefined ? "?" : full(total)}`));
+    h("p", { class: "partial", "data-tap": list.at(-1).order ?? null }, `adds up to ${total === undefined ? "?" : full(total)}`));
 }
 
 function productCell(tap, app) {

@@ -117,7 +117,7 @@ function after(target) {
   const lines = [];
   if (Math.max(...target.subsample) > 1) {
     const steps = { H: target.subsample[0], W: target.subsample[1] };
-    lines.push(`y = y[${[...target.outLayout].map((letter) => (letter in steps ? `::${steps[letter]}` : ":")).join(", ")}]`);
+    lines.push(`y = y[${[...target.outLayout].map((letter) => (Object.hasOwn(steps, letter) ? `::${steps[letter]}` : ":")).join(", ")}]`);
   }
   lines.push(...padLines("y", target.target, target.outLayout, target.padOutput));
   return target.target === "torch" ? [...lines, "y = y.numpy()"] : lines;

@@ -106,7 +106,7 @@ class GraphPicture:
             below = [(other, depth + 1, "") for other in node.inputs]
             below += [(other, depth + 1, "^") for other in node.control_inputs]
             stack += reversed(below)
-        return "\n".join(lines)
+        return tables.Table((), [], lines=lines).text()
 
     def to_dot(self) -> str:
         """Return the graph in graphviz's language.
@@ -163,7 +163,7 @@ class GraphPicture:
 
     def _repr_html_(self) -> str:
         svg = self.to_svg()
-        return f"<pre style='line-height:1.3'>{escape(self.tree())}</pre>" if svg is None else svg
+        return tables.pre(escape(self.tree()), "line-height:1.3") if svg is None else svg
 
 
 def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:

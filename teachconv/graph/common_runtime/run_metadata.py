@@ -284,9 +284,9 @@ class RunMetadata(tables.Report):
         if not self.nodes and self.before is None:
             return tables.Table((), [], self._headline())
         columns = (
-            *tables.left("node", "op", "device", "kernel", "backend", "output"),
+            *tables.left("node"),
             *tables.right("size", "start", "time"),
-            *tables.left("made at"),
+            *tables.left("op, output, device, line of the program; kernel; backend and loops"),
         )
         return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
 
@@ -333,22 +333,22 @@ class RunMetadata(tables.Report):
         Path(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
-def _cells(node: NodeStats) -> tuple[str, ...]:
+def _cells(node: NodeStats) -> tuple[tables.Cell, ...]:
     """The row of a node in the table of a run."""
     outputs = zip(node.shapes, node.dtypes, strict=True)
+    shown = ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs)
+    what = f"{node.op} {shown}".rstrip()
     return (
         node.name,
-        node.op,
-        node.device.removeprefix("/device:"),
-        f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
-        "\n".join(
-            [f"{node.backend} {node.algorithm} {node.backend_at}".strip(), *map(loop_text, node.loops)]
-        ),
-        ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs),
         tables.size(node.nbytes),
         tables.duration(node.start),
         tables.duration(node.end - node.start),
-        node.made_at,
+        [
+            f"{what} on {node.device.removeprefix('/device:')}, {node.made_at}".removesuffix(", "),
+            f"{node.kernel.partition(' ')[0]} {node.kernel_at}",
+            *filter(None, [f"{node.backend} {node.algorithm} {node.backend_at}".strip()]),
+            *map(loop_text, node.loops),
+        ],
     )
 
 

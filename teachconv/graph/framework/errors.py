@@ -52,8 +52,6 @@ class NoSymbolicArrayError(ArgumentTypeError, NotImplementedError):
 class UnknownNameError(ArgumentError, KeyError):
     """A graph has no operation or tensor of a name; as in TensorFlow, this is a ``KeyError``."""
 
-    __str__ = Exception.__str__  # KeyError would put the message in quotes
-
 
 class SessionError(InvalidArgumentError, RuntimeError):
     """A session is closed, or its graph is empty; as in TensorFlow, this is a ``RuntimeError``."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import is_integer, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, printable, suggestion
 from ...graph import TensorSpec, Variable, cast, constant, function, init_scope, name_scope, shape
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
@@ -72,7 +72,7 @@ class KerasTensor:
         return self.layer.name
 
     def __repr__(self) -> str:
-        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={printable(self.name)}>"
 
     def _no_operator(self, *_: Any) -> Any:
         raise ArgumentTypeError(
@@ -491,7 +491,7 @@ class Layer:
         set_all(self.weights, weights, f"{type(self).__name__} {self.name!r}")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+        return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"
 
 
 def _layers_in(values: Iterable[Any]) -> Iterator[Layer]:
