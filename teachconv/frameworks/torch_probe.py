@@ -33,8 +33,7 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                 "table": torch._C._dispatch_dump_table(f"aten::{call['name']}").splitlines(),
                 "backend": _backend(torch, call["name"], args),
                 "events": [
-                    {"name": event.name, "seconds": event.cpu_time_total / 1e6}
-                    for event in profile.events()
+                    {"name": event.name, "seconds": event.cpu_time_total / 1e6} for event in profile.events()
                 ],
             }
         )
