@@ -40,7 +40,7 @@ def fingerprint():
     files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
     files += [HERE.parent / "CITATION.cff", *(HERE.parent / "tests" / "recorded").glob("*.json")]
     files += [
-        HERE / "recorded" / "tensorflow_chain.json",
+        HERE / "recorded" / "framework_chains.json",
         HERE / "gpu_tables.inc",
         *HERE.parent.glob("tests/cuda_host.py"),
     ]  # of the notebook on a GPU

@@ -283,7 +283,8 @@ def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
         note = "; ".join(filter(None, detail))
         version = f"oneDNN {first.version} {ran.kind}" if first.version else f"oneDNN {ran.kind}"
         name = ran.implementation or ran.kind
-        yield SourceStep("primitive", name, note=f"{version}: {note}", known="oneDNN's log")
+        what = "reorder" if ran.kind == "reorder" else "primitive"
+        yield SourceStep(what, name, note=f"{version}: {note}", known="oneDNN's log")
     products = re.findall(r"^MKL_VERBOSE (\w*GEMM\w*\([^)]*\)) (\S+)", log, re.MULTILINE)
     for product, time in dict(products).items():
         routine, _, sizes = product.partition("(")

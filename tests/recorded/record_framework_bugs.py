@@ -92,7 +92,9 @@ def answers(framework, calls, **more):
     found = []
     while len(found) < len(calls):
         program = PROGRAM.format(setup=SETUP[framework], calls=calls[len(found) :])
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False
+        )
         lines = done.stdout.split("\n")
         found += [line.removeprefix("ANSWER ") for line in lines if line.startswith("ANSWER ")]
         if len(found) < len(calls):

@@ -158,7 +158,9 @@ def digits_in_torch(parameters, rows, dtype):
 
 def digits_layout(initial):
     filters, bias, matrix, dense_bias = initial
-    by_channel = matrix.reshape(4, 4, 16, 10).transpose(2, 0, 1, 3).reshape(256, 10)  # Flatten is HWC here, CHW there
+    by_channel = (
+        matrix.reshape(4, 4, 16, 10).transpose(2, 0, 1, 3).reshape(256, 10)
+    )  # Flatten is HWC here, CHW there
     return [filters.transpose(3, 2, 0, 1).copy(), bias, by_channel.T.copy(), dense_bias]
 
 
@@ -172,7 +174,10 @@ def upscaling_in_torch(parameters, rows, dtype):
 def upscaling_layout(initial):
     filters, bias, transposed, transposed_bias = initial
     return [
-        filters.transpose(3, 2, 0, 1).copy(), bias, transposed.transpose(3, 2, 0, 1).copy(), transposed_bias
+        filters.transpose(3, 2, 0, 1).copy(),
+        bias,
+        transposed.transpose(3, 2, 0, 1).copy(),
+        transposed_bias,
     ]
 
 
@@ -234,7 +239,9 @@ def summaries():
                     "class": type(layer).__name__,
                     "output_shape": list(layer.output.shape),
                     "params": layer.count_params(),
-                    "weights": [[weight.name, list(weight.shape), weight.trainable] for weight in layer.weights],
+                    "weights": [
+                        [weight.name, list(weight.shape), weight.trainable] for weight in layer.weights
+                    ],
                 }
                 for layer in model.layers
             ],
@@ -316,12 +323,26 @@ def optimizers():
 
 def initializers():
     found = []
-    for name in ("glorot_uniform", "glorot_normal", "he_normal", "he_uniform", "lecun_normal", "zeros", "ones"):
+    for name in (
+        "glorot_uniform",
+        "glorot_normal",
+        "he_normal",
+        "he_uniform",
+        "lecun_normal",
+        "zeros",
+        "ones",
+    ):
         for shape in ((3, 3, 16, 32), (300, 50), (5, 5, 64, 2)):
             values = np.array(keras.initializers.get(name)(shape, "float32"), "float64")
             fans = compute_fans(shape)
             found.append(
-                {"name": name, "shape": shape, "fans": fans, "largest": abs(values).max(), "deviation": values.std()}
+                {
+                    "name": name,
+                    "shape": shape,
+                    "fans": fans,
+                    "largest": abs(values).max(),
+                    "deviation": values.std(),
+                }
             )
     facts["initializers"] = found
 
@@ -353,14 +374,24 @@ def signatures():
         name: [
             [parameter.name, None if parameter.default is parameter.empty else repr(parameter.default)]
             for parameter in inspect.signature(thing).parameters.values()
-            if parameter.name != "self" and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+            if parameter.name != "self"
+            and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         ]
         for name, thing in found.items()
     }
 
 
 if __name__ == "__main__":
-    for part in (networks, summaries, batch_normalization, losses, optimizers, initializers, dropout, signatures):
+    for part in (
+        networks,
+        summaries,
+        batch_normalization,
+        losses,
+        optimizers,
+        initializers,
+        dropout,
+        signatures,
+    ):
         part()
     versions = {"keras": keras.__version__, "torch": torch.__version__, "numpy": np.__version__}
     import tensorflow

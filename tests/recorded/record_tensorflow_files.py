@@ -34,7 +34,9 @@ DEFINITIONS = {
     "gen_uniform_quant_ops": "tensorflow/core/ops/uniform_quant_ops.cc",
 }
 # the files that log what find_source reads, and those of helpers whose checks the kernels call
-LOGGING = "placer graph_partition mkl_layout_pass remapper generic_layout_optimizer executor conv_grad_shape_utils"
+LOGGING = (
+    "placer graph_partition mkl_layout_pass remapper generic_layout_optimizer executor conv_grad_shape_utils"
+)
 
 
 def main():
@@ -48,9 +50,13 @@ def main():
     classes = {name: KERNELS + file for file, names in IN_CC.items() for name in names.split()}
     for name, file in classes.items():
         assert file in named, f"the library names no {file}"
-        assert re.search(rb"tensorflow\d*(?:_GLOBAL__N_1|12_GLOBAL__N_1)?%d%sI" % (len(name), name.encode()), library), name
+        assert re.search(
+            rb"tensorflow\d*(?:_GLOBAL__N_1|12_GLOBAL__N_1)?%d%sI" % (len(name), name.encode()), library
+        ), name
     for header in sorted((package / "include" / KERNELS).rglob("*.h")):
-        for name in re.findall(r"^class (\w*Conv\w*Op|MklDummyOp) ", header.read_text(encoding="utf-8"), re.MULTILINE):
+        for name in re.findall(
+            r"^class (\w*Conv\w*Op|MklDummyOp) ", header.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             classes[name] = header.relative_to(package / "include").as_posix()
     files = {file.rpartition("/")[2]: file for file in classes.values()}
     files |= {

@@ -241,6 +241,7 @@ def steps_of(tf, name, count=5):
             values.append(session.run(w))
     return np.array(values)
 
+
 if __name__ == "__main__":
     os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
     import tensorflow as tf

@@ -88,9 +88,7 @@ def parameters(function):
         found = list(inspect.signature(function).parameters.values())[skip:]
     except (TypeError, ValueError):
         return None
-    return [
-        [p.name, p.kind.name, *([] if p.default is p.empty else [default(p.default)])] for p in found
-    ]
+    return [[p.name, p.kind.name, *([] if p.default is p.empty else [default(p.default)])] for p in found]
 
 
 def default(value):

@@ -18,11 +18,16 @@ MAPPER = "include/xla/tsl/framework/convolution/eigen_spatial_convolutions-inl.h
 STEPS = (
     ("public wrapper", "conv2d_v2", "python/ops/nn_ops.py", r"def conv2d_v2\("),
     ("generated wrapper", "conv2d", "python/ops/gen_nn_ops.py", r"def conv2d\("),
-    ("eager call", "TFE_Py_FastPathExecute", "python/ops/gen_nn_ops.py", r'.*FastPathExecute\($'),
+    ("eager call", "TFE_Py_FastPathExecute", "python/ops/gen_nn_ops.py", r".*FastPathExecute\($"),
     ("node of a graph", "_apply_op_helper", "python/framework/op_def_library.py", r"def _apply_op_helper\("),
     ("kernel", "Conv2DOp::Compute", KERNELS, r"  void Compute\("),
     ("launch", "LaunchGeneric", KERNELS, r"struct LaunchGeneric"),
-    ("loops", "Eigen::SpatialConvolution", "include/tensorflow/core/kernels/conv_2d.h", r".*= Eigen::Spatial"),
+    (
+        "loops",
+        "Eigen::SpatialConvolution",
+        "include/tensorflow/core/kernels/conv_2d.h",
+        r".*= Eigen::Spatial",
+    ),
     ("stride and padding", "m_row_strides, m_rowPaddingTop", MAPPER, r".*\* m_row_strides - m_rowPaddingTop"),
     ("dilation", "m_in_row_strides", MAPPER, r".*\+ rowOffset \* m_in_row_strides"),
     ("in the padding?", "origInputRow", MAPPER, r".*origInputRow < 0 \|\|"),
@@ -52,7 +57,9 @@ def definition():
         "inputs": [arg.name for arg in op.input_arg],
         "outputs": [arg.name for arg in op.output_arg],
         "attributes": [attr.name for attr in op.attr],
-        "kernels": {device: sorted(dtypes.as_dtype(t).name for t in types) for device, types in found.items()},
+        "kernels": {
+            device: sorted(dtypes.as_dtype(t).name for t in types) for device, types in found.items()
+        },
     }
 
 

@@ -61,10 +61,27 @@ case("conv2d_valid_stride_2", "conv2d", x, w, padding="valid", stride=2)
 case("conv2d_valid_dilation_2", "conv2d", x, w, (3,), padding="valid", stride=2, dilation=2)
 case("conv2d_groups_2", "conv2d", (1, 4, 6, 5), (6, 2, 3, 3), groups=2, padding=1)
 case("conv2d_groups_3_stride_2", "conv2d", (1, 3, 6, 5), (6, 1, 2, 3), (6,), groups=3, stride=2)
-case("conv2d_groups_2_stride_2_dilation_2", "conv2d", (1, 4, 7, 8), (4, 2, 3, 3), groups=2, stride=2, dilation=2, padding=2)
+case(
+    "conv2d_groups_2_stride_2_dilation_2",
+    "conv2d",
+    (1, 4, 7, 8),
+    (4, 2, 3, 3),
+    groups=2,
+    stride=2,
+    dilation=2,
+    padding=2,
+)
 case("conv2d_depthwise", "conv2d", (1, 3, 6, 5), (3, 1, 3, 3), groups=3, padding=1)
 case("conv2d_depthwise_multiplier_2", "conv2d", (1, 3, 6, 5), (6, 1, 3, 3), groups=3, padding=1, stride=2)
-case("conv2d_depthwise_multiplier_3_dilation_2", "conv2d", (1, 2, 7, 6), (6, 1, 3, 2), groups=2, dilation=2, stride=[1, 2])
+case(
+    "conv2d_depthwise_multiplier_3_dilation_2",
+    "conv2d",
+    (1, 2, 7, 6),
+    (6, 1, 3, 2),
+    groups=2,
+    dilation=2,
+    stride=[1, 2],
+)
 case("conv2d_empty_batch", "conv2d", (0, 2, 7, 8), w, stride=2, padding=1)
 case("conv2d_1x1_input", "conv2d", (1, 2, 1, 1), w, padding=1)
 case("conv2d_one_row", "conv2d", (1, 2, 1, 8), w, padding=[1, 0], stride=[1, 2])
@@ -73,7 +90,16 @@ case("conv2d_int64", "conv2d", x, w, stride=2, padding=1, dtype="int64")
 case("conv2d_real", "conv2d", (1, 4, 9, 8), (3, 4, 3, 3), (3,), stride=2, padding=1, real=True)
 case("conv2d_real_same", "conv2d", (1, 4, 9, 8), (3, 4, 4, 5), padding="same", real=True)
 case("conv2d_real_groups", "conv2d", (1, 4, 9, 8), (4, 2, 3, 3), groups=2, dilation=2, padding=2, real=True)
-case("conv2d_real_float64", "conv2d", (1, 4, 9, 8), (3, 4, 3, 3), stride=2, padding=1, real=True, dtype="float64")
+case(
+    "conv2d_real_float64",
+    "conv2d",
+    (1, 4, 9, 8),
+    (3, 4, 3, 3),
+    stride=2,
+    padding=1,
+    real=True,
+    dtype="float64",
+)
 
 # --- conv_transpose2d ------------------------------------------------------------------------------
 
@@ -81,33 +107,121 @@ for k in (1, 2, 3, 4):
     for s, output_paddings in ((1, (0,)), (2, (0, 1)), (3, (0, 1, 2))):
         for op in output_paddings:
             p = (k - 1) // 2
-            case(f"transpose_k{k}_s{s}_p{p}_out{op}", "conv_transpose2d", (1, 2, 3, 4), (2, 1, k, k), stride=s, padding=p, output_padding=op)
+            case(
+                f"transpose_k{k}_s{s}_p{p}_out{op}",
+                "conv_transpose2d",
+                (1, 2, 3, 4),
+                (2, 1, k, k),
+                stride=s,
+                padding=p,
+                output_padding=op,
+            )
 
 x, w = (2, 2, 4, 3), (2, 3, 3, 3)
 case("transpose_defaults", "conv_transpose2d", x, w)
 case("transpose_bias", "conv_transpose2d", x, w, (3,), stride=2, padding=1, output_padding=1)
 case("transpose_unbatched", "conv_transpose2d", (2, 4, 3), w, (3,), stride=2, padding=1)
-case("transpose_stride_1_3_output_padding_0_2", "conv_transpose2d", x, w, stride=[1, 3], output_padding=[0, 2])
+case(
+    "transpose_stride_1_3_output_padding_0_2", "conv_transpose2d", x, w, stride=[1, 3], output_padding=[0, 2]
+)
 case("transpose_padding_2_0", "conv_transpose2d", x, w, stride=2, padding=[2, 0])
-case("transpose_padding_beyond_filter", "conv_transpose2d", x, (2, 3, 2, 3), stride=2, padding=[3, 3], output_padding=1)
+case(
+    "transpose_padding_beyond_filter",
+    "conv_transpose2d",
+    x,
+    (2, 3, 2, 3),
+    stride=2,
+    padding=[3, 3],
+    output_padding=1,
+)
 case("transpose_filter_2x4", "conv_transpose2d", x, (2, 3, 2, 4), stride=[2, 3], padding=[0, 1])
 case("transpose_dilation_2", "conv_transpose2d", x, w, dilation=2, padding=1)
-case("transpose_stride_2_dilation_2", "conv_transpose2d", x, w, stride=2, dilation=2, padding=2, output_padding=1)
+case(
+    "transpose_stride_2_dilation_2",
+    "conv_transpose2d",
+    x,
+    w,
+    stride=2,
+    dilation=2,
+    padding=2,
+    output_padding=1,
+)
 case("transpose_stride_1_dilation_2_output_padding_1", "conv_transpose2d", x, w, dilation=2, output_padding=1)
 case("transpose_stride_1_dilation_3_output_padding_2", "conv_transpose2d", x, w, dilation=3, output_padding=2)
-case("transpose_stride_2_dilation_3_output_padding_2", "conv_transpose2d", x, w, stride=2, dilation=3, padding=1, output_padding=2,
-     note="output_padding is legal below max(stride, dilation); no TensorFlow output_shape is this large")
-case("transpose_stride_3_dilation_2_output_padding_2_1", "conv_transpose2d", x, w, stride=3, dilation=2, output_padding=[2, 1])
-case("transpose_stride_1_3_dilation_3_1_output_padding_2_2", "conv_transpose2d", x, (2, 3, 2, 3), stride=[1, 3], dilation=[3, 1], output_padding=[2, 2])
-case("transpose_groups_2", "conv_transpose2d", (1, 4, 4, 3), (4, 3, 3, 3), (6,), groups=2, stride=2, padding=1, output_padding=1)
-case("transpose_groups_2_dilation_2", "conv_transpose2d", (1, 4, 4, 3), (4, 1, 3, 2), groups=2, stride=2, dilation=2)
+case(
+    "transpose_stride_2_dilation_3_output_padding_2",
+    "conv_transpose2d",
+    x,
+    w,
+    stride=2,
+    dilation=3,
+    padding=1,
+    output_padding=2,
+    note="output_padding is legal below max(stride, dilation); no TensorFlow output_shape is this large",
+)
+case(
+    "transpose_stride_3_dilation_2_output_padding_2_1",
+    "conv_transpose2d",
+    x,
+    w,
+    stride=3,
+    dilation=2,
+    output_padding=[2, 1],
+)
+case(
+    "transpose_stride_1_3_dilation_3_1_output_padding_2_2",
+    "conv_transpose2d",
+    x,
+    (2, 3, 2, 3),
+    stride=[1, 3],
+    dilation=[3, 1],
+    output_padding=[2, 2],
+)
+case(
+    "transpose_groups_2",
+    "conv_transpose2d",
+    (1, 4, 4, 3),
+    (4, 3, 3, 3),
+    (6,),
+    groups=2,
+    stride=2,
+    padding=1,
+    output_padding=1,
+)
+case(
+    "transpose_groups_2_dilation_2",
+    "conv_transpose2d",
+    (1, 4, 4, 3),
+    (4, 1, 3, 2),
+    groups=2,
+    stride=2,
+    dilation=2,
+)
 case("transpose_depthwise", "conv_transpose2d", (1, 3, 4, 3), (3, 1, 4, 4), groups=3, stride=2, padding=1)
-case("transpose_depthwise_multiplier_2", "conv_transpose2d", (1, 3, 4, 3), (3, 2, 3, 3), groups=3, stride=2, padding=1)
+case(
+    "transpose_depthwise_multiplier_2",
+    "conv_transpose2d",
+    (1, 3, 4, 3),
+    (3, 2, 3, 3),
+    groups=3,
+    stride=2,
+    padding=1,
+)
 case("transpose_1x1_input", "conv_transpose2d", (1, 2, 1, 1), w, stride=3, padding=1, output_padding=2)
 case("transpose_one_row", "conv_transpose2d", (1, 2, 1, 4), w, stride=2, padding=[1, 0])
 case("transpose_empty_batch", "conv_transpose2d", (0, 2, 4, 3), w, stride=2, padding=1)
 case("transpose_real", "conv_transpose2d", (1, 4, 5, 4), (4, 3, 4, 4), (3,), stride=2, padding=1, real=True)
-case("transpose_real_groups", "conv_transpose2d", (1, 4, 5, 4), (4, 2, 3, 3), groups=2, stride=3, dilation=2, output_padding=2, real=True)
+case(
+    "transpose_real_groups",
+    "conv_transpose2d",
+    (1, 4, 5, 4),
+    (4, 2, 3, 3),
+    groups=2,
+    stride=3,
+    dilation=2,
+    output_padding=2,
+    real=True,
+)
 
 # --- conv2d_input and conv2d_weight ----------------------------------------------------------------
 

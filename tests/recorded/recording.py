@@ -104,4 +104,6 @@ class Recording:
         path = self.script.resolve().parent / file_name
         np.savez_compressed(path, meta=np.array(json.dumps(meta)), **self.arrays)
         errors = sum(case["error"] is not None for case in self.cases)
-        print(f"{path.name}: {len(self.cases)} cases, {errors} of them refusals, {path.stat().st_size:,} bytes")
+        print(
+            f"{path.name}: {len(self.cases)} cases, {errors} of them refusals, {path.stat().st_size:,} bytes"
+        )

@@ -32,7 +32,13 @@ run(tf.nn.conv2d(numbers(1, 4, 4, 1), filter=numbers(3, 3, 1, 2), strides=[1, 1,
 run(tf.nn.conv2d(numbers(1, 4, 4, 1), filters=numbers(3, 3, 1, 2), strides=[1, 1, 1, 1], padding="SAME"))
 
 # %% the filter by both names
-tf.nn.conv2d(numbers(1, 4, 4, 1), filter=numbers(3, 3, 1, 2), filters=numbers(3, 3, 1, 2), strides=[1, 1, 1, 1], padding="SAME")
+tf.nn.conv2d(
+    numbers(1, 4, 4, 1),
+    filter=numbers(3, 3, 1, 2),
+    filters=numbers(3, 3, 1, 2),
+    strides=[1, 1, 1, 1],
+    padding="SAME",
+)
 
 # %% strides left out
 tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 2), padding="SAME")
@@ -112,22 +118,38 @@ tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1), [1, 1, 1, 1], "SAME")
 tf.nn.conv2d(numbers(1, 2, 2, 1), numbers(3, 3, 1, 1), [1, 1, 1, 1], "VALID")
 
 # %% float64
-run(tf.nn.conv2d(numbers(1, 4, 4, 1).astype("float64"), numbers(3, 3, 1, 1).astype("float64"), [1, 1, 1, 1], "SAME"))
+run(
+    tf.nn.conv2d(
+        numbers(1, 4, 4, 1).astype("float64"), numbers(3, 3, 1, 1).astype("float64"), [1, 1, 1, 1], "SAME"
+    )
+)
 
 # %% int32
-run(tf.nn.conv2d(numbers(1, 4, 4, 1).astype("int32"), numbers(3, 3, 1, 1).astype("int32"), [1, 1, 1, 1], "VALID"))
+run(
+    tf.nn.conv2d(
+        numbers(1, 4, 4, 1).astype("int32"), numbers(3, 3, 1, 1).astype("int32"), [1, 1, 1, 1], "VALID"
+    )
+)
 
 # %% int64
 tf.nn.conv2d(numbers(1, 4, 4, 1).astype("int64"), numbers(3, 3, 1, 1).astype("int64"), [1, 1, 1, 1], "VALID")
 
 # %% two dtypes
-tf.nn.conv2d(tf.constant(numbers(1, 4, 4, 1)), tf.constant(numbers(3, 3, 1, 1).astype("float64")), [1, 1, 1, 1], "SAME")
+tf.nn.conv2d(
+    tf.constant(numbers(1, 4, 4, 1)), tf.constant(numbers(3, 3, 1, 1).astype("float64")), [1, 1, 1, 1], "SAME"
+)
 
 # %% lists of Python numbers
-run(tf.nn.conv2d([[[[1.0], [2.0]], [[3.0], [4.0]]]], [[[[1.0]], [[1.0]]], [[[1.0]], [[1.0]]]], [1, 1, 1, 1], "SAME"))
+run(
+    tf.nn.conv2d(
+        [[[[1.0], [2.0]], [[3.0], [4.0]]]], [[[[1.0]], [[1.0]]], [[[1.0]], [[1.0]]]], [1, 1, 1, 1], "SAME"
+    )
+)
 
 # %% cuDNN's switch and the name
-y = tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 1), [1, 1, 1, 1], "SAME", use_cudnn_on_gpu=True, name="conv")
+y = tf.nn.conv2d(
+    numbers(1, 4, 4, 1), numbers(3, 3, 1, 1), [1, 1, 1, 1], "SAME", use_cudnn_on_gpu=True, name="conv"
+)
 print(y.name)
 
 # %% an empty batch
@@ -137,7 +159,11 @@ run(tf.nn.conv2d(numbers(0, 4, 4, 1), numbers(3, 3, 1, 2), [1, 1, 1, 1], "SAME")
 run(tf.nn.conv2d_transpose(numbers(1, 3, 3, 1), numbers(3, 3, 2, 1), [1, 6, 6, 2], [1, 2, 2, 1], "SAME"))
 
 # %% conv2d_transpose by the old names
-run(tf.nn.conv2d_transpose(value=numbers(1, 3, 3, 1), filter=numbers(3, 3, 1, 1), output_shape=[1, 5, 5, 1], strides=[1, 2, 2, 1]))
+run(
+    tf.nn.conv2d_transpose(
+        value=numbers(1, 3, 3, 1), filter=numbers(3, 3, 1, 1), output_shape=[1, 5, 5, 1], strides=[1, 2, 2, 1]
+    )
+)
 
 # %% conv2d_transpose with VALID
 run(tf.nn.conv2d_transpose(numbers(1, 3, 3, 1), numbers(3, 3, 1, 1), [1, 7, 7, 1], [1, 2, 2, 1], "VALID"))
@@ -210,4 +236,6 @@ run(tf.nn.conv2d(image, edge, [1, 1, 1, 1], "SAME"))
 run(tf.nn.conv2d_backprop_input([1, 4, 4, 1], numbers(3, 3, 1, 2), numbers(1, 2, 2, 2), [1, 2, 2, 1], "SAME"))
 
 # %% the filter's gradient by its op
-run(tf.nn.conv2d_backprop_filter(numbers(1, 4, 4, 1), [3, 3, 1, 2], numbers(1, 2, 2, 2), [1, 2, 2, 1], "SAME"))
+run(
+    tf.nn.conv2d_backprop_filter(numbers(1, 4, 4, 1), [3, 3, 1, 2], numbers(1, 2, 2, 2), [1, 2, 2, 1], "SAME")
+)

@@ -59,7 +59,12 @@ print(tf.constant([1.0, 2.0]) == tf.constant([1.0, 2.0, 3.0]))
 
 # %% operators
 x = tf.constant([1.0, 2.0])
-print([value.numpy().tolist() for value in (x + 1.0, 1.0 - x, x * x, x / 2.0, -x, x**2, x // 2.0, x % 2.0, abs(-x))])
+print(
+    [
+        value.numpy().tolist()
+        for value in (x + 1.0, 1.0 - x, x * x, x / 2.0, -x, x**2, x // 2.0, x % 2.0, abs(-x))
+    ]
+)
 
 # %% operators with NumPy on the left
 x = tf.constant([1.0, 2.0])
@@ -97,11 +102,20 @@ tf.constant([1.0, 2.0, 3.0], shape=[2, 2])
 
 # %% convert_to_tensor
 x = tf.constant(1.0)
-print(tf.convert_to_tensor(x) is x, tf.convert_to_tensor([1, 2], dtype=tf.float32).dtype.name, tf.is_tensor(x), tf.is_tensor(1.0))
+print(
+    tf.convert_to_tensor(x) is x,
+    tf.convert_to_tensor([1, 2], dtype=tf.float32).dtype.name,
+    tf.is_tensor(x),
+    tf.is_tensor(1.0),
+)
 tf.convert_to_tensor(x, dtype=tf.int32)
 
 # %% cast
-print(tf.cast(1.7, tf.int32).numpy(), tf.cast([0, 2], tf.bool).numpy().tolist(), tf.cast(tf.constant(3), tf.float32).numpy())
+print(
+    tf.cast(1.7, tf.int32).numpy(),
+    tf.cast([0, 2], tf.bool).numpy().tolist(),
+    tf.cast(tf.constant(3), tf.float32).numpy(),
+)
 
 # %% indexing
 x = tf.reshape(tf.range(12), [3, 4])
@@ -125,29 +139,68 @@ print(tf.matmul(x, x, transpose_b=True).numpy().tolist(), (x @ x).numpy().tolist
 
 # %% math
 x = tf.constant([1.0, 4.0])
-print([np.round(f(x).numpy(), 4).tolist() for f in (tf.sqrt, tf.square, tf.exp, tf.math.log, tf.abs, tf.negative, tf.tanh, tf.sigmoid)])
+print(
+    [
+        np.round(f(x).numpy(), 4).tolist()
+        for f in (tf.sqrt, tf.square, tf.exp, tf.math.log, tf.abs, tf.negative, tf.tanh, tf.sigmoid)
+    ]
+)
 
 # %% reductions
 x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
-print(tf.reduce_sum(x).numpy(), tf.reduce_mean(x, axis=0).numpy().tolist(), tf.reduce_max(x, axis=1, keepdims=True).numpy().tolist(), tf.argmax(x, axis=1).numpy().tolist())
+print(
+    tf.reduce_sum(x).numpy(),
+    tf.reduce_mean(x, axis=0).numpy().tolist(),
+    tf.reduce_max(x, axis=1, keepdims=True).numpy().tolist(),
+    tf.argmax(x, axis=1).numpy().tolist(),
+)
 
 # %% mean of integers
 print(tf.reduce_mean([1, 2]).numpy(), tf.reduce_mean(tf.constant([-1, -2])).numpy())
 
 # %% shapes of tensors
 x = tf.zeros([2, 3, 4])
-print(tf.shape(x).numpy().tolist(), tf.rank(x).numpy(), tf.size(x).numpy(), tf.transpose(x).shape, tf.expand_dims(x, 0).shape, tf.squeeze(tf.zeros([1, 2])).shape)
+print(
+    tf.shape(x).numpy().tolist(),
+    tf.rank(x).numpy(),
+    tf.size(x).numpy(),
+    tf.transpose(x).shape,
+    tf.expand_dims(x, 0).shape,
+    tf.squeeze(tf.zeros([1, 2])).shape,
+)
 
 # %% joining
 x = tf.constant([[1, 2]])
-print(tf.concat([x, x], 0).numpy().tolist(), tf.stack([x, x], 1).numpy().tolist(), tf.pad(x, [[0, 0], [1, 1]]).numpy().tolist())
+print(
+    tf.concat([x, x], 0).numpy().tolist(),
+    tf.stack([x, x], 1).numpy().tolist(),
+    tf.pad(x, [[0, 0], [1, 1]]).numpy().tolist(),
+)
 
 # %% makers
-print([v.numpy().tolist() for v in (tf.zeros([2]), tf.ones([2], tf.int32), tf.fill([2], 7), tf.range(3), tf.zeros_like([1, 2]), tf.eye(2), tf.one_hot([1], 3), tf.linspace(0.0, 1.0, 3))])
+print(
+    [
+        v.numpy().tolist()
+        for v in (
+            tf.zeros([2]),
+            tf.ones([2], tf.int32),
+            tf.fill([2], 7),
+            tf.range(3),
+            tf.zeros_like([1, 2]),
+            tf.eye(2),
+            tf.one_hot([1], 3),
+            tf.linspace(0.0, 1.0, 3),
+        )
+    ]
+)
 
 # %% where and maximum
 x = tf.constant([1.0, -2.0])
-print(tf.where(x > 0, x, 0.0).numpy().tolist(), tf.maximum(x, 0.0).numpy().tolist(), tf.clip_by_value(x, -1.0, 0.5).numpy().tolist())
+print(
+    tf.where(x > 0, x, 0.0).numpy().tolist(),
+    tf.maximum(x, 0.0).numpy().tolist(),
+    tf.clip_by_value(x, -1.0, 0.5).numpy().tolist(),
+)
 
 # %% random values have a shape and a dtype
 made = [tf.random.normal([2, 3]), tf.random.truncated_normal([4]), tf.random.uniform([2], 0, 10, tf.int32)]
@@ -166,7 +219,11 @@ tf.random.uniform([2], dtype=tf.int32)
 # %% a Variable
 v = tf.Variable([1.0, 2.0], name="v")
 print(v.name, v.shape, v.dtype.name, v.trainable, v.numpy().tolist())
-print(v.assign([3.0, 4.0]).numpy().tolist(), v.assign_add([1.0, 1.0]).numpy().tolist(), v.assign_sub([1.0, 2.0]).numpy().tolist())
+print(
+    v.assign([3.0, 4.0]).numpy().tolist(),
+    v.assign_add([1.0, 1.0]).numpy().tolist(),
+    v.assign_sub([1.0, 2.0]).numpy().tolist(),
+)
 
 # %% a Variable as text
 print(tf.Variable([1.0, 2.0], name="v"))
@@ -176,7 +233,10 @@ print(tf.Variable(1.0).name, tf.Variable(1.0).name)
 
 # %% operators of Variables
 v = tf.Variable([1.0, 2.0])
-print([value.numpy().tolist() for value in (v + 1.0, 2.0 * v, v * v, -v, v[0], tf.square(v))], type(v + 1.0).__name__)
+print(
+    [value.numpy().tolist() for value in (v + 1.0, 2.0 * v, v * v, -v, v[0], tf.square(v))],
+    type(v + 1.0).__name__,
+)
 
 # %% += makes a tensor
 v = tf.Variable(1.0)
@@ -218,7 +278,12 @@ tf.nn.conv2d(tf.ones([1, 2, 2, 1]), tf.ones([3, 3, 1, 1]), 1, "VALID")
 tf.nn.conv2d(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 1]), 1, "FULL")
 
 # %% conv2d of int32
-print(tf.nn.conv2d(tf.ones([1, 4, 4, 1], tf.int32), tf.ones([3, 3, 1, 1], tf.int32), 1, "VALID").numpy().ravel().tolist())
+print(
+    tf.nn.conv2d(tf.ones([1, 4, 4, 1], tf.int32), tf.ones([3, 3, 1, 1], tf.int32), 1, "VALID")
+    .numpy()
+    .ravel()
+    .tolist()
+)
 
 # %% conv2d of int64
 tf.nn.conv2d(tf.ones([1, 4, 4, 1], tf.int64), tf.ones([3, 3, 1, 1], tf.int64), 1, "VALID")
@@ -253,11 +318,27 @@ print(tf.nn.depthwise_conv2d(x, tf.ones([2, 2, 2, 1]), [1, 1, 1, 1], "VALID").nu
 
 # %% max_pool2d and avg_pool2d
 x = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
-print(tf.nn.max_pool2d(x, 2, 2, "VALID").numpy().ravel().tolist(), tf.nn.avg_pool2d(x, 2, 2, "SAME").numpy().ravel().tolist())
+print(
+    tf.nn.max_pool2d(x, 2, 2, "VALID").numpy().ravel().tolist(),
+    tf.nn.avg_pool2d(x, 2, 2, "SAME").numpy().ravel().tolist(),
+)
 
 # %% activations
 x = tf.constant([-1.0, 0.0, 8.0])
-print([np.round(f(x).numpy(), 4).tolist() for f in (tf.nn.relu, tf.nn.relu6, tf.nn.sigmoid, tf.nn.tanh, tf.nn.softmax, tf.nn.elu, tf.nn.softplus)])
+print(
+    [
+        np.round(f(x).numpy(), 4).tolist()
+        for f in (
+            tf.nn.relu,
+            tf.nn.relu6,
+            tf.nn.sigmoid,
+            tf.nn.tanh,
+            tf.nn.softmax,
+            tf.nn.elu,
+            tf.nn.softplus,
+        )
+    ]
+)
 
 # %% leaky_relu
 print(np.round(tf.nn.leaky_relu(tf.constant([-1.0, 2.0])).numpy(), 4).tolist())
@@ -284,7 +365,10 @@ with tf.Graph().as_default() as graph:
     x.numpy()
 
 # %% devices of this machine
-print([device.device_type for device in tf.config.list_physical_devices()], tf.config.list_physical_devices("GPU"))
+print(
+    [device.device_type for device in tf.config.list_physical_devices()],
+    tf.config.list_physical_devices("GPU"),
+)
 
 # %% a device in a block
 with tf.device("/CPU:0"):
@@ -301,7 +385,13 @@ tf.constant(1.0, name="x").name
 
 # %% TensorShape and TensorSpec
 spec = tf.TensorSpec([None, 3], tf.float32, name="x")
-print(spec.shape, spec.dtype.name, spec.name, spec.is_compatible_with(tf.zeros([2, 3])), tf.TensorSpec.from_tensor(tf.zeros([2])).shape)
+print(
+    spec.shape,
+    spec.dtype.name,
+    spec.name,
+    spec.is_compatible_with(tf.zeros([2, 3])),
+    tf.TensorSpec.from_tensor(tf.zeros([2])).shape,
+)
 
 # %% assertions
 tf.debugging.assert_equal(tf.constant([1, 2]), [1, 2])
@@ -336,7 +426,10 @@ tf.nn.convolution(tf.ones([1, 7, 7, 1]), tf.ones([3, 3, 1, 1]), 2, "SAME", dilat
 print(tf.nn.softmax(tf.constant([[0.0, 1.0], [0.0, 1.0]]), axis=0).numpy().tolist())
 
 # %% an array beside a dtype
-print(tf.constant(np.linspace(0, 1, 3), dtype=tf.float32), tf.Variable(np.array([1, 2]), dtype=tf.float16).numpy())
+print(
+    tf.constant(np.linspace(0, 1, 3), dtype=tf.float32),
+    tf.Variable(np.array([1, 2]), dtype=tf.float16).numpy(),
+)
 
 # %% an array with a fraction beside an integer dtype
 print(tf.constant(np.array([1.5, -1.5]), dtype=tf.int32))

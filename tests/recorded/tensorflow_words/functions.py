@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+
 # %% Python's print runs while tracing only
 @tf.function
 def f(x):
@@ -54,6 +55,7 @@ for x in (1, 1.0, True):
     f(x)
 print(traces)
 
+
 # %% NumPy arrays are tensors inside
 @tf.function
 def f(x):
@@ -73,7 +75,13 @@ def f(xs):
     return xs[0] + xs[-1]
 
 
-print(f([tf.constant(1.0), tf.constant(2.0)]).numpy(), f([tf.constant(3.0)]).numpy(), f([tf.constant(5.0), tf.constant(2.0)]).numpy(), traces)
+print(
+    f([tf.constant(1.0), tf.constant(2.0)]).numpy(),
+    f([tf.constant(3.0)]).numpy(),
+    f([tf.constant(5.0), tf.constant(2.0)]).numpy(),
+    traces,
+)
+
 
 # %% tensors inside have no values
 @tf.function
@@ -83,6 +91,7 @@ def f(x):
 
 f(tf.constant(1.0))
 
+
 # %% inside, eager execution is off
 @tf.function
 def f(x):
@@ -91,6 +100,7 @@ def f(x):
 
 
 f(tf.constant(1.0))
+
 
 # %% a tensor decides a branch
 @tf.function
@@ -102,6 +112,7 @@ def f(x):
 
 print(f(tf.constant(-2.0)).numpy(), f(tf.constant(3.0)).numpy())
 
+
 # %% a tensor decides a branch without AutoGraph
 @tf.function(autograph=False)
 def f(x):
@@ -112,6 +123,7 @@ def f(x):
 
 f(tf.constant(-2.0))
 
+
 # %% a Python value decides a branch
 @tf.function
 def f(x, training=False):
@@ -120,7 +132,10 @@ def f(x, training=False):
     return x
 
 
-print(f(tf.constant(1.0)).numpy(), f(tf.constant(1.0), training=True).numpy(), f(tf.constant(1.0), True).numpy())
+print(
+    f(tf.constant(1.0)).numpy(), f(tf.constant(1.0), training=True).numpy(), f(tf.constant(1.0), True).numpy()
+)
+
 
 # %% cond
 @tf.function
@@ -130,6 +145,7 @@ def f(x):
 
 print(f(tf.constant(-2.0)).numpy(), f(tf.constant(3.0)).numpy())
 
+
 # %% a loop over a Python range is unrolled
 @tf.function
 def f(x):
@@ -138,7 +154,11 @@ def f(x):
     return x
 
 
-print(f(tf.constant(1.0)).numpy(), [op.type for op in f.get_concrete_function(tf.constant(1.0)).graph.get_operations()])
+print(
+    f(tf.constant(1.0)).numpy(),
+    [op.type for op in f.get_concrete_function(tf.constant(1.0)).graph.get_operations()],
+)
+
 
 # %% what is returned keeps its structure
 @tf.function
@@ -149,6 +169,7 @@ def f(x):
 result = f(tf.constant(1.0))
 print(result["double"].numpy(), result["pair"][0].numpy(), result["pair"][1][0].numpy(), result["none"])
 
+
 # %% a Python number is returned as a tensor
 @tf.function
 def f():
@@ -156,6 +177,7 @@ def f():
 
 
 print(type(f()).__name__, f().numpy())
+
 
 # %% nothing is returned
 @tf.function
@@ -177,6 +199,7 @@ def f(x):
 
 print(f(tf.constant(2.0)).numpy(), v.numpy(), f(tf.constant(2.0)).numpy())
 
+
 # %% a variable made at every call
 @tf.function
 def f(x):
@@ -185,6 +208,7 @@ def f(x):
 
 
 f(tf.constant(1.0))
+
 
 # %% a variable made once
 class Layer:
@@ -214,6 +238,7 @@ first = f(tf.constant(1.0)).numpy()
 scale = 3.0
 print(first, f(tf.constant(1.0)).numpy())
 
+
 # %% a function inside a function
 @tf.function
 def inner(x):
@@ -228,6 +253,7 @@ def outer(x):
 graph = outer.get_concrete_function(tf.constant(1.0)).graph
 print(outer(tf.constant(3.0)).numpy(), [op.type for op in graph.get_operations()])
 
+
 # %% an input signature
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
 def f(x):
@@ -237,6 +263,7 @@ def f(x):
 
 print(f(tf.zeros([2])).shape, f(tf.zeros([3])).shape, f([1.0, 2.0]).numpy().tolist())
 
+
 # %% an argument that the input signature does not allow
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
 def f(x):
@@ -245,6 +272,7 @@ def f(x):
 
 f(tf.zeros([2, 2]))
 
+
 # %% a dtype that the input signature does not allow
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
 def f(x):
@@ -252,6 +280,7 @@ def f(x):
 
 
 f(tf.zeros([2], tf.int32))
+
 
 # %% a concrete function
 @tf.function
@@ -262,6 +291,7 @@ def f(x):
 concrete = f.get_concrete_function(tf.TensorSpec([None], tf.float32))
 print(concrete(tf.constant([1.0, 2.0])).numpy().tolist(), [x.shape.as_list() for x in concrete.inputs])
 
+
 # %% operations of a traced function
 @tf.function
 def f(x, w):
@@ -270,6 +300,7 @@ def f(x, w):
 
 graph = f.get_concrete_function(tf.TensorSpec([None, 4, 4, 1]), tf.TensorSpec([3, 3, 1, 2])).graph
 print([(op.name, op.type) for op in graph.get_operations()])
+
 
 # %% the name and the text of a function stay
 @tf.function
@@ -280,6 +311,7 @@ def blur(x):
 
 print(blur.__name__, blur.__doc__, blur.python_function is not blur)
 
+
 # %% an error in a function is raised
 @tf.function
 def f(x):
@@ -287,6 +319,7 @@ def f(x):
 
 
 f(tf.constant(1.0))
+
 
 # %% an error of a kernel in a function
 @tf.function
@@ -309,6 +342,7 @@ def f(x):
 f(tf.constant(1.0))
 leaked[0] + 1.0
 
+
 # %% a method
 class Scale:
     def __init__(self, by):
@@ -320,6 +354,7 @@ class Scale:
 
 
 print(Scale(2.0)(tf.constant(3.0)).numpy(), Scale(4.0)(tf.constant(3.0)).numpy())
+
 
 # %% functions run eagerly on request
 @tf.function
@@ -333,6 +368,7 @@ f(tf.constant(1.0))
 f(tf.constant(1.0))
 tf.config.run_functions_eagerly(False)
 
+
 # %% an argument that is missing
 @tf.function
 def f(x, y):
@@ -340,6 +376,7 @@ def f(x, y):
 
 
 f(tf.constant(1.0))
+
 
 # %% tf.print runs at every call
 @tf.function
@@ -363,6 +400,7 @@ def f(x):
 
 print(f(tf.constant(1.0)).numpy().tolist())
 
+
 # %% random values differ from call to call
 @tf.function
 def f():
@@ -371,6 +409,7 @@ def f():
 
 print(np.array_equal(f().numpy(), f().numpy()))
 
+
 # %% conv2d in a function
 @tf.function
 def convolve(image, filters):
@@ -378,6 +417,7 @@ def convolve(image, filters):
 
 
 print(convolve(tf.ones([1, 3, 3, 1]), tf.ones([3, 3, 1, 1])).numpy().ravel().tolist())
+
 
 # %% retracing with Python's shapes
 @tf.function

@@ -26,7 +26,11 @@ print(g.name, g.op.type)
 # %% every gradient's nodes are in a scope of their own
 x = tf.constant([1.0, 2.0], name="x")
 y = tf.square(x, name="y")
-print(tf.gradients(y, x)[0].name.split("/")[:2], tf.gradients(y, x)[0].name.split("/")[:2], tf.gradients(y, x, name="mine")[0].name.split("/")[0])
+print(
+    tf.gradients(y, x)[0].name.split("/")[:2],
+    tf.gradients(y, x)[0].name.split("/")[:2],
+    tf.gradients(y, x, name="mine")[0].name.split("/")[0],
+)
 
 # %% an unconnected tensor gives None
 x, y = tf.constant(1.0), tf.constant(2.0)
@@ -108,7 +112,17 @@ run(*(tf.gradients(f(x), [x])[0] for f in (tf.exp, tf.log, tf.sqrt, tf.negative,
 
 # %% gradients of shapes
 x = tf.constant([[1.0, 2.0, 3.0]])
-run(*(tf.gradients(f, [x])[0] for f in (tf.reshape(x, [3]) * [1.0, 2.0, 3.0], tf.transpose(x) * [[1.0], [2.0], [3.0]], tf.squeeze(x) * [1.0, 2.0, 3.0], tf.pad(x, [[0, 0], [1, 1]]) * [[9.0, 1.0, 2.0, 3.0, 9.0]])))
+run(
+    *(
+        tf.gradients(f, [x])[0]
+        for f in (
+            tf.reshape(x, [3]) * [1.0, 2.0, 3.0],
+            tf.transpose(x) * [[1.0], [2.0], [3.0]],
+            tf.squeeze(x) * [1.0, 2.0, 3.0],
+            tf.pad(x, [[0, 0], [1, 1]]) * [[9.0, 1.0, 2.0, 3.0, 9.0]],
+        )
+    )
+)
 
 # %% the gradient of relu at zero
 x = tf.constant([-1.0, 0.0, 1.0])
@@ -235,6 +249,7 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train)
     print(session.run(step))
+
 
 # %% a gradient of one's own
 @tf.RegisterGradient("TwiceTheGradient")

@@ -84,7 +84,12 @@ with tf.name_scope("a:b"):
 
 # %% unique_name reserves a name
 graph = tf.get_default_graph()
-print(graph.unique_name("a"), graph.unique_name("a"), graph.unique_name("b", mark_as_used=False), graph.unique_name("b"))
+print(
+    graph.unique_name("a"),
+    graph.unique_name("a"),
+    graph.unique_name("b", mark_as_used=False),
+    graph.unique_name("b"),
+)
 
 # %% the nodes of a Variable
 tf.Variable([1.0, 2.0], name="w")
@@ -123,7 +128,10 @@ print(y.name, y.op.type)
 
 # %% names of pooling
 x = tf.placeholder(tf.float32, [1, 4, 4, 2], name="x")
-made = [tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")]
+made = [
+    tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+    tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+]
 print([(tensor.name, tensor.op.type) for tensor in made])
 
 # %% a reduction over all axes has a constant of axes
@@ -136,7 +144,9 @@ print([tensor.op.inputs[1].name for tensor in made])
 logits = tf.placeholder(tf.float32, [None, 10], name="logits")
 labels = tf.placeholder(tf.int32, [None], name="labels")
 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-print(loss.name.split("/")[0], tf.nn.softmax(logits).name, tf.nn.log_softmax(logits).name, loss.shape.as_list())
+print(
+    loss.name.split("/")[0], tf.nn.softmax(logits).name, tf.nn.log_softmax(logits).name, loss.shape.as_list()
+)
 
 # %% group and no_op
 x = tf.constant(1.0, name="x")
@@ -190,7 +200,12 @@ print([op.name for op in x.consumers()])
 # %% attributes of a node
 x = tf.placeholder(tf.float32, [1, 8, 8, 1], name="x")
 y = tf.nn.conv2d(x, tf.ones([3, 3, 1, 1]), [1, 2, 2, 1], "SAME")
-print(y.op.get_attr("strides"), y.op.get_attr("padding"), y.op.get_attr("data_format"), y.op.get_attr("dilations"))
+print(
+    y.op.get_attr("strides"),
+    y.op.get_attr("padding"),
+    y.op.get_attr("data_format"),
+    y.op.get_attr("dilations"),
+)
 
 # %% an attribute that a node does not have
 tf.constant(1.0).op.get_attr("strides")

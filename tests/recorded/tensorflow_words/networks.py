@@ -12,17 +12,21 @@ def numbers(*shape):
 layer = tf.keras.layers.Conv2D(4, 3, padding="same")
 print(layer.built)
 y = layer(np.ones((2, 8, 8, 1), "float32"))
-print(y.shape, layer.built, layer.kernel.shape, layer.bias.shape, [tuple(w.shape) for w in layer.get_weights()])
+print(
+    y.shape, layer.built, layer.kernel.shape, layer.bias.shape, [tuple(w.shape) for w in layer.get_weights()]
+)
 
 # %% shapes of a small network
-model = tf.keras.Sequential([
-    tf.keras.layers.Input((28, 28, 1)),
-    tf.keras.layers.Conv2D(8, 3, activation="relu"),
-    tf.keras.layers.MaxPooling2D(),
-    tf.keras.layers.Conv2D(16, 3, strides=2, padding="same", activation="relu"),
-    tf.keras.layers.Flatten(),
-    tf.keras.layers.Dense(10),
-])
+model = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((28, 28, 1)),
+        tf.keras.layers.Conv2D(8, 3, activation="relu"),
+        tf.keras.layers.MaxPooling2D(),
+        tf.keras.layers.Conv2D(16, 3, strides=2, padding="same", activation="relu"),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(10),
+    ]
+)
 print([tuple(layer.output.shape) for layer in model.layers], model.count_params(), tuple(model.output_shape))
 
 # %% input_shape of the first layer
@@ -64,7 +68,10 @@ print(layer(numbers(1, 3, 3, 2)).numpy().ravel().tolist())
 
 # %% pooling layers
 x = numbers(1, 5, 5, 1)
-print(tf.keras.layers.MaxPooling2D(2)(x).numpy().ravel().tolist(), tf.keras.layers.AveragePooling2D(2, padding="same")(x).numpy().ravel().tolist())
+print(
+    tf.keras.layers.MaxPooling2D(2)(x).numpy().ravel().tolist(),
+    tf.keras.layers.AveragePooling2D(2, padding="same")(x).numpy().ravel().tolist(),
+)
 
 # %% UpSampling2D
 print(tf.keras.layers.UpSampling2D(2)(numbers(1, 2, 2, 1)).numpy().ravel().tolist())
@@ -75,7 +82,11 @@ print(tf.keras.layers.Reshape((2, -1))(x).shape, tf.keras.layers.Flatten()(numbe
 
 # %% ReLU, Softmax and Activation
 x = np.float32([[-1.0, 1.0]])
-print(tf.keras.layers.ReLU()(x).numpy().tolist(), np.round(tf.keras.layers.Softmax()(x).numpy(), 4).tolist(), tf.keras.layers.Activation("relu")(x).numpy().tolist())
+print(
+    tf.keras.layers.ReLU()(x).numpy().tolist(),
+    np.round(tf.keras.layers.Softmax()(x).numpy(), 4).tolist(),
+    tf.keras.layers.Activation("relu")(x).numpy().tolist(),
+)
 
 # %% an activation that is not there
 tf.keras.layers.Dense(2, activation="nonsense")
@@ -83,8 +94,15 @@ tf.keras.layers.Dense(2, activation="nonsense")
 # %% BatchNormalization while training and after
 layer = tf.keras.layers.BatchNormalization(momentum=0.5)
 x = np.float32([[1.0], [3.0]])
-print(np.round(layer(x, training=True).numpy(), 3).tolist(), np.round(layer.moving_mean.numpy(), 3).tolist(), np.round(layer.moving_variance.numpy(), 3).tolist())
-print(np.round(layer(x, training=False).numpy(), 3).tolist(), [len(layer.trainable_weights), len(layer.non_trainable_weights)])
+print(
+    np.round(layer(x, training=True).numpy(), 3).tolist(),
+    np.round(layer.moving_mean.numpy(), 3).tolist(),
+    np.round(layer.moving_variance.numpy(), 3).tolist(),
+)
+print(
+    np.round(layer(x, training=False).numpy(), 3).tolist(),
+    [len(layer.trainable_weights), len(layer.non_trainable_weights)],
+)
 
 # %% Dropout is off outside training
 layer = tf.keras.layers.Dropout(0.5)
@@ -116,26 +134,45 @@ model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(
 model.fit(np.ones((4, 2)), np.ones((4, 1)))
 
 # %% a training on ones
-model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")])
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")]
+)
 model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
 history = model.fit(np.ones((4, 2), "float32"), np.ones((4, 1), "float32"), epochs=3, batch_size=4, verbose=0)
 print(sorted(history.history), [round(float(loss), 5) for loss in history.history["loss"]], history.epoch)
 print([np.round(w, 5).tolist() for w in model.get_weights()])
 
 # %% Adam and sparse categorical cross-entropy
-model = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2, kernel_initializer="ones")])
-model.compile(optimizer="adam", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
-history = model.fit(numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), epochs=2, batch_size=3, shuffle=False, verbose=0)
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2, kernel_initializer="ones")]
+)
+model.compile(
+    optimizer="adam",
+    loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    metrics=["accuracy"],
+)
+history = model.fit(
+    numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), epochs=2, batch_size=3, shuffle=False, verbose=0
+)
 print({key: [round(float(value), 4) for value in values] for key, values in sorted(history.history.items())})
-print([round(float(value), 4) for value in model.evaluate(numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), verbose=0)])
+print(
+    [
+        round(float(value), 4)
+        for value in model.evaluate(numbers(6, 3), np.array([0, 1, 0, 1, 1, 0]), verbose=0)
+    ]
+)
 
 # %% predict
-model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")]
+)
 y = model.predict(numbers(5, 2), batch_size=2, verbose=0)
 print(type(y).__name__, y.shape, y.ravel().tolist())
 
 # %% train_on_batch
-model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")])
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")]
+)
 model.compile("sgd", "mse")
 print(round(float(model.train_on_batch(np.ones((4, 2)), np.ones((4, 1)))), 4))
 
@@ -150,8 +187,21 @@ model.compile("nonsense", "mse")
 
 # %% losses
 print(round(float(tf.keras.losses.MeanSquaredError()([[1.0, 2.0]], [[1.0, 4.0]])), 4))
-print(round(float(tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)(np.array([1]), np.float32([[1.0, 2.0]]))), 4))
-print(round(float(tf.keras.losses.SparseCategoricalCrossentropy()(np.array([1]), np.float32([[0.25, 0.75]]))), 4))
+print(
+    round(
+        float(
+            tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)(
+                np.array([1]), np.float32([[1.0, 2.0]])
+            )
+        ),
+        4,
+    )
+)
+print(
+    round(
+        float(tf.keras.losses.SparseCategoricalCrossentropy()(np.array([1]), np.float32([[0.25, 0.75]]))), 4
+    )
+)
 print(round(float(tf.keras.losses.CategoricalCrossentropy()([[0.0, 1.0]], [[0.25, 0.75]])), 4))
 
 # %% to_categorical
@@ -163,7 +213,14 @@ print(values.shape, bool(np.abs(values).max() <= np.sqrt(6.0 / (9 * 2 + 9 * 4)))
 
 # %% names of layers are numbered
 tf.keras.backend.clear_session()
-model = tf.keras.Sequential([tf.keras.layers.Input((8, 8, 1)), tf.keras.layers.Conv2D(1, 3), tf.keras.layers.Conv2D(1, 3), tf.keras.layers.Flatten()])
+model = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((8, 8, 1)),
+        tf.keras.layers.Conv2D(1, 3),
+        tf.keras.layers.Conv2D(1, 3),
+        tf.keras.layers.Flatten(),
+    ]
+)
 print([layer.name for layer in model.layers])
 
 # %% the variables of a layer
@@ -172,15 +229,21 @@ layer.build((None, 3))
 print([w.name for w in layer.weights], len(layer.trainable_variables))
 
 # %% a model is called like a function
-model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")]
+)
 with tf.GradientTape() as tape:
     y = tf.reduce_sum(model(np.float32([[1.0, 2.0]])))
 print([g.numpy().tolist() for g in tape.gradient(y, model.trainable_variables)])
 
 # %% validation data
-model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")])
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")]
+)
 model.compile("sgd", "mse")
-history = model.fit(np.ones((4, 2)), np.ones((4, 1)), validation_data=(np.ones((2, 2)), np.ones((2, 1))), verbose=0)
+history = model.fit(
+    np.ones((4, 2)), np.ones((4, 1)), validation_data=(np.ones((2, 2)), np.ones((2, 1))), verbose=0
+)
 print({key: round(float(values[0]), 4) for key, values in sorted(history.history.items())})
 
 # %% x and y of different lengths

@@ -52,7 +52,9 @@ with tf.Session() as session:
 x = tf.constant(1.0)
 y = x * 2.0
 with tf.Session() as session:
-    print(session.run(y), session.run(y, {x: 5.0}), session.run(y, {y: 7.0}), session.run(y, {"Const:0": 3.0}))
+    print(
+        session.run(y), session.run(y, {x: 5.0}), session.run(y, {y: 7.0}), session.run(y, {"Const:0": 3.0})
+    )
 
 # %% something that is no tensor as the key of a feed
 x = tf.placeholder(tf.float32, [], name="x")
@@ -187,7 +189,11 @@ tf.Variable()
 v = tf.Variable([1.0, 2.0])
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
-    print(session.run(tf.assign(v, [3.0, 4.0])).tolist(), session.run(v.assign_add([1.0, 1.0])).tolist(), session.run(v.assign_sub([2.0, 2.0])).tolist())
+    print(
+        session.run(tf.assign(v, [3.0, 4.0])).tolist(),
+        session.run(v.assign_add([1.0, 1.0])).tolist(),
+        session.run(v.assign_sub([2.0, 2.0])).tolist(),
+    )
 
 # %% assign of another shape
 v = tf.Variable([1.0, 2.0])

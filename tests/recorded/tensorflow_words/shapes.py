@@ -40,7 +40,11 @@ tf.placeholder(tf.float32, [None, 3]).set_shape([2, 4])
 
 # %% reshape with -1 and an unknown batch
 x = tf.placeholder(tf.float32, [None, 4, 4, 2])
-print(tf.reshape(x, [-1, 32]).shape.as_list(), tf.reshape(x, [-1]).shape.as_list(), tf.reshape(x, [1, -1]).shape.as_list())
+print(
+    tf.reshape(x, [-1, 32]).shape.as_list(),
+    tf.reshape(x, [-1]).shape.as_list(),
+    tf.reshape(x, [1, -1]).shape.as_list(),
+)
 
 # %% reshape of a known size with -1
 x = tf.placeholder(tf.float32, [2, 4, 4])
@@ -59,13 +63,24 @@ print(tf.reshape(x, tf.shape(y)).shape.as_list())
 
 # %% the shape of a tensor as a tensor
 x = tf.placeholder(tf.float32, [None, 6])
-print(tf.shape(x).shape.as_list(), tf.shape(x).dtype.name, tf.shape(x)[0].shape.as_list(), tf.size(x).shape.as_list(), tf.rank(x).shape.as_list())
+print(
+    tf.shape(x).shape.as_list(),
+    tf.shape(x).dtype.name,
+    tf.shape(x)[0].shape.as_list(),
+    tf.size(x).shape.as_list(),
+    tf.rank(x).shape.as_list(),
+)
 
 # %% broadcasting with unknown sizes
 x = tf.placeholder(tf.float32, [None, 3])
 y = tf.placeholder(tf.float32, [1, 3])
 z = tf.placeholder(tf.float32, [None, 1])
-print((x + y).shape.as_list(), (x + z).shape.as_list(), (y + z).shape.as_list(), (x + tf.placeholder(tf.float32)).shape)
+print(
+    (x + y).shape.as_list(),
+    (x + z).shape.as_list(),
+    (y + z).shape.as_list(),
+    (x + tf.placeholder(tf.float32)).shape,
+)
 
 # %% shapes that do not broadcast
 tf.placeholder(tf.float32, [2, 3]) + tf.placeholder(tf.float32, [2, 4])
@@ -93,7 +108,10 @@ print(tf.nn.conv2d(x, tf.ones([3, 3, 3, 8]), [1, 1, 1, 1], "SAME").shape.as_list
 # %% convolution by unknown filters
 x = tf.placeholder(tf.float32, [None, 8, 8, 3])
 w = tf.placeholder(tf.float32, [None, None, 3, 5])
-print(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME").shape.as_list(), tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID").shape.as_list())
+print(
+    tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME").shape.as_list(),
+    tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID").shape.as_list(),
+)
 
 # %% pooling of an unknown batch
 x = tf.placeholder(tf.float32, [None, 7, 7, 2])
@@ -117,7 +135,11 @@ print(tf.reshape(x, [-1, n[1] * n[2] * n[3]]).shape.as_list())
 
 # %% squeeze and expand_dims
 x = tf.placeholder(tf.float32, [1, None, 4, 1])
-print(tf.squeeze(x, [0, 3]).shape.as_list(), tf.squeeze(x, [0]).shape.as_list(), tf.expand_dims(x, 0).shape.as_list())
+print(
+    tf.squeeze(x, [0, 3]).shape.as_list(),
+    tf.squeeze(x, [0]).shape.as_list(),
+    tf.expand_dims(x, 0).shape.as_list(),
+)
 print(tf.squeeze(tf.placeholder(tf.float32, [1, 4, 1])).shape.as_list())
 
 # %% squeeze of an axis that is not 1
@@ -132,7 +154,11 @@ tf.transpose(tf.placeholder(tf.float32, [2, 3]), [0, 0])
 
 # %% reductions
 x = tf.placeholder(tf.float32, [None, 3, 5])
-print(tf.reduce_sum(x).shape.as_list(), tf.reduce_mean(x, 1).shape.as_list(), tf.reduce_max(x, [0, -1], keepdims=True).shape.as_list())
+print(
+    tf.reduce_sum(x).shape.as_list(),
+    tf.reduce_mean(x, 1).shape.as_list(),
+    tf.reduce_max(x, [0, -1], keepdims=True).shape.as_list(),
+)
 
 # %% reduction of an axis that is not there
 tf.reduce_sum(tf.placeholder(tf.float32, [2, 3]), 2)
@@ -143,7 +169,13 @@ print(tf.argmax(x, 1).shape.as_list(), tf.argmax(x, 1).dtype.name)
 
 # %% indexing
 x = tf.placeholder(tf.float32, [None, 8, 3])
-print(x[0].shape.as_list(), x[:, 2:5].shape.as_list(), x[..., 1].shape.as_list(), x[:, None].shape.as_list(), x[:, ::2].shape.as_list())
+print(
+    x[0].shape.as_list(),
+    x[:, 2:5].shape.as_list(),
+    x[..., 1].shape.as_list(),
+    x[:, None].shape.as_list(),
+    x[:, ::2].shape.as_list(),
+)
 
 # %% pad
 x = tf.placeholder(tf.float32, [None, 3])

@@ -53,7 +53,10 @@ print(tape.gradient(y, x).numpy())
 a, b = tf.Variable(2.0), tf.Variable([3.0, 4.0])
 with tf.GradientTape(persistent=True) as tape:
     y = a * a
-print(tape.gradient(y, b), tape.gradient(y, b, unconnected_gradients=tf.UnconnectedGradients.ZERO).numpy().tolist())
+print(
+    tape.gradient(y, b),
+    tape.gradient(y, b, unconnected_gradients=tf.UnconnectedGradients.ZERO).numpy().tolist(),
+)
 
 # %% unconnected gradients by a word
 a, b = tf.Variable(2.0), tf.Variable([3.0, 4.0])
@@ -145,6 +148,7 @@ with tf.GradientTape() as tape:
     y = x * x
 print(tape.jacobian(y, x).numpy().tolist())
 
+
 # %% a gradient of one's own
 @tf.custom_gradient
 def clipped(x):
@@ -187,6 +191,7 @@ def step(x):
 
 print(step(tf.constant(2.0)).numpy())
 
+
 # %% tf.gradients inside a traced function
 @tf.function
 def slope(x):
@@ -194,6 +199,7 @@ def slope(x):
 
 
 print(slope(tf.constant(3.0)).numpy())
+
 
 # %% a tape around a traced function
 @tf.function

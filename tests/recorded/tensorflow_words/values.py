@@ -13,11 +13,21 @@ kinds = ("float16", "float32", "float64", "int32", "int64", "bool")
 print([tf.constant(np.zeros(2, kind)).dtype.name for kind in kinds])
 
 # %% a dtype as text
-print(tf.float32, repr(tf.float32), tf.float32.name, tf.float32 == np.float32, tf.as_dtype("float32") == tf.float32)
+print(
+    tf.float32,
+    repr(tf.float32),
+    tf.float32.name,
+    tf.float32 == np.float32,
+    tf.as_dtype("float32") == tf.float32,
+)
 print(tf.float32.is_floating, tf.int32.is_integer, tf.float32.as_numpy_dtype.__name__)
 
 # %% a constant of a dtype
-print(tf.constant([1, 2], tf.float32).dtype.name, tf.constant([1, 2], "float64").dtype.name, tf.constant(1.0, np.float16).dtype.name)
+print(
+    tf.constant([1, 2], tf.float32).dtype.name,
+    tf.constant([1, 2], "float64").dtype.name,
+    tf.constant(1.0, np.float16).dtype.name,
+)
 
 # %% floats are no int32
 tf.constant(1.5, tf.int32)
@@ -51,7 +61,11 @@ tf.constant(tf.placeholder(tf.float32, [2]))
 
 # %% convert_to_tensor
 x = tf.placeholder(tf.float32, [2])
-print(tf.convert_to_tensor(x) is x, tf.convert_to_tensor([1, 2]).dtype.name, tf.convert_to_tensor(1, tf.float32).dtype.name)
+print(
+    tf.convert_to_tensor(x) is x,
+    tf.convert_to_tensor([1, 2]).dtype.name,
+    tf.convert_to_tensor(1, tf.float32).dtype.name,
+)
 
 # %% convert_to_tensor changes no dtype of a tensor
 tf.convert_to_tensor(tf.constant(1.0), tf.int32)
@@ -110,7 +124,9 @@ with tf.Session() as session:
 # %% indexing
 x = tf.reshape(tf.range(12), [3, 4])
 with tf.Session() as session:
-    print([value.tolist() for value in session.run([x[0], x[:, 1], x[1:, ::2], x[-1, -1], x[..., None][0, 0]])])
+    print(
+        [value.tolist() for value in session.run([x[0], x[:, 1], x[1:, ::2], x[-1, -1], x[..., None][0, 0]])]
+    )
 
 # %% an index that is too large
 x = tf.constant([1, 2, 3])
@@ -118,7 +134,16 @@ x[3]
 
 # %% cast
 with tf.Session() as session:
-    print(session.run([tf.cast([1.7, -1.7], tf.int32), tf.cast([1, 0], tf.float32), tf.cast([1, 0], tf.bool), tf.cast([True], tf.float32)]))
+    print(
+        session.run(
+            [
+                tf.cast([1.7, -1.7], tf.int32),
+                tf.cast([1, 0], tf.float32),
+                tf.cast([1, 0], tf.bool),
+                tf.cast([True], tf.float32),
+            ]
+        )
+    )
 
 # %% means of integers are rounded towards zero
 with tf.Session() as session:
@@ -127,32 +152,82 @@ with tf.Session() as session:
 # %% range, fill, zeros_like, ones_like, one_hot
 x = tf.constant([[1.0, 2.0]])
 with tf.Session() as session:
-    print([value.tolist() for value in session.run([tf.range(3), tf.range(1, 7, 2), tf.fill([2], 7), tf.zeros_like(x), tf.ones_like(x), tf.one_hot([0, 2], 3)])])
+    print(
+        [
+            value.tolist()
+            for value in session.run(
+                [
+                    tf.range(3),
+                    tf.range(1, 7, 2),
+                    tf.fill([2], 7),
+                    tf.zeros_like(x),
+                    tf.ones_like(x),
+                    tf.one_hot([0, 2], 3),
+                ]
+            )
+        ]
+    )
 
 # %% squeeze, expand_dims, transpose
 x = tf.constant([[[1], [2]]])
 with tf.Session() as session:
-    print([value.tolist() for value in session.run([tf.squeeze(x), tf.expand_dims([1, 2], 0), tf.transpose([[1, 2], [3, 4]])])])
+    print(
+        [
+            value.tolist()
+            for value in session.run(
+                [tf.squeeze(x), tf.expand_dims([1, 2], 0), tf.transpose([[1, 2], [3, 4]])]
+            )
+        ]
+    )
 
 # %% concat, stack, pad
 with tf.Session() as session:
-    print([value.tolist() for value in session.run([tf.concat([[1, 2], [3]], 0), tf.stack([[1, 2], [3, 4]], 1), tf.pad([[1, 2]], [[0, 1], [1, 0]])])])
+    print(
+        [
+            value.tolist()
+            for value in session.run(
+                [
+                    tf.concat([[1, 2], [3]], 0),
+                    tf.stack([[1, 2], [3, 4]], 1),
+                    tf.pad([[1, 2]], [[0, 1], [1, 0]]),
+                ]
+            )
+        ]
+    )
 
 # %% reductions
 x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
 with tf.Session() as session:
-    print(session.run([tf.reduce_sum(x), tf.reduce_mean(x, 0), tf.reduce_max(x, 1), tf.reduce_sum(x, 1, keepdims=True)]))
+    print(
+        session.run(
+            [tf.reduce_sum(x), tf.reduce_mean(x, 0), tf.reduce_max(x, 1), tf.reduce_sum(x, 1, keepdims=True)]
+        )
+    )
 
 # %% argmax, equal and the accuracy
 scores = tf.constant([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])
 labels = tf.constant([1, 0, 0], tf.int64)
 correct = tf.equal(tf.argmax(scores, 1), labels)
 with tf.Session() as session:
-    print(session.run(tf.argmax(scores, 1)).tolist(), round(float(session.run(tf.reduce_mean(tf.cast(correct, tf.float32)))), 4))
+    print(
+        session.run(tf.argmax(scores, 1)).tolist(),
+        round(float(session.run(tf.reduce_mean(tf.cast(correct, tf.float32)))), 4),
+    )
 
 # %% exp, log, sqrt, square, maximum
 with tf.Session() as session:
-    print(session.run([tf.exp(0.0), tf.log(1.0), tf.sqrt(4.0), tf.square(3.0), tf.maximum([1.0, 5.0], 2.0), tf.minimum(1.0, 2.0)]))
+    print(
+        session.run(
+            [
+                tf.exp(0.0),
+                tf.log(1.0),
+                tf.sqrt(4.0),
+                tf.square(3.0),
+                tf.maximum([1.0, 5.0], 2.0),
+                tf.minimum(1.0, 2.0),
+            ]
+        )
+    )
 
 # %% square of a boolean
 tf.square(True)
@@ -163,7 +238,10 @@ with tf.Session() as session:
 
 # %% softmax and its logarithm
 with tf.Session() as session:
-    print(session.run(tf.nn.softmax([[0.0, 0.0]])).tolist(), np.round(session.run(tf.nn.log_softmax([[0.0, 0.0]])), 4).tolist())
+    print(
+        session.run(tf.nn.softmax([[0.0, 0.0]])).tolist(),
+        np.round(session.run(tf.nn.log_softmax([[0.0, 0.0]])), 4).tolist(),
+    )
 
 # %% cross entropy
 with tf.Session() as session:
@@ -181,7 +259,11 @@ with tf.Session() as session:
     print(session.run(loss).tolist())
 
 # %% random values have a shape and a dtype
-made = [tf.random_normal([2, 3]), tf.truncated_normal([4], stddev=0.1), tf.random_uniform([2], 0, 10, tf.int32)]
+made = [
+    tf.random_normal([2, 3]),
+    tf.truncated_normal([4], stddev=0.1),
+    tf.random_uniform([2], 0, 10, tf.int32),
+]
 with tf.Session() as session:
     values = session.run(made)
 print([(value.shape, value.dtype.name) for value in values], bool(np.abs(values[1]).max() <= 0.2))
