@@ -36,7 +36,7 @@ class Stage:
         nbytes: the size of all these arrays together.
         seconds: its wall-clock time, nested stages included, but not the time of loading.
         note: a remark, one or more sentences.
-        facts: decisions by name, such as the algorithm.
+        facts: decisions by name, such as the algorithm, and the geometry of the call.
         is_loading: whether it loads code that is used for the first time in the process.
     """
 
@@ -49,7 +49,7 @@ class Stage:
     nbytes: int = 0
     seconds: float = 0.0
     note: str = ""
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     is_loading: bool = False
     _stages: list[Stage] | None = field(default=None, repr=False)
     _start: float = field(default=0.0, repr=False)
@@ -77,7 +77,7 @@ class Stage:
             self.line += 1
         _own.apart += time.perf_counter() - start  # reading the source is no part of the call
 
-    def know(self, **facts: str) -> None:
+    def know(self, **facts: Any) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
 
@@ -109,7 +109,7 @@ class _Silence:
     def at(self, function: Any) -> None:
         pass
 
-    def know(self, **facts: str) -> None:
+    def know(self, **facts: Any) -> None:
         pass
 
     def __enter__(self) -> _Silence:

@@ -7,7 +7,7 @@ which ops and backends call anyway.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -19,7 +19,7 @@ from ..dtypes import to_dtype
 from ..kinds import kind_of
 from . import marks
 
-__all__ = ["Trace", "arrays_of", "innermost_loops", "loop_text", "place_of", "trace"]
+__all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -109,16 +109,19 @@ def traced(name: str, run: Callable[[], Any]) -> Trace:
         result = run()
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
-    facts: dict[str, str] = {}
-    for stage in stages:
-        facts |= stage.facts
+    facts = facts_of(stages)
     for loop in innermost_loops(facts):
         stages[-1].say("innermost loop: {}", loop_text(loop))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
 
-def innermost_loops(facts: Mapping[str, str]) -> list[marks.Mark]:
+def facts_of(stages: Iterable[record.Stage]) -> dict[str, Any]:
+    """Return what the stages of a call recorded, such as backend and geometry; of one name, the last."""
+    return {name: fact for stage in stages for name, fact in stage.facts.items()}
+
+
+def innermost_loops(facts: Mapping[str, Any]) -> list[marks.Mark]:
     """Return the marks of the innermost loops of a call: the lines that multiply and add.
 
     Args:
