@@ -21,6 +21,8 @@ from typing import Any
 
 __all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
 
+_SMALL = 200  # numbers of an array that is kept
+
 
 @dataclass(eq=False)
 class Stage:
@@ -33,6 +35,7 @@ class Stage:
         depth: how many stages it is nested in.
         shapes: the shapes of its arrays, by name.
         dtypes: the dtypes of its arrays, by name.
+        values: a copy of each of its arrays that is small, by name.
         nbytes: the size of all these arrays together.
         seconds: its wall-clock time, nested stages included, but not the time of loading.
         note: a remark, one or more sentences.
@@ -46,6 +49,7 @@ class Stage:
     depth: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict, repr=False)
     nbytes: int = 0
     seconds: float = 0.0
     note: str = ""
@@ -55,8 +59,10 @@ class Stage:
     _start: float = field(default=0.0, repr=False)
 
     def arrays(self, **arrays: Any) -> None:
-        """Record the name, shape, dtype and size of each array; no reference to it is kept."""
+        """Record the name, shape, dtype and size of each array; only of small ones the numbers are kept."""
         for name, array in arrays.items():
+            if array.size <= _SMALL:
+                self.values[name] = array.copy()
             self.shapes[name] = tuple(array.shape)
             self.dtypes[name] = str(array.dtype)
             self.nbytes += int(array.nbytes)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..dialects.calls import FUNCTIONS
-from ..graph.find_source import meant
+from ..graph.find_source import is_dialects, meant
 from ..inspection.sources import find_source
 from .call_arguments import OPS, add_call_options, add_json, add_options, read_call, refuse_call
 from .output import show, show_json
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         chain = find_source(op)
     else:
         arguments.op = getattr(op, "__name__", "")
-        if op in FUNCTIONS or arguments.op not in OPS:
+        if is_dialects(op) or arguments.op not in OPS:
             raise ValueError(
                 f"a call is for {', '.join(OPS)}; a dialect's function is listed by its name alone"
             )

@@ -49,7 +49,7 @@ from .framework.tensor import Tensor
 from .gradients.gradients_util import backpropagate, get_gradient_function
 from .ops import array_ops, cwise_ops, gen_nn_ops, image_ops, math_ops, nn_ops, random_ops
 
-__all__ = ["chain_of_function", "find_source", "gradient_step", "meant", "steps_of_run"]
+__all__ = ["chain_of_function", "find_source", "gradient_step", "is_dialects", "meant", "steps_of_run"]
 
 _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
@@ -95,8 +95,8 @@ def find_source(op: Any, *args: Any) -> SourceChain:
 
 def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine]) -> SourceChain:
     """Return a chain of what may run: the kernel at which the way to the default backend ends is shown."""
-    whats = [step.what for step in steps]
-    shown = whats.index("backend") + 2 if "backend" in whats else 0
+    kinds = [step.what for step in steps]
+    shown = kinds.index("backend") + 2 if "backend" in kinds else 0
     return SourceChain(query, tuple(steps), tuple(dict.fromkeys(lines)), shown=shown)
 
 
@@ -132,7 +132,7 @@ def meant(text: str) -> Any:
     if found:
         names = ", ".join(reversed(found))
         raise ArgumentError(f"op must name one op; {text!r} names {names}")
-    known = {*names_of_ops(), *REGISTRY, *gen_nn_ops.__all__}
+    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
     near = suggestion(text, known) or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
     raise ArgumentError(f"op must be an op of teachconv or the name of one; got {text!r}{near}")
 
@@ -153,9 +153,14 @@ def _named(name: str) -> Any:
     return None if op_name is None else _generated(op_name) or REGISTRY[op_name]
 
 
+def is_dialects(op: Any) -> bool:
+    """Whether what was named is a function of a dialect; ops of teachconv are in that table too."""
+    return op in FUNCTIONS and op.__module__.startswith(f"{_PACKAGE}.dialects.")
+
+
 def _key(op: Any) -> str:
     """Return the name of the op that computes what was named; several names lead to one."""
-    if op in FUNCTIONS:
+    if is_dialects(op):
         return FUNCTIONS[op].name
     name = op.name if isinstance(op, OpDef) else op.__name__
     return name if isinstance(op, OpDef | ModuleType) else _resolve(name)[1]
@@ -181,6 +186,8 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
     from .core_ops import nn_ops as definitions
     from .core_ops import op_gen
 
+    if op is not owner:  # a function of C, such as len, has its module as __self__
+        return source_of.dispatch(object)(owner, op, args, kwargs)
     if owner is not gen_nn_ops:
         raise ArgumentError(f"of the modules find_source follows gen_nn_ops alone; got {owner.__name__!r}")
     _take_nothing("gen_nn_ops", args, kwargs)
@@ -302,7 +309,8 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     steps, lines = [] if generated else [step_at("public function", public)], []
     ran = _convolution(stages)
     for op_name, wrapper in ops.items():
-        steps += _wrappers_of(None if generated else wrapper, op_name)
+        way = _wrappers_of(None if generated else wrapper, op_name)
+        steps += way[-2:] if generated and stages else way  # the call began below the public wrappers
         backend = find_backend()[0] if stages else ""
         more, its_lines = _kernels(op_name, backend if ran is None else ran.backend)
         if ran is not None and any(step.what == "backend" for step in more):

@@ -162,7 +162,8 @@ class SourceChain(tables.Report):
         left_out = (len(self.steps) - count, "step"), (len(self.lines) - len(lines), "line")
         if counts := [tables.count(*pair) for pair in left_out if pair[0]]:
             notes.append(f"and {' and '.join(counts)} more: --all, or print(chain.all)")
-        return tables.Table(columns, _fitted(rows, 2, room - count), headline, notes=notes)
+        order = sorted(range(count), key=lambda i: (self.steps[i].what != "geometry", -i))
+        return tables.Table(columns, _fitted(rows, order, 2, room - count), headline, notes=notes)
 
     def _headline(self) -> str:
         ran = f"{_RAN}backend {self.backend}, algorithm {self.algorithm}" if self.backend else ""
@@ -209,32 +210,34 @@ class SourceChain(tables.Report):
 
 
 _LINES, _WIDTH = 15, 100  # a chain prints no more lines, and no more characters in one
-_LEAST = 20  # characters: less of a note says nothing
+_LEAST = 28  # characters: less of a note says too little
 _NAME, _PLACE = 30, 42  # characters of the columns of names and places
 _RAN = "   "  # stands before what ran
 
 
-def _fitted(rows: Sequence[tuple[str, ...]], under: int = 0, spare: int = 0) -> list[tuple[str, ...]]:
+def _fitted(
+    rows: Sequence[tuple[str, ...]], order: Sequence[int] = (), under: int = 0, spare: int = 0
+) -> list[tuple[str, ...]]:
     """Return rows no wider than a line: a last cell that is too long goes below, or is cut.
 
     Args:
         rows: the rows; none is empty.
+        order: the rows whose last cells may go below, the most important one first.
         under: the column in which a cell that goes below begins.
-        spare: how many cells may go below, the last ones first.
+        spare: how many cells may go below.
     """
     widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
-    room, found = _WIDTH - sum(widths), []
-    for *cells, last in reversed(rows):
-        if not last or len(last) <= room:
-            found.append((*cells, last))
-        elif spare > 0:
-            spare -= 1
-            below = [""] * len(rows[0])
-            below[under] = _cut(last, _WIDTH - sum(widths[:under]))
-            found += tuple(below), (*cells, "")
+    room = _WIDTH - sum(widths)
+    below = [i for i in order if len(rows[i][-1]) > room][:spare]
+    found: list[tuple[str, ...]] = []
+    for i, (*cells, last) in enumerate(rows):
+        if i in below:
+            line = [""] * len(rows[0])
+            line[under] = _cut(last, _WIDTH - sum(widths[:under]))
+            found += (*cells, ""), tuple(line)
         else:
-            found.append((*cells, _cut(last, room)))
-    return found[::-1]
+            found.append((*cells, _cut(last, room) if last else ""))
+    return found
 
 
 def _cut(text: str, room: int) -> str:
@@ -352,7 +355,7 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         return SourceChain(query, tuple(steps), (), ran_call.backend, "none")
     _, module = find_backend(options.get("backend") or ran_call.backend)
     steps.append(step_at("backend", getattr(module, call.kind.name)))
-    ran = Ran(ran_call.stages)
+    ran = Ran(ran_call.stages, call.geometry)  # of the whole, where one chunk ran
     steps += [*ran.choices(), *ran.kernels()]
     lines, paths = tuple(ran.lines()), tuple(sorted(ran.paths))
     return SourceChain(query, tuple(steps), lines, ran_call.backend, ran_call.algorithm, paths)
@@ -456,9 +459,10 @@ class Ran:
         paths: the ways through the compiled kernels that the call took.
     """
 
-    def __init__(self, stages: Sequence[record.Stage]) -> None:
+    def __init__(self, stages: Sequence[record.Stage], geometry: Conv2DGeometry | None = None) -> None:
         facts = facts_of(stages)
-        self.stages, self.geometry = stages, facts["geometry"]
+        self.stages = stages
+        self.geometry: Conv2DGeometry = geometry or facts["geometry"]
         self.kind: Kind = kind_of(facts["kind"])
         self.backend: str = facts["backend"]
         self.algorithm: str = facts["algorithm"]
