@@ -83,7 +83,7 @@ lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint teachconv/*.pyx  # cython-lint looks for pycodestyle on PATH
-	@if test -x $(ESLINT); then $(ESLINT) teachconv/explorer/script; else echo "eslint is not installed: it needs npm"; fi
+	@if test -x $(ESLINT); then $(ESLINT) teachconv/explorer/script docs/search_ranking.js; else echo "eslint is not installed: it needs npm"; fi
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

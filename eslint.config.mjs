@@ -16,7 +16,7 @@ const errors = `
 
 export default [
   {
-    files: ["teachconv/explorer/script/*.js"],
+    files: ["teachconv/explorer/script/*.js", "docs/search_ranking.js"],
     languageOptions: { ecmaVersion: 2024, sourceType: "module" },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {

@@ -82,6 +82,7 @@ html_theme = "furo"
 html_title = "teachconv"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_search_scorer = str(HERE / "search_ranking.js")
 html_show_search_summary = False  # a page opened from disk may not fetch the others
 html_extra_path = ["_generated/extra"]  # explorer/playground.html, a page that can be linked to
 exclude_patterns = ["_build", "_generated"]

@@ -154,7 +154,13 @@ def run_canonical(
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         if not is_on_device(call.first):
             check_memory(shape, dtype, "the result")
-        stage.know(backend=name, algorithm=algorithm or "auto", kind=kind.name)
+        stage.know(
+            backend=name,
+            algorithm=algorithm or "auto",
+            kind=kind.name,
+            dtype=dtype.name,
+            geometry=call.geometry,
+        )
         stage.say("backend {}, function {}, algorithm {}", name, kind, algorithm or "auto")
     if call.first.size == 0 or call.second.size == 0 or 0 in shape:
         with record.stage("nothing to sum"), on_device_of(call.first):

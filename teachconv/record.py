@@ -21,6 +21,8 @@ from typing import Any
 
 __all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
 
+_SMALL = 200  # numbers of an array that is kept
+
 
 @dataclass(eq=False)
 class Stage:
@@ -33,10 +35,11 @@ class Stage:
         depth: how many stages it is nested in.
         shapes: the shapes of its arrays, by name.
         dtypes: the dtypes of its arrays, by name.
+        values: a copy of each of its arrays that is small, by name.
         nbytes: the size of all these arrays together.
         seconds: its wall-clock time, nested stages included, but not the time of loading.
         note: a remark, one or more sentences.
-        facts: decisions by name, such as the algorithm.
+        facts: decisions by name, such as the algorithm, and the geometry of the call.
         is_loading: whether it loads code that is used for the first time in the process.
     """
 
@@ -46,17 +49,20 @@ class Stage:
     depth: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict, repr=False)
     nbytes: int = 0
     seconds: float = 0.0
     note: str = ""
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     is_loading: bool = False
     _stages: list[Stage] | None = field(default=None, repr=False)
     _start: float = field(default=0.0, repr=False)
 
     def arrays(self, **arrays: Any) -> None:
-        """Record the name, shape, dtype and size of each array; no reference to it is kept."""
+        """Record the name, shape, dtype and size of each array; only of small ones the numbers are kept."""
         for name, array in arrays.items():
+            if array.size <= _SMALL:
+                self.values[name] = array.copy()
             self.shapes[name] = tuple(array.shape)
             self.dtypes[name] = str(array.dtype)
             self.nbytes += int(array.nbytes)
@@ -77,7 +83,7 @@ class Stage:
             self.line += 1
         _own.apart += time.perf_counter() - start  # reading the source is no part of the call
 
-    def know(self, **facts: str) -> None:
+    def know(self, **facts: Any) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""
         self.facts.update(facts)
 
@@ -109,7 +115,7 @@ class _Silence:
     def at(self, function: Any) -> None:
         pass
 
-    def know(self, **facts: str) -> None:
+    def know(self, **facts: Any) -> None:
         pass
 
     def __enter__(self) -> _Silence:

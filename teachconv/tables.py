@@ -298,7 +298,8 @@ class Table:
             sizes.append([(_width(cell), _longest_word(cell)) for cell in lines])
             longest, word = (max((size[part] for size in sizes[i]), default=0) for part in (0, 1))
             head = max(map(_width, column.name.split()), default=0)
-            wide.append(max(_width(column.name), longest))
+            there = any(any(row[i]) for row in grid)  # be it last in its line everywhere
+            wide.append(max(_width(column.name), longest, int(there)))
             whole = longest if column.align == "right" else min(word, _FOLDED)
             least.append(0 if column.bars else max(whole, head))
 

@@ -2,7 +2,8 @@
 
 Each page is opened in headless Chromium, 1280 and 390 pixels wide, light and dark: no message on the console, no
 request that fails, no scrolling sideways, and texts with a contrast of at least 4.5 (WCAG AA). Then the
-search is asked for what people look for, and every link is looked up. `make docs` runs it.
+search is asked for what people look for, of the founding questions each, whose page must be the first, and every
+link is looked up. `make docs` runs it.
 """
 
 import functools
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import built_links
+import questions
 from browser import Page, chromium, why_no_browser
 
 WIDTHS = ((1280, 800, False), (390, 844, True))  # pixels, and whether dark
@@ -73,12 +75,19 @@ def search_faults(driver, folder):
     """Yield what is wrong when the search page is asked for each word, as a reader asks it."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    Page(driver, folder / "search.html")
-    for word, wanted in SEARCHES.items():
-        driver.get(f"{(folder / 'search.html').as_uri()}?q={word}")
+    def search(words):
+        driver.get(f"{(folder / 'search.html').as_uri()}?q={urllib.parse.quote(words)}")
         WebDriverWait(driver, 20).until(lambda driver: driver.execute_script(_SEARCHED))
         links = driver.execute_script("return [...document.querySelectorAll('.search a')].map((a) => a.href)")
-        found = {link.partition("#")[0] for link in links}
+        return [link.partition("#")[0] for link in links]
+
+    Page(driver, folder / "search.html")
+    for question in questions.read():
+        for words in question.searches:
+            if search(words)[:1] != [(folder / f"{question.page}.html").as_uri()]:
+                yield f"search for {words}: {question.page} is not the first"
+    for word, wanted in SEARCHES.items():
+        found = search(word)
         for name in wanted:
             if (folder / f"{name}.html").as_uri() not in found:
                 yield f"search for {word}: {name} is missing"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv import tf
 from teachconv.backends import why_not
 
 PATH = Path(__file__).parents[1] / "README.md"
@@ -31,7 +32,7 @@ CHAIN = re.compile(r"(?<=are applied\.\n\n```\n)[^`]*(?=```\n)")
 
 def chain():
     x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
-    return f"{tc.find_source(tc.conv2d, x, w, 2, 'SAME')}\n"
+    return f"{tc.find_source(tf.nn.conv2d, x, w, 2, 'SAME')}\n"
 
 
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")

@@ -11,6 +11,7 @@ import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
+from teachconv import tables
 from teachconv.data.seeded import make_array
 from teachconv.tables import Table, bar, bars, count, duration, left, number, right, size
 from teachconv.truth import bounds
@@ -298,3 +299,9 @@ def test_the_mean_term_is_no_larger_than_the_largest():
     call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {})
     largest = max(abs(tap.product) for tap in tc.explain(tc.conv2d, x, w, at=(0, 1, 2, 1)).taps)
     assert abs_sum(call)[0, 1, 2, 1] / call.terms <= largest
+
+
+def test_a_column_that_is_last_in_each_of_its_lines_is_shown():
+    table = tables.Table(tables.left("", "", ""), [("1", "a/place.py:3", ""), ("2", "", "a note")])
+    assert "a/place.py:3" in table.text()
+    assert "a/place.py:3" in tables.Table(tables.left("", "", ""), [("1", "a/place.py:3", "")]).text()

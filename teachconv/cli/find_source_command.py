@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..inspection.sources import find_op, find_source
+from ..graph.find_source import is_dialects, meant
+from ..inspection.sources import find_source
 from .call_arguments import OPS, add_call_options, add_json, add_options, read_call, refuse_call
 from .output import show, show_json
 
@@ -15,7 +16,11 @@ _CALL = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the op, the call, and the choice of what runs it."""
-    parser.add_argument("op", help="conv2d, tf.nn.conv2d, torch.conv2d, ...; alone, it lists all algorithms")
+    help = "conv2d, tf.nn.conv2d, gen_nn_ops.conv2d, Conv2D, torch.conv2d, or a sentence with such a name"
+    parser.add_argument("op", help=help)
+    parser.add_argument(
+        "--all", action="store_true", help="every step and line, of every backend and algorithm"
+    )
     add_call_options(parser)
     add_options(parser)
     add_json(parser)
@@ -24,17 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the chain of one call, or of an op on all backends."""
-    op = find_op(arguments.op)
+    op = meant(arguments.op)
     if all(getattr(arguments, name) is None for name in _CALL):
         refuse_call(arguments, "give its arrays, such as --input 1,8,8,1")
         chain = find_source(op)
     else:
-        arguments.op = {function: name for name, function in OPS.items()}.get(op)
-        if arguments.op is None:
+        arguments.op = getattr(op, "__name__", "")
+        if is_dialects(op) or arguments.op not in OPS:
             raise ValueError(
                 f"a call is for {', '.join(OPS)}; a dialect's function is listed by its name alone"
             )
         op, args, kwargs = read_call(arguments)
         chain = find_source(op, *args, **kwargs)
-    (show_json if arguments.json else show)(chain)
+    if arguments.json:
+        show_json(chain)
+    else:
+        show(chain.all if arguments.all else chain)
     return 0

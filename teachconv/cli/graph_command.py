@@ -24,6 +24,7 @@ def add_arguments(parser: Parser) -> None:
 def _fill(name: str, parser: Parser) -> None:
     if name == "find-source":
         parser.add_argument("name", help="conv2d_transpose, conv2d_backprop_input, Conv2DBackpropInput, ...")
+        parser.add_argument("--all", action="store_true", help="every step and line, of every backend")
     else:
         parser.add_argument("name", nargs="?", help="one op; without it, all")
     parser.set_defaults(run={"find-source": _find_source, "ops": _ops}[name])
@@ -32,7 +33,8 @@ def _fill(name: str, parser: Parser) -> None:
 def _find_source(args: argparse.Namespace) -> int:
     from ..graph.find_source import find_source
 
-    show(find_source(args.name))
+    chain = find_source(args.name)
+    show(chain.all if args.all else chain)
     return 0
 
 

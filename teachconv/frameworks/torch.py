@@ -283,7 +283,7 @@ def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
         note = "; ".join(filter(None, detail))
         version = f"oneDNN {first.version} {ran.kind}" if first.version else f"oneDNN {ran.kind}"
         name = ran.implementation or ran.kind
-        what = "reorder" if ran.kind == "reorder" else "primitive"
+        what = "primitive" if ran.direction != "undef" else ran.kind  # only reorders have no direction
         yield SourceStep(what, name, note=f"{version}: {note}", known="oneDNN's log")
     products = re.findall(r"^MKL_VERBOSE (\w*GEMM\w*\([^)]*\)) (\S+)", log, re.MULTILINE)
     for product, time in dict(products).items():

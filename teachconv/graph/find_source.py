@@ -6,26 +6,31 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import linecache
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from textwrap import shorten
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .. import backends
+from .. import backends, record
+from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend
-from ..errors import ArgumentError
+from ..errors import ArgumentError, suggestion
 from ..inspection.marks import place
 from ..inspection.sources import (
+    FOLLOWERS,
+    Ran,
     SourceChain,
     SourceLine,
     SourceStep,
     backend_steps,
-    line_of,
+    names_of_ops,
+    shapes_text,
     source_of,
     step_at,
     step_of,
@@ -34,16 +39,19 @@ from ..kinds import kind_of
 from . import kernels  # noqa: F401  (kernels fills the registry)
 from .common_runtime.execute import recorded_by
 from .common_runtime.run_metadata import RunMetadata
+from .common_runtime.session import Session
 from .eager.backprop import GradientTape
+from .eager.def_function import Function
+from .framework.context import get_default_session
 from .framework.eager_tensor import EagerTensor
-from .framework.op_def import REGISTRY
+from .framework.op_def import REGISTRY, OpDef
 from .framework.op_kernel import KERNELS, SILENT
 from .framework.ops import Graph, Operation
 from .framework.tensor import Tensor
 from .gradients.gradients_util import backpropagate, get_gradient_function
 from .ops import array_ops, cwise_ops, gen_nn_ops, image_ops, math_ops, nn_ops, random_ops
 
-__all__ = ["find_source", "gradient_step", "steps_of_run"]
+__all__ = ["chain_of_function", "find_source", "gradient_step", "is_dialects", "meant", "steps_of_run"]
 
 _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
@@ -84,30 +92,143 @@ def find_source(op: Any, *args: Any) -> SourceChain:
     """
     if not isinstance(op, str):
         return source_of(getattr(op, "__self__", op), op, args, {})
-    public, op_name = _resolve(op)
-    steps, lines = _of_op(public, op_name)
-    return SourceChain(op, tuple(steps), tuple(lines))
+    return _listing(op, *_of_op(*_resolve(op)))
+
+
+def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine]) -> SourceChain:
+    """Return a chain of what may run: the kernel at which the way to the default backend ends is shown."""
+    kinds = [step.what for step in steps]
+    shown = kinds.index("backend") + 2 if "backend" in kinds else 0
+    return SourceChain(query, tuple(steps), tuple(dict.fromkeys(lines)), shown=shown)
+
+
+# ---------------------------------------------------------------------------------------------
+# Names
+# ---------------------------------------------------------------------------------------------
+
+_SPACES = {"tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"}
+_SPACES |= {"compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"}
+_OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
+
+
+def meant(text: str) -> Any:
+    """Return what a name stands for, or the one name in a sentence.
+
+    Args:
+        text: an op of teachconv ("conv2d"), a function of a dialect ("torch.conv2d") or of TensorFlow
+            ("tf.nn.conv2d"), the generated module or a function of it ("gen_nn_ops.conv2d"), an op of the
+            runtime ("Conv2D", in capitals or not); or words around one of them.
+
+    Returns:
+        The function, module or op definition.
+
+    Raises:
+        ValueError: if the text names none, or several.
+    """
+    words = re.findall(r"[A-Za-z_]\w*(?:\.\w+)*", text)
+    if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
+        words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
+    found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        names = ", ".join(reversed(found))
+        raise ArgumentError(f"op must name one op; {text!r} names {names}")
+    framework = text.partition(".")[0]
+    if framework in FOLLOWERS:  # a name does not import it
+        here = "" if find_spec(framework) else f"; {framework} is not installed here"
+        raise ArgumentError(f"pass {framework}'s function itself, not its name {text!r}{here}")
+    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
+    near = suggestion(text, known) or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
+    raise ArgumentError(f"op must be an op of teachconv or the name of one; got {text!r}{near}")
+
+
+def _named(name: str) -> Any:
+    """Return what one name with dots stands for, or None."""
+    *spaces, last = name.split(".")
+    if last == "gen_nn_ops":
+        return gen_nn_ops
+    own = names_of_ops().get(name.removeprefix("teachconv.").removeprefix("tc.").removeprefix("dialects."))
+    if own is not None or not _SPACES.issuperset(spaces):
+        return own
+    public = next((getattr(module, last) for module in _PUBLIC if last in module.__all__), None)
+    if public is not None and "gen_nn_ops" not in spaces and _OF_TENSORFLOW.intersection(spaces):
+        return inspect.unwrap(public)
+    ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY}
+    op_name = ops.get(last.replace("_", "").lower())
+    return None if op_name is None else _generated(op_name) or REGISTRY[op_name]
+
+
+def is_dialects(op: Any) -> bool:
+    """Whether what was named is a function of a dialect; ops of teachconv are in that table too."""
+    return op in FUNCTIONS and op.__module__.startswith(f"{_PACKAGE}.dialects.")
+
+
+def _key(op: Any) -> str:
+    """Return the name of the op that computes what was named; several names lead to one."""
+    if is_dialects(op):
+        return FUNCTIONS[op].name
+    name = op.name if isinstance(op, OpDef) else op.__name__
+    return name if isinstance(op, OpDef | ModuleType) else _resolve(name)[1]
+
+
+def _generated(op_name: str) -> Callable[..., Any] | None:
+    from .core_ops.op_gen import lower_case_op_name  # not at the top: op_gen is run as a program too
+
+    found: Callable[..., Any] | None = getattr(gen_nn_ops, lower_case_op_name(op_name), None)
+    return found
+
+
+@source_of.register(OpDef)
+def _of_definition(owner: OpDef, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow an op that has no wrapper, such as one that an optimiser puts in."""
+    _take_nothing(owner.name, args, kwargs)
+    return _listing(owner.name, *_of_op(None, owner.name))
+
+
+@source_of.register(ModuleType)
+def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Say what writes the generated wrappers, from what, and how to go on."""
+    from .core_ops import nn_ops as definitions
+    from .core_ops import op_gen
+
+    if op is not owner:  # a function of C, such as len, has its module as __self__
+        return source_of.dispatch(object)(owner, op, args, kwargs)
+    if owner is not gen_nn_ops:
+        raise ArgumentError(f"of the modules find_source follows gen_nn_ops alone; got {owner.__name__!r}")
+    _take_nothing("gen_nn_ops", args, kwargs)
+    conv2d = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
+    steps = [
+        SourceStep("generated module", "gen_nn_ops", place(str(owner.__file__)), 1, conv2d),
+        step_at("generator", op_gen.generate, "one function for each op definition"),
+        step_at("name", op_gen.lower_case_op_name, "Conv2DBackpropInput becomes conv2d_backprop_input"),
+        SourceStep(
+            "op definitions", "nn_ops", place(str(definitions.__file__)), 1, "TensorFlow: core/ops/nn_ops.cc"
+        ),
+    ]
+    return SourceChain("gen_nn_ops, which computes nothing,", tuple(steps))
 
 
 def _of_op(
     public: Callable[..., Any] | None, op_name: str, backend: str = ""
 ) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
+    kernels_of_op, lines = _kernels(op_name, backend)
+    return [*_wrappers_of(public, op_name), *kernels_of_op], lines
+
+
+def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> list[SourceStep]:
+    """Return the steps of an op from its public wrappers, or one, to its definition."""
     op_def = REGISTRY[op_name]
     steps: list[SourceStep] = []
     for wrapper in [public] if public is not None else _wrappers(op_name):
         steps.append(step_at("public wrapper", wrapper, "normalises its arguments"))
-    from .core_ops.op_gen import lower_case_op_name
-
-    generated = getattr(gen_nn_ops, lower_case_op_name(op_name), None)
+    generated = _generated(op_name)
     if generated is not None:
-        rule = f"snake case of {op_name}; written by op_gen.py"
-        steps.append(step_at("generated wrapper", generated, rule))
+        steps.append(step_at("generated wrapper", generated, f"snake case of {op_name}"))
     inputs = ", ".join(arg.name for arg in op_def.inputs)
     note = f"inputs: {inputs or 'none'}"
-    steps.append(SourceStep("op definition", op_name, place(op_def.file), op_def.line, note))
-    kernels_of_op, lines = _kernels(op_name, backend)
-    return [*steps, *kernels_of_op], lines
+    return [*steps, SourceStep("op definition", op_name, place(op_def.file), op_def.line, note)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -120,17 +241,31 @@ def _of_op(
 def _of_node(
     owner: Operation | Tensor, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> SourceChain:
-    """Follow a node: where the program created it, whose gradient it is, and the steps of its op."""
-    _take_nothing(owner, args, kwargs)
+    """Follow a node: where the program created it, whose gradient it is, and the steps of its op.
+
+    With feeds, the node is run as ``session.run(node, feeds)`` does, and the kernels that ran are followed.
+    """
     node = owner.op if isinstance(owner, Tensor) else owner
-    note = f"an op {node.type}" + (
-        f", attribute _kernel {node.attrs['_kernel']!r}" if "_kernel" in node.attrs else ""
-    )
+    label = f", attribute _kernel {node.attrs['_kernel']!r}" if "_kernel" in node.attrs else ""
+    note = f"adds an op {node.type}{label}; computes nothing"
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
         steps.append(gradient_step(node.original_op, f"the gradient of {node.original_op.name!r}"))
     more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
-    return SourceChain(owner.name, (*steps, *more), tuple(lines))
+    if not args and not kwargs:
+        kernel = node.graph.last_run.get(node.name)
+        ran = f"which ran as {kernel}" if kernel else "which has not run"
+        return _listing(f"{owner.name}, {ran},", [*steps, *more], lines)
+    session = get_default_session()
+    if session is None or session.graph is not node.graph:
+        session = Session(node.graph)
+    metadata = RunMetadata()
+    session.run(owner, *args, **{**kwargs, "run_metadata": metadata})
+    steps += [step for step in more if step.what in ("generated wrapper", "op definition")]
+    chain = chain_of_run(f"session.run({owner.name})", steps, node.graph, metadata)
+    return replace(
+        chain, steps=tuple(step for step in chain.steps if step.what != "program" or step.line != node.line)
+    )
 
 
 @source_of.register(EagerTensor)
@@ -144,7 +279,7 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
     if owner.gradient_of:
         steps.append(gradient_step(owner.gradient_of, f"the gradient of {owner.gradient_of}"))
     more, lines = _of_op(None, owner.made_by, find_backend()[0])
-    return SourceChain(f"{query}, the result of {owner.made_by},", (*steps, *more), tuple(lines))
+    return _listing(f"{query}, the result of {owner.made_by},", [*steps, *more], lines)
 
 
 class _Recorder:
@@ -164,24 +299,72 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     public = inspect.unwrap(op)
     if not public.__module__.startswith(_RUNTIME):  # an op of teachconv, or a dialect's function
         return source_of.dispatch(object)(owner, op, args, kwargs)
-    query = f"tf's {op.__name__}"
-    steps, lines = [step_at("public function", public)], []
+    space = public.__module__.removeprefix(f"{_PACKAGE}.").removeprefix("graph.ops.")
+    query = f"{space}.{op.__name__}"
+    stages: list[record.Stage] = []
     if not args and not kwargs:
-        ran = _leads_to(op.__name__)
+        ops = _leads_to(op.__name__)
     else:
         recorder = _Recorder()
-        with recorded_by(recorder):
+        with recorded_by(recorder), record.recording() as stages:
             result = op(*args, **kwargs)
         if isinstance(result, Tensor):  # the call only added a node: a graph is being built
             return source_of(result, result, (), {})
-        ran = dict.fromkeys(recorder.ran)
-    for op_name, wrapper in ran.items():
-        more, its_lines = _of_op(wrapper, op_name, find_backend()[0] if args or kwargs else "")
+        ops = dict.fromkeys(recorder.ran)
+    generated = public.__module__ == gen_nn_ops.__name__
+    steps, lines = [] if generated else [step_at("public function", public)], []
+    ran = _convolution(stages)
+    for op_name, wrapper in ops.items():
+        way = _wrappers_of(None if generated else wrapper, op_name)
+        steps += way[-2:] if generated and stages else way  # the call began below the public wrappers
+        backend = find_backend()[0] if stages else ""
+        more, its_lines = _kernels(op_name, backend if ran is None else ran.backend)
+        if ran is not None and any(step.what == "backend" for step in more):
+            kernel, called, *_ = more
+            algorithm = replace(called, note=ran.choices()[0].note)
+            more, its_lines = [kernel, algorithm, *ran.kernels()], ran.lines()
         steps += more
         lines += its_lines
     first, *rest = dict.fromkeys(steps)
     rest = [step for step in rest if (step.file, step.line) != (first.file, first.line)]
-    return SourceChain(query, (first, *rest), tuple(dict.fromkeys(lines)))
+    if ran is None:
+        return _listing(query, [first, *rest], lines)
+    query = f"{query} {shapes_text(ran.kind, ran.geometry)}"
+    return SourceChain(
+        query, (first, *rest), tuple(lines), ran.backend, ran.algorithm, tuple(sorted(ran.paths))
+    )
+
+
+def _convolution(stages: Sequence[record.Stage]) -> Ran | None:
+    """Return what ran, if that was one convolution and it summed something."""
+    convolutions = sum("kind" in stage.facts for stage in stages)
+    if convolutions != 1 or any(stage.name == "nothing to sum" for stage in stages):
+        return None
+    return Ran(stages)
+
+
+@source_of.register(Function)
+def _of_traced(owner: Function, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Call a ``tf.function``; follow its trace and the kernels that ran."""
+    python_function = owner.python_function
+    first = step_at("traced function", python_function, "its graph is made once for each signature")
+    return chain_of_function(python_function.__name__, [first], owner, *args, **kwargs)
+
+
+def chain_of_function(
+    query: str, first: Sequence[SourceStep], traced: Function, *args: Any, **kwargs: Any
+) -> SourceChain:
+    """Call a traced function with a log, and return the chain: the ``first`` steps, and those of what ran."""
+    _, metadata = traced.profile(*args, **kwargs)
+    return chain_of_run(query, first, traced.get_concrete_function(*args, **kwargs).graph, metadata)
+
+
+def chain_of_run(query: str, first: Sequence[SourceStep], graph: Graph, metadata: RunMetadata) -> SourceChain:
+    """Return the chain of a run: the ``first`` steps, and those of `steps_of_run`."""
+    steps, lines = steps_of_run(graph, metadata)
+    by = {(node.backend, node.algorithm) for node in metadata.nodes if node.backend}
+    backend, algorithm = by.pop() if len(by) == 1 else ("", "")
+    return SourceChain(query, (*first, *steps), tuple(lines), backend, algorithm)
 
 
 @source_of.register(GradientTape)
@@ -244,7 +427,8 @@ def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep],
         if node.backend_at:
             steps.append(_step_at_place("backend", f"{node.backend} {node.algorithm}", node.backend_at))
         steps += [step_of("innermost loop", mark, at_line=True) for mark in node.loops]
-        lines += [line_of(mark) for mark in node.loops]
+        if node.loops:
+            lines += Ran(node.stages).lines()
     return steps, list(dict.fromkeys(lines))
 
 
@@ -271,10 +455,8 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
         op_name = name if name in REGISTRY else _op_of(name)
         return None, op_name
     known = {*REGISTRY, *gen_nn_ops.__all__, *(public for module in _PUBLIC for public in module.__all__)}
-    near = difflib.get_close_matches(str(name), known, 3)
     raise ArgumentError(
-        f"name must be that of an op or of its wrapper; got {name!r}"
-        + (f" (did you mean {' or '.join(near)}?)" if near else "")
+        f"name must be that of an op or of its wrapper; got {name!r}{suggestion(name, known)}"
     )
 
 
@@ -291,7 +473,7 @@ def _leads_to(name: str) -> dict[str, Callable[..., Any] | None]:
 
 
 def _op_of(generated: str) -> str:
-    from .core_ops.op_gen import lower_case_op_name  # not at the top: op_gen is run as a program too
+    from .core_ops.op_gen import lower_case_op_name
 
     return next(op for op in REGISTRY if lower_case_op_name(op) == generated)
 

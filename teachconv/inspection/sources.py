@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial, singledispatch
 from html import escape
 from importlib import import_module
-from importlib.util import find_spec
 from types import CodeType
 from typing import Any
 
@@ -21,21 +20,22 @@ from .. import backends, dialects, nn_ops, record, tables
 from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, run_canonical
-from ..errors import ArgumentError, suggestion
 from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
-from ..kinds import OPS, Kind, Op
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, OPS, Kind, Op, kind_of
 from . import marks
 from .libraries import library
-from .tracing import Trace, trace, traced
+from .tracing import facts_of, trace, traced
 
 __all__ = [
+    "Ran",
     "SourceChain",
     "SourceLine",
     "SourceStep",
     "backend_steps",
-    "find_op",
     "find_source",
     "line_of",
+    "names_of_ops",
+    "shapes_text",
     "source_of",
     "step_at",
     "step_at_code",
@@ -112,6 +112,11 @@ class SourceLine:
     backend: str = ""
     algorithm: str = ""
 
+    @property
+    def place(self) -> str:
+        """The file without its folders and the line, or ""."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
     def around(self, more: int = 1) -> list[tuple[int, str]]:
         """Return numbers and text of the line and of ``more`` lines before and after it."""
         return marks.source(self.file, self.line, more) if self.file else []
@@ -129,6 +134,10 @@ class SourceChain(tables.Report):
         backend: the backend that ran; "" without a call.
         algorithm: the algorithm that ran; "" without a call.
         paths: the ways through the compiled kernels that the call took; see kernels/paths.h.
+        shown: how many steps lead to the default kernel, of a chain without a call; 0 for all.
+
+    Printed, a chain has at most 15 lines: the steps to the kernel that ran, or to the default one, and the
+    first line of it for each mark. ``print(chain.all)`` shows everything, each line between its neighbours.
     """
 
     query: str
@@ -137,6 +146,42 @@ class SourceChain(tables.Report):
     backend: str = ""
     algorithm: str = ""
     paths: tuple[str, ...] = ()
+    shown: int = 0
+
+    @property
+    def all(self) -> tables.Table:
+        """All steps, and all lines; those of a call with the line before and after each."""
+        return self._table()
+
+    def __str__(self) -> str:
+        return self.__rich__().text()
+
+    def __rich__(self) -> tables.Table:
+        return self.all if self._elsewhere else self._brief()
+
+    def _brief(self) -> tables.Table:
+        """The table of at most 15 lines of 100 characters."""
+        first = self.lines[:1]
+        mine = [line for line in self.lines for one in first if line.algorithm == one.algorithm]
+        lines = list({line.mark: line for line in reversed(mine)}.values())[::-1]  # the first of each mark
+        headline, *ran = self._above()
+        room = _LINES - 1 - len(ran) - len(lines)
+        count = self.shown or len(self.steps)
+        if count > room or count < len(self.steps) or len(lines) < len(self.lines):
+            room -= 1  # for the line that says what is left out
+            count = min(count, room)
+        rows = [
+            (str(i), step.what, _cut(step.name, _NAME), _tail(step.where, _PLACE), step.note)
+            for i, step in enumerate(self.steps[:count], 1)
+        ]
+        columns = (*tables.right(""), *tables.left(*[""] * 4))
+        below = [(line.mark, line.place, line.text) for line in lines]
+        notes = tables.Table(tables.left(*[""] * 3), _fitted(below)).text().split("\n") if below else []
+        left_out = (len(self.steps) - count, "step"), (len(self.lines) - len(lines), "line")
+        if counts := [tables.count(*pair) for pair in left_out if pair[0]]:
+            notes.append(f"and {' and '.join(counts)} more: --all, or print(chain.all)")
+        order = sorted(range(count), key=lambda i: (self.steps[i].what != "geometry", -i))
+        return tables.Table(columns, _fitted(rows, order, 2, room - count), headline, ran, notes)
 
     def _headline(self) -> str:
         return f"{self._question} {self._ran}".rstrip()
@@ -156,6 +201,11 @@ class SourceChain(tables.Report):
         """Whether the steps are those of another framework."""
         return bool(self.steps) and bool(self.steps[0].known)
 
+    def _above(self) -> list[str]:
+        """The question with what ran; two lines where one would be too long."""
+        one = f"{self._question}   {self._ran}".rstrip()
+        return [one] if len(one) <= _WIDTH else [self._question, self._ran]
+
     def _table(self) -> tables.Table:
         rows: list[Any] = []
         for number, step in enumerate(self.steps, 1):
@@ -165,7 +215,8 @@ class SourceChain(tables.Report):
             rows.append((str(number), step.what, step.name, *places))
         columns = (*tables.right(""), *tables.left(*[""] * 4))
         notes = [*self._beside(), *self._line_table().text().split("\n")]
-        return tables.Table(columns, rows, self._question, [self._ran] if self._ran else [], notes)
+        headline, *ran = self._above()
+        return tables.Table(columns, rows, headline, ran, notes)
 
     def _beside(self) -> list[str]:
         """The lines that say where our runtime does what another framework's steps do; [] for our own."""
@@ -183,8 +234,7 @@ class SourceChain(tables.Report):
         rows = []
         for line in self.lines:
             name = () if self.backend else (f"{line.backend} {line.algorithm}",)
-            where = f"{line.file.rpartition('/')[2]}:{line.line}" if line.file else ""
-            rows.append((*name, line.mark, where, self._text(line)))
+            rows.append((*name, line.mark, line.place, self._text(line)))
         return tables.Table(tables.left(*[""] * (3 if self.backend else 4)), rows)
 
     def _text(self, line: SourceLine) -> tables.Cell:
@@ -215,6 +265,46 @@ class SourceChain(tables.Report):
         return "".join(parts + lines)
 
 
+_LINES, _WIDTH = 15, 100  # a chain prints no more lines, and no more characters in one
+_LEAST = 28  # characters: less of a note says too little
+_NAME, _PLACE = 30, 42  # characters of the columns of names and places
+
+
+def _fitted(
+    rows: Sequence[tuple[str, ...]], order: Sequence[int] = (), under: int = 0, spare: int = 0
+) -> list[tuple[str, ...]]:
+    """Return rows no wider than a line: a last cell that is too long goes below, or is cut.
+
+    Args:
+        rows: the rows; none is empty.
+        order: the rows whose last cells may go below, the most important one first.
+        under: the column in which a cell that goes below begins.
+        spare: how many cells may go below.
+    """
+    widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
+    room = _WIDTH - sum(widths)
+    below = [i for i in order if len(rows[i][-1]) > room][:spare]
+    found: list[tuple[str, ...]] = []
+    for i, (*cells, last) in enumerate(rows):
+        if i in below:
+            line = [""] * len(rows[0])
+            line[under] = _cut(last, _WIDTH - sum(widths[:under]))
+            found += (*cells, ""), tuple(line)
+        else:
+            found.append((*cells, _cut(last, room) if last else ""))
+    return found
+
+
+def _cut(text: str, room: int) -> str:
+    """Return a text, the beginning of it that fits, or nothing where little would fit."""
+    return text if len(text) <= room else f"{text[: room - 4].rstrip()} ..." * (room > _LEAST)
+
+
+def _tail(place: str, room: int) -> str:
+    """Return a place, or the end of it that fits."""
+    return place if len(place) <= room else f"...{place[3 - room :]}"
+
+
 def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
     """Return HTML: a title that shows and hides lines of code, of which one is marked."""
     if not code:
@@ -234,11 +324,13 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
 
     Args:
         op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
-            "torch.conv_transpose2d". Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, a tensor or
-            operation of `teachconv.graph`, a tensor that an eager op or a tape returned, a layer of
-            `teachconv.keras` with an input, and ``model.fit`` with its arguments, of which one step runs.
-            Also a function, method or layer of an installed framework (`FOLLOWERS`), such as TensorFlow's own
-            ``tf.nn.conv2d``: its steps then say what that framework ran, and how this is known.
+            "gen_nn_ops.conv2d_backprop_input", "Conv2DBackpropInput", "torch.conv_transpose2d", or a sentence
+            with one such name. Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, the module
+            gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
+            with feeds, a tensor that an eager op or a tape returned, a layer of `teachconv.keras` with an
+            input, and ``model.fit`` with its arguments, of which one step runs. And a function, method or
+            layer of an installed framework (`FOLLOWERS`), such as TensorFlow's own ``tf.nn.conv2d``: its
+            steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -258,6 +350,8 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     >>> {line.mark: line.text for line in chain.lines}["padding"]
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
     """
+    if isinstance(op, str):  # the runtime, which imports this module, knows the names of both
+        op = import_module(f"{__name__.partition('.')[0]}.graph.find_source").meant(op)
     owner = getattr(op, "__self__", op)
     framework = _framework_of(op) or _framework_of(owner)
     if framework:
@@ -285,30 +379,17 @@ def source_of(owner: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     Returns:
         The chain.
     """
-    op = find_op(op)
     return _of_call(op, args, kwargs) if args or kwargs else _of_op(op)
 
 
-def find_op(op: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return an op, given itself or one of its names; raise ``ValueError`` for any other name."""
-    if not isinstance(op, str):
-        return op
+def names_of_ops() -> dict[str, Callable[..., Any]]:
+    """Return the ops of teachconv and the functions of the dialects by their names."""
     names = {name: getattr(nn_ops, name) for name in OPS}
     for module in dialects.__all__:
         import_module(
             f"..{module}", dialects.__name__ + ".x"
         )  # enters the dialect's functions into the table
-    names |= {entry.name: function for function, entry in FUNCTIONS.items()}
-    plain = op.removeprefix("teachconv.").removeprefix("tc.").removeprefix("tf.nn.").removeprefix("tf.")
-    plain = plain.removeprefix("dialects.")
-    if plain not in names:
-        framework = op.partition(".")[0]
-        if framework in FOLLOWERS:  # a name does not import it
-            here = "" if find_spec(framework) else f"; {framework} is not installed here"
-            raise ArgumentError(f"pass {framework}'s function itself, not its name {op!r}{here}")
-        near = suggestion(plain, names)
-        raise ArgumentError(f"op must be an op of teachconv or the name of one; got {op!r}{near}")
-    return names[plain]
+    return names | {entry.name: function for function, entry in FUNCTIONS.items()}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -332,11 +413,7 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
         _dispatch_step(),
     ]
-    g = call.geometry
-    first, second, result = (
-        list(g.shape_of(role)) for role in (call.kind.first, call.kind.second, call.kind.result)
-    )
-    query = f"{op.__name__} {first} * {second} -> {result}"
+    query = f"{op.__name__} {shapes_text(call.kind, call.geometry)}"
     if ran_call.algorithm == "" or not any(
         stage.name.startswith(ran_call.backend) for stage in ran_call.stages
     ):
@@ -346,10 +423,16 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         return SourceChain(query, tuple(steps), (), ran_call.backend, "none")
     _, module = find_backend(options.get("backend") or ran_call.backend)
     steps.append(step_at("backend", getattr(module, call.kind.name)))
-    ran = _Ran(ran_call, call.kind, options.get("algorithm"))
-    steps += [*ran.choices(), *ran.kernels(call.first.dtype.name)]
-    lines, paths = tuple(ran.lines(g)), tuple(sorted(ran.paths))
+    ran = Ran(ran_call.stages, call.geometry)  # of the whole, where one chunk ran
+    steps += [*ran.choices(), *ran.kernels()]
+    lines, paths = tuple(ran.lines()), tuple(sorted(ran.paths))
     return SourceChain(query, tuple(steps), lines, ran_call.backend, ran_call.algorithm, paths)
+
+
+def shapes_text(kind: Kind, g: Conv2DGeometry) -> str:
+    """Return the shapes of the arrays of a call as text."""
+    first, second, result = (list(g.shape_of(role)) for role in (kind.first, kind.second, kind.result))
+    return f"{first} * {second} -> {result}"
 
 
 def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") -> list[SourceStep]:
@@ -436,64 +519,78 @@ _TIMES = {  # how often the line that multiplies and adds runs
 }
 
 
-class _Ran:
-    """What the stages of a trace say about the algorithm that ran."""
+class Ran:
+    """What the stages of a call say about the algorithm that ran.
 
-    def __init__(self, traced: Trace, kind: Kind, asked: Any) -> None:
-        self.traced, self.kind = traced, kind
-        self.asked = asked not in (None, "auto")
-        facts = [stage.facts["paths"].split() for stage in traced.stages if stage.facts.get("paths")]
-        self.paths = {path for paths in facts for path in paths}
-        self.entered = traced.algorithm.split(", ")
-        self.fallbacks = self._find("fallback", self.entered)
-        self.algorithms = list(dict.fromkeys([*self.entered, *(mark.by for mark in self.fallbacks)]))
+    Attributes:
+        kind: the kind of call.
+        geometry: its geometry.
+        backend: the backend.
+        algorithm: the algorithm, or several, as `teachconv.trace` names them.
+        paths: the ways through the compiled kernels that the call took.
+    """
+
+    def __init__(self, stages: Sequence[record.Stage], geometry: Conv2DGeometry | None = None) -> None:
+        facts = facts_of(stages)
+        self.stages = stages
+        self.geometry: Conv2DGeometry = geometry or facts["geometry"]
+        self.kind: Kind = kind_of(facts["kind"])
+        self.backend: str = facts["backend"]
+        self.algorithm: str = facts["algorithm"]
+        self._dtype: str = facts["dtype"]
+        asked = next(stage.facts["algorithm"] for stage in stages if "kind" in stage.facts)
+        self._asked = asked != "auto"
+        self.paths = {path for stage in stages for path in stage.facts.get("paths", "").split()}
+        self._entered = self.algorithm.split(", ")
+        self._fallbacks = self._find("fallback", self._entered)
+        self._algorithms = list(dict.fromkeys([*self._entered, *(mark.by for mark in self._fallbacks)]))
 
     def _find(self, name: str, algorithms: Sequence[str] = ()) -> list[marks.Mark]:
-        found = marks.find(self.traced.backend, algorithms or self.algorithms, self.kind, self.paths)
+        found = marks.find(self.backend, algorithms or self._algorithms, self.kind, self.paths)
         lines = {(mark.file, mark.line): mark for mark in found if mark.name == name}
         return list(lines.values())
 
     def choices(self) -> list[SourceStep]:
         """Where the algorithm was chosen, and why; and where it was chosen again."""
-        stages = [stage for stage in self.traced.stages if stage.name.startswith("choose algorithm")]
+        stages = [stage for stage in self.stages if stage.name.startswith("choose algorithm")]
         steps = [self._choice(stage) for stage in stages] or [
-            step_of("choice", mark, "asked for" if self.asked else "the default")
+            step_of("choice", mark, "asked for" if self._asked else "the default")
             for mark in self._find("choice")
         ]
-        return steps + [step_of("fallback", mark, f"{mark.by} does it") for mark in self.fallbacks]
+        return steps + [step_of("fallback", mark, f"{mark.by} does it") for mark in self._fallbacks]
 
     def _choice(self, stage: record.Stage) -> SourceStep:
         again = stage.name.endswith("again")
         reason = stage.note.removeprefix(f"{stage.facts.get('algorithm')}: ")
-        found = [] if again or self.asked else self._find("choice")
+        found = [] if again or self._asked else self._find("choice")
         if found:
             return step_of("choice", next((mark for mark in found if reason in mark.text), found[0]), reason)
         file = marks.place(stage.file)
         if reason == stage.facts.get("algorithm"):
-            reason = f"{reason}, {'asked for' if self.asked else 'the default'}"
+            reason = f"{reason}, {'asked for' if self._asked else 'the default'}"
         return SourceStep("choice", marks.function_at(file, stage.line)[0], file, stage.line, reason)
 
-    def kernels(self, dtype: str) -> list[SourceStep]:
+    def kernels(self) -> list[SourceStep]:
         """The function that the backend enters, and the one with the innermost loop or the library's name."""
-        steps = [step_of("kernel", mark) for mark in self._find("kernel", self.entered)]
+        steps = [step_of("kernel", mark) for mark in self._find("kernel", self._entered)]
         for mark in self._find("multiply-add"):
             note = _TIMES.get((mark.backend, mark.algorithm), "") if not mark.by else f"by {mark.by}"
             steps.append(step_of("innermost loop", mark, note, at_line=True))
             if mark.by:
-                name, call = library(self.traced.backend, mark.by, dtype)
+                name, call = library(self.backend, mark.by, self._dtype)
                 steps.append(SourceStep("library", name, note=call))
         return list(dict.fromkeys(steps))
 
-    def lines(self, g: Conv2DGeometry) -> list[SourceLine]:
+    def lines(self) -> list[SourceLine]:
         """The lines of the algorithm, or why there are none."""
         found = []
         for name in marks.APPLIED:
-            reason = _not_needed(name, g)
+            reason = _not_needed(name, self.geometry)
             lines = [] if reason else self._find(name)
             found += [line_of(mark) for mark in lines]
             if not lines:
-                reason = reason or _no_line(self.traced.backend, self.traced.algorithm, name)
-                found.append(SourceLine(name, "", 0, reason, self.traced.backend, self.traced.algorithm))
+                reason = reason or _no_line(self.backend, self.algorithm, name)
+                found.append(SourceLine(name, "", 0, reason, self.backend, self.algorithm))
         return list(dict.fromkeys(found))
 
 
@@ -544,8 +641,8 @@ def _of_op(op: Callable[..., Any]) -> SourceChain:
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
-    steps = [*_first_steps(op, words.transposed), _dispatch_step(), *more]
-    return SourceChain(name, tuple(steps), tuple(lines))
+    steps = [*_first_steps(op, words.transposed), _dispatch_step()]
+    return SourceChain(name, (*steps, *more), tuple(lines), shown=len(steps) + 2)
 
 
 def _is_own(op: Callable[..., Any]) -> bool:
@@ -562,22 +659,38 @@ def _op_of_dialect(op: Callable[..., Any]) -> Op:
 
 
 def backend_steps(kind: Kind, only: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the steps in all backends, or in one, for a kind of call, and the lines of every algorithm."""
+    """Return the steps in all backends, or in one, for a kind of call, and the lines of every algorithm.
+
+    The default backend is the first, and its kernel that runs where no shape asks for another one.
+    """
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    for backend in [only] if only else backends.TABLE:
+    default = find_backend()[0]
+    for backend in [only] if only else sorted(backends.TABLE, key=lambda name: name != default):
         module = import_module(backends.TABLE[backend])
         problem = backends.why_not(backend)
-        step = step_at("backend", getattr(module, kind.name), f"not here: {problem}" if problem else "")
+        note = f"not here: {problem}" if problem else "the default" if backend == default else ""
+        step = step_at("backend", getattr(module, kind.name), note)
         steps.append(SourceStep(step.what, f"{backend}.{step.name}", step.file, step.line, step.note))
-        for algorithm in module.ALGORITHMS:
+        usual, path = _USUAL.get((backend, kind), ("", ""))
+        for algorithm in sorted(module.ALGORITHMS, key=lambda one: one.name != usual):
             if kind not in algorithm.kinds:
                 continue
             found = marks.find(backend, [algorithm.name], kind)
-            kernels = [step_of("kernel", mark, algorithm.name) for mark in found if mark.name == "kernel"]
-            steps += dict.fromkeys(kernels)
+            if algorithm.name == usual:
+                found.sort(key=lambda mark: bool(mark.paths) and path not in mark.paths)
+            note = algorithm.name + ", the default for most shapes" * (algorithm.name == usual)
+            steps += dict.fromkeys(step_of("kernel", mark, note) for mark in found if mark.name == "kernel")
             lines += _lines_of(backend, algorithm.name, found)
     return steps, lines
+
+
+_USUAL = {  # backend, kind -> the algorithm that most shapes get, and the way through its kernel
+    ("cython", FORWARD): ("row_gemm", "padded_rows"),
+    ("cython", INPUT_GRADIENT): ("phases", "padded_rows"),
+    ("cython", FILTER_GRADIENT): ("pixel_gemm", "taps"),
+    **{("cupy", kind): ("implicit_gemm", "") for kind in KINDS},
+}
 
 
 def _lines_of(backend: str, algorithm: str, found: Sequence[marks.Mark]) -> Iterable[SourceLine]:

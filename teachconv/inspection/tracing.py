@@ -7,8 +7,10 @@ which ops and backends call anyway.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from itertools import zip_longest
 from math import prod
 from typing import Any
 
@@ -19,7 +21,7 @@ from ..dtypes import to_dtype
 from ..kinds import kind_of
 from . import marks
 
-__all__ = ["Trace", "arrays_of", "innermost_loops", "loop_text", "place_of", "trace"]
+__all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -62,7 +64,40 @@ class Trace(tables.Report):
             details = [place_of(stage), ", ".join(arrays_of(stage)), *stage.note.split("\n")]
             name = "  " * stage.depth + stage.name
             rows.append((name, tables.duration(stage.seconds), list(filter(None, details))))
-        return tables.Table(columns, rows, self._headline())
+        return tables.Table(columns, rows, self._headline(), notes=self._steps())
+
+    def _repr_html_(self) -> str:
+        drawn = "\n".join(self._steps())
+        return replace(self._table(), notes=()).html() + (f"<pre>{escape(drawn)}</pre>" if drawn else "")
+
+    def _steps(self) -> list[str]:
+        """The three steps of numpy_backend with their numbers, if they ran as such and fit side by side."""
+        values = {name: value for stage in self.stages for name, value in stage.values.items()}
+        if not {"patches", "filter_matrix", "product"} <= values.keys():
+            return []
+        patches, matrix, product = values["patches"], values["filter_matrix"], values["product"]
+        if patches.ndim != matrix.ndim:  # of an input gradient, whose patches are the product
+            return []
+        group = f" of group 0 of {len(matrix)}" if len(matrix) > 1 else ""
+        blocks = [
+            [f"{title} {list(array[0].shape)}{group}", *_matrix(array[0])]
+            for title, array in (("patches", patches), ("filter", matrix), ("product", product))
+        ]
+        signs: tuple[list[str], ...] = ["@"], ["="], []
+        columns = [column for block, sign in zip(blocks, signs, strict=True) for column in (block, sign)][:-1]
+        rows = list(zip_longest(*columns, fillvalue=""))
+        lines = tables.Table(tables.left(*[""] * 5), rows).text().split("\n")
+        return lines if max(map(len, lines)) <= _WIDTH else []
+
+
+_WIDTH = 100  # characters of a line
+
+
+def _matrix(array: np.ndarray) -> list[str]:
+    """Return the rows of a matrix as text, its numbers below each other."""
+    texts = [[tables.number(float(value), 4) for value in row] for row in array]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in texts]
 
 
 def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
@@ -76,7 +111,8 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
         **kwargs: the op's keyword arguments.
 
     Returns:
-        A `Trace`: ``.result`` and ``.stages``.
+        A `Trace`: ``.result`` and ``.stages``. Printed for a small call on the numpy backend, it ends with
+        the three steps and their numbers: the patches, the filter as a matrix, and their product.
 
     Raises:
         ValueError, TypeError, BackendUnavailable, MemoryError: as the op.
@@ -110,16 +146,19 @@ def traced(name: str, run: Callable[[], Any]) -> Trace:
         result = run()
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
-    facts: dict[str, str] = {}
-    for stage in stages:
-        facts |= stage.facts
+    facts = facts_of(stages)
     for loop in innermost_loops(facts):
         stages[-1].say("innermost loop: {}", loop_text(loop))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
 
-def innermost_loops(facts: Mapping[str, str]) -> list[marks.Mark]:
+def facts_of(stages: Iterable[record.Stage]) -> dict[str, Any]:
+    """Return what the stages of a call recorded, such as backend and geometry; of one name, the last."""
+    return {name: fact for stage in stages for name, fact in stage.facts.items()}
+
+
+def innermost_loops(facts: Mapping[str, Any]) -> list[marks.Mark]:
     """Return the marks of the innermost loops of a call: the lines that multiply and add.
 
     Args:

@@ -7,15 +7,14 @@ variable has the value that it had before.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..graph import function
-from ..graph.find_source import steps_of_run
-from ..inspection.sources import SourceChain, SourceStep, source_of, step_at
+from ..graph.find_source import chain_of_function
+from ..inspection.sources import SourceChain, source_of, step_at
 from .data import as_batch_size, check_x
 from .layers.layer import Layer
 from .optimizers import Optimizer
@@ -44,7 +43,8 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if not args:
         raise ArgumentError(f"find_source of {owner!r} needs an input: find_source(layer, x)")
     first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {owner.name!r}")
-    return _of_run(f"{owner.name} {list(np.shape(args[0]))}", [first], lambda x: owner(x, **kwargs), args)
+    query = f"{owner.name} {list(np.shape(args[0]))}"
+    return chain_of_function(query, [first], function(lambda x: owner(x, **kwargs)), *args)
 
 
 def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
@@ -65,22 +65,8 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     variables = [*model.variables, *(() if optimizer is None else optimizer.variables)]
     values = [variable.numpy() for variable in variables]
     try:
-        config = getattr(model, "_config", None)
-        return _of_run(f"{op.__name__} on a batch of {len(batch[0])}", first, step, batch, config)
+        traced = function(step, config=getattr(model, "_config", None))
+        return chain_of_function(f"{op.__name__} on a batch of {len(batch[0])}", first, traced, *batch)
     finally:
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
-
-
-def _of_run(
-    query: str,
-    first: list[SourceStep],
-    python_function: Callable[..., Any],
-    args: tuple[Any, ...],
-    config: Any = None,
-) -> SourceChain:
-    """Trace a function, run it with a log, and return the chain of what ran."""
-    traced = function(python_function, config=config)
-    _, metadata = traced.profile(*args)
-    steps, lines = steps_of_run(traced.get_concrete_function(*args).graph, metadata)
-    return SourceChain(query, (*first, *steps), tuple(lines))

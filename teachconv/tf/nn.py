@@ -76,6 +76,8 @@ def conv2d(
 ) -> Any:
     """Convolve images with filters (a cross-correlation).
 
+    Where it is executed: ``teachconv.find_source(tf.nn.conv2d, input, filters, strides, padding)``.
+
     Args:
         input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
         filters: [filter_rows, filter_cols, in_channels / groups, out_channels], of the same dtype.
@@ -112,6 +114,8 @@ def conv2d_transpose(
 ) -> Any:
     """Return the transposed convolution: the gradient of conv2d with respect to its input.
 
+    Where it is executed: ``teachconv.find_source(tf.nn.conv2d_transpose, input, filters, output_shape, 2)``.
+
     Args:
         input: [batch, in_rows, in_cols, in_channels] in ``data_format`` order: a tensor, variable or array.
         filters: [filter_rows, filter_cols, out_channels, in_channels], of the same dtype.
@@ -145,6 +149,8 @@ def convolution(
     name: str | None = None,
 ) -> Any:
     """Convolve images with filters; only convolutions over two axes are here.
+
+    Where it is executed: ``teachconv.find_source(tf.nn.convolution, input, filters)``.
 
     Args:
         input, filters, padding, dilations, name: as in `conv2d`.
@@ -181,6 +187,8 @@ def depthwise_conv2d(
     name: str | None = None,
 ) -> Any:
     """Convolve each channel with filters of its own.
+
+    Where it is executed: ``teachconv.find_source(tf.nn.depthwise_conv2d, input, filter, strides, padding)``.
 
     Args:
         input, strides, padding, dilations, name: as in `conv2d`.

@@ -18,7 +18,7 @@ def test_a_node_is_followed_from_the_line_that_created_it():
     with tg.Graph().as_default():
         y = tg.nn.conv2d(X, W, name="conv")
         chain = tc.find_source(y)
-    assert chain.query == "conv:0"
+    assert chain.query == "conv:0, which has not run,"
     first = chain.steps[0]
     assert (first.what, first.name) == ("created at", "conv")
     with open(first.file) as source:

@@ -162,7 +162,7 @@ def test_every_mark_is_read():
 def test_the_sample_of_the_design():
     x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
     chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
-    text = str(chain)
+    text = str(chain.all)
     assert text.startswith(
         "where is conv2d [1, 8, 8, 2] * [3, 3, 2, 2] -> [1, 4, 4, 2] executed?\n"
         "backend reference, algorithm loops\n"
@@ -261,7 +261,7 @@ def test_an_op_alone_lists_every_algorithm():
     }
     assert {(line.backend, line.algorithm) for line in chain.lines} == wanted
     assert chain.steps[1].name == "transposed_geometry"
-    text = " ".join(str(chain).split())
+    text = " ".join(str(chain.all).split())
     for part in ("register_tile.h:", "scipy_backend.py:", "winograd2 has no stride: it is for stride 1"):
         assert part in text
     assert "<mark>" in chain._repr_html_()
@@ -271,8 +271,8 @@ def test_an_op_alone_lists_every_algorithm():
     ("name", "op"),
     [
         ("conv2d", tc.conv2d),
-        ("tf.nn.conv2d", tc.conv2d),
-        ("tf.nn.conv2d_transpose", tc.conv2d_transpose),
+        ("tf.nn.conv2d", tc.graph.nn.conv2d),
+        ("tf.nn.conv2d_transpose", tc.graph.nn.conv2d_transpose),
         ("tc.depthwise_conv2d", tc.depthwise_conv2d),
         ("torch.conv_transpose2d", tc.dialects.torch.conv_transpose2d),
     ],
@@ -288,7 +288,7 @@ def test_a_dialects_function_resolves_by_its_own_resolver():
     chain = tc.find_source(tc.dialects.torch.conv2d, x, w, stride=2, padding=1, backend="numpy")
     assert chain.steps[1].file == "teachconv/dialects/torch.py"
     assert chain.backend == "numpy"
-    assert tc.find_source("torch.conv2d_weight").lines[0].algorithm == "loops"
+    assert "loops" in {line.algorithm for line in tc.find_source("torch.conv2d_weight").lines}
 
 
 def test_what_is_no_op_is_refused():

@@ -68,7 +68,8 @@ def test_a_training_step_is_followed_from_fit_to_the_innermost_loops(model):
     marked = {(mark.file, mark.line) for mark in marks.read() if mark.name == "multiply-add"}
     assert loops
     assert loops <= marked
-    assert {(line.file, line.line) for line in chain.lines} == loops
+    added = {(line.file, line.line) for line in chain.lines if line.mark == "multiply-add"}
+    assert added == loops
     assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
     assert model.optimizer.iterations.numpy() == 0
 

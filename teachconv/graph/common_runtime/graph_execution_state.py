@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import FailedPreconditionError, InvalidArgumentError, SoftPlacementWarning
 from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation
 from ..framework.op_def import get_op_def
-from ..framework.op_kernel import OpKernelContext
+from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation, Tensor
 from ..framework.tensor_shape import TensorShape, as_shape
 from .executor import Executor
@@ -43,6 +43,7 @@ class Executable:
         placements: the placement by node name, of the whole graph.
         transfers: the pairs of _Send and _Recv.
         reads: for each variable that the run reads and does not assign, the first node that reads it.
+        kernels: the kernel of each node, and for nodes that were fused that of the node that replaces them.
     """
 
     graph: Graph
@@ -54,6 +55,14 @@ class Executable:
     placements: dict[str, Placement]
     transfers: tuple[Transfer, ...]
     reads: dict[str, NodeDef]
+    kernels: dict[str, KernelDef] = field(init=False)
+
+    def __post_init__(self) -> None:
+        by_name = {item.node.name: item.kernel_def for item in self.executor.items}
+        for rewrite in self.rewrites:
+            if rewrite.into in by_name:
+                by_name |= dict.fromkeys(rewrite.removed, by_name[rewrite.into])
+        object.__setattr__(self, "kernels", by_name)
 
     def run(
         self, context: OpKernelContext, run_metadata: RunMetadata | None = None, seed: int | None = None
@@ -82,11 +91,11 @@ class Executable:
                 f"variable{'s' * several} {names} {'have' if several else 'has'} no value yet: run the "
                 "initializer first, or all of them: session.run(global_variables_initializer())"
             )
-        if run_metadata is None:
-            return self.executor.run(context, None, seed)
-        recorder = StepStatsCollector()
+        recorder = None if run_metadata is None else StepStatsCollector()
         values = self.run_inside(context, recorder, seed)
-        run_metadata.fill(self, recorder)
+        if run_metadata is not None and recorder is not None:
+            run_metadata.fill(self, recorder)
+        self.graph.last_run = self.kernels
         return values
 
     def run_inside(

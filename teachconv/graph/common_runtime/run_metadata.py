@@ -20,7 +20,7 @@ import numpy as np
 
 from ... import backends, record, tables
 from ...inspection import marks
-from ...inspection.tracing import innermost_loops, loop_text
+from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ..framework.op_kernel import OpKernelContext
 from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
 
@@ -57,6 +57,7 @@ class NodeStats:
         start: seconds from the start of the run until the node started; loading ends before that.
         end: seconds from the start of the run until the node ended.
         thread: the number of the thread.
+        stages: the stages of the kernel's call, as `teachconv.trace` shows them.
     """
 
     name: str
@@ -75,6 +76,7 @@ class NodeStats:
     start: float
     end: float
     thread: int
+    stages: tuple[record.Stage, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,8 @@ class StepStatsCollector:
         end = time.perf_counter() - self._begin
         thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
         node, kernel = item.node, item.kernel_def
-        facts: dict[str, str] = {}
+        facts = facts_of(stages)
         for stage in stages:
-            facts |= stage.facts
             if stage.is_loading:
                 self.loads.append(LoadStats(stage.name, node.name, stage.seconds, start, thread))
                 start += stage.seconds
@@ -142,6 +143,7 @@ class StepStatsCollector:
                 start,
                 end,
                 thread,
+                tuple(stages),
             )
         )
         return result

@@ -82,6 +82,7 @@ class Graph:
         self._kernel_labels: dict[str, str] = {}
         self._gradient_names: dict[str, str] = {}
         self._collections: dict[str, list[Any]] = {}
+        self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
         self.finalized = False
         self.version = 0  # counts changes that can affect a run
 

@@ -4,7 +4,8 @@
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs.
+graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs. Nothing is computed
+here; ``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
 """
 
 from __future__ import annotations

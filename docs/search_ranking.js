@@ -1,0 +1,76 @@
+/* Ranks what the search finds: the more of the rarer words of the query a page has, the earlier it stands.
+ *
+ * Sphinx appends this file to language_data.js (html_search_scorer in conf.py), which the theme loads after Sphinx's
+ * searchtools.js. That lists only pages with all the words, and judges a page by its best word. Here every word counts
+ * by its rarity (Robertson's idf), more in a title, less on a long page; no word is required. Then follow Sphinx's own
+ * results, such as names of the API.
+ */
+"use strict";
+
+const IN_TITLE = 3; // how often a word in a title counts
+const LENGTH = 0.4; // the part of a page's weight that depends on its length
+const ROOMS = [["answers/", 1.3], ["api/", 0.5], ["changelog", 0.3], ["benchmarks_", 0.5]]; // the rest: 1
+const SHOWN = 20; // pages
+
+/** The numbers of the pages in an entry of the index: a list, one number, or undefined. */
+const pagesOf = (table, word) => (Object.hasOwn(table, word) ? [table[word]].flat() : []);
+
+/** For each page with the word the weight of the word on it: a Map. A word that is nowhere is looked for in others. */
+const weightsOf = (index, word) => {
+  const found = new Map();
+  const add = (table, term, weight) => {
+    for (const page of pagesOf(table, term)) found.set(page, Math.max(weight, found.get(page) ?? 0));
+  };
+  const tables = [[index.terms, 1], [index.titleterms, IN_TITLE]];
+  for (const [table, weight] of tables) add(table, word, weight);
+  if (!found.size && word.length > 2) {
+    for (const [table, weight] of tables) {
+      for (const term of Object.keys(table)) if (term.includes(word)) add(table, term, weight / 2);
+    }
+  }
+  return found;
+};
+
+/** How many different words each page has. */
+const lengths = (index) => {
+  const found = new Array(index.docnames.length).fill(0);
+  for (const term of Object.keys(index.terms)) for (const page of pagesOf(index.terms, term)) found[page] += 1;
+  return found;
+};
+
+/** [page, score] of the best pages for the words, the best first. */
+const rankPages = (index, words) => {
+  const count = index.docnames.length;
+  const length = lengths(index);
+  const mean = length.reduce((sum, one) => sum + one, 0) / count;
+  const sums = new Map();
+  let possible = 0;
+  for (const word of words) {
+    const weights = weightsOf(index, word);
+    const rarity = Math.log(1 + (count - weights.size + 0.5) / (weights.size + 0.5));
+    possible += rarity;
+    for (const [page, weight] of weights) {
+      const [sum, had] = sums.get(page) ?? [0, 0];
+      sums.set(page, [sum + rarity * weight, had + rarity]);
+    }
+  }
+  const scored = [...sums].map(([page, [sum, had]]) => {
+    const room = ROOMS.find(([start]) => index.docnames[page].startsWith(start))?.[1] ?? 1;
+    return [page, (room * sum * had) / possible / (1 - LENGTH + (LENGTH * length[page]) / mean)];
+  });
+  return scored.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN);
+};
+
+if (typeof Search !== "undefined") { // it begins to search when the page has been read
+  const theirs = Search._performSearch;
+  Search._performSearch = (query, words, excluded, ...more) => {
+    const index = Search._index;
+    const left = (page) => [...excluded].every((word) => !weightsOf(index, word).has(page));
+    const pages = rankPages(index, words).filter(([page]) => left(page)).map(([page, score]) => [
+      index.docnames[page], index.titles[page], "", null, score, index.filenames[page], "text",
+    ]);
+    const listed = new Set(pages.map(([name]) => name));
+    const others = theirs(query, words, excluded, ...more).filter(([name, , anchor]) => anchor || !listed.has(name));
+    return [...others, ...pages.reverse()]; // Sphinx shows the last one first
+  };
+}
