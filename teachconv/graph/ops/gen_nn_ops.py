@@ -179,7 +179,7 @@ def add(
     Returns:
         The output z, of type T.
 
-    Op Add; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Add; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -203,7 +203,7 @@ def add_n(
     Returns:
         The output sum, of type T.
 
-    Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [inputs]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -393,7 +393,8 @@ def arg_max(
     Returns:
         The output output, of type output_type.
 
-    Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64}
+    = 'int32'.
     """
     _inputs: list[Any] = [input, dimension]
     _attrs: dict[str, Any] = {"output_type": output_type, "_kernel": _kernel}
@@ -456,7 +457,7 @@ def assign(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -482,7 +483,7 @@ def assign_add(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -508,7 +509,7 @@ def assign_sub(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -614,7 +615,7 @@ def bias_add(
     Returns:
         The output output, of type T.
 
-    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [value, bias]
     _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
@@ -640,7 +641,7 @@ def bias_add_grad(
     Returns:
         The output output, of type T.
 
-    Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [out_backprop]
     _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
@@ -693,8 +694,8 @@ def broadcast_to(
     Returns:
         The output output, of type T.
 
-    Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32, int64} =
-    'int32'.
+    Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, shape]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -713,14 +714,14 @@ def cast(
 
     Args:
         x: input, of type SrcT.
-        DstT: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        DstT: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
         _kernel: label of the kernel; None selects the default.
 
     Returns:
         The output y, of type DstT.
 
-    Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"DstT": DstT, "_kernel": _kernel}
@@ -798,8 +799,8 @@ def concat_v2(
     Returns:
         The output output, of type T.
 
-    Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32,
-    int64} = 'int32'.
+    Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx:
+    {int32, int64} = 'int32'.
     """
     _inputs: list[Any] = [values, axis]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -817,7 +818,7 @@ def const(
 
     Args:
         value: attribute, tensor.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
 
     Returns:
@@ -1115,7 +1116,7 @@ def dynamic_stitch(
     Returns:
         The output merged, of type T.
 
-    Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [indices, data]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1141,7 +1142,7 @@ def equal(
     Returns:
         The output z, of type bool.
 
-    Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1191,8 +1192,8 @@ def expand_dims(
     Returns:
         The output output, of type T.
 
-    Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tdim: {int32, int64} =
-    'int32'.
+    Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tdim: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, dim]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1218,8 +1219,8 @@ def fill(
     Returns:
         The output output, of type T.
 
-    Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, bool}; index_type: {int32, int64} =
-    'int32'.
+    Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; index_type: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [dims, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1245,7 +1246,7 @@ def floor_div(
     Returns:
         The output z, of type T.
 
-    Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1271,7 +1272,7 @@ def floor_mod(
     Returns:
         The output z, of type T.
 
-    Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1299,8 +1300,8 @@ def gather_v2(
     Returns:
         The output output, of type Tparams.
 
-    Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, bool}; Tindices: {int32,
-    int64}; Taxis: {int32, int64}.
+    Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tindices:
+    {int32, int64}; Taxis: {int32, int64}.
     """
     _inputs: list[Any] = [params, indices, axis]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1326,7 +1327,7 @@ def greater(
     Returns:
         The output z, of type bool.
 
-    Op Greater; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Greater; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1352,7 +1353,7 @@ def greater_equal(
     Returns:
         The output z, of type bool.
 
-    Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1376,7 +1377,7 @@ def identity(
     Returns:
         The output output, of type T.
 
-    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1434,8 +1435,8 @@ def _if(
     Returns:
         The output output, of type Tout.
 
-    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type); Tvariables:
-    list(type).
+    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type);
+    Tvariables: list(type).
     """
     _inputs: list[Any] = [cond, input, variables]
     _attrs: dict[str, Any] = {
@@ -1490,7 +1491,7 @@ def less(
     Returns:
         The output z, of type bool.
 
-    Op Less; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Less; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1516,7 +1517,7 @@ def less_equal(
     Returns:
         The output z, of type bool.
 
-    Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1698,7 +1699,8 @@ def max(
     Returns:
         The output output, of type T.
 
-    Op Max; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Max; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1732,7 +1734,7 @@ def max_pool(
     Returns:
         The output output, of type T.
 
-    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {
@@ -1777,7 +1779,7 @@ def max_pool_grad(
     Returns:
         The output output, of type T.
 
-    Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [orig_input, orig_output, grad]
     _attrs: dict[str, Any] = {
@@ -1822,7 +1824,7 @@ def max_pool_grad_grad(
     Returns:
         The output output, of type T.
 
-    Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [orig_input, orig_output, grad]
     _attrs: dict[str, Any] = {
@@ -1855,7 +1857,7 @@ def maximum(
     Returns:
         The output z, of type T.
 
-    Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1883,7 +1885,8 @@ def mean(
     Returns:
         The output output, of type T.
 
-    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1911,7 +1914,8 @@ def min(
     Returns:
         The output output, of type T.
 
-    Op Min; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Min; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1937,7 +1941,7 @@ def minimum(
     Returns:
         The output z, of type T.
 
-    Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1963,7 +1967,7 @@ def mul(
     Returns:
         The output z, of type T.
 
-    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2033,7 +2037,7 @@ def not_equal(
     Returns:
         The output z, of type bool.
 
-    Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2065,7 +2069,8 @@ def one_hot(
     Returns:
         The output output, of type T.
 
-    Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, bool}; TI: {int32, int64}.
+    Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; TI: {uint8, int32,
+    int64}.
     """
     _inputs: list[Any] = [indices, depth, on_value, off_value]
     _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
@@ -2089,7 +2094,7 @@ def ones_like(
     Returns:
         The output y, of type T.
 
-    Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2115,7 +2120,7 @@ def pack(
     Returns:
         The output output, of type T.
 
-    Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [values]
     _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
@@ -2141,8 +2146,8 @@ def pad(
     Returns:
         The output output, of type T.
 
-    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tpaddings: {int32, int64} =
-    'int32'.
+    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, paddings]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2189,7 +2194,7 @@ def placeholder(
     """Stands for a value that is fed to each run.
 
     Args:
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         shape: attribute, shape = None.
         name: name of the node.
 
@@ -2291,7 +2296,8 @@ def prod(
     Returns:
         The output output, of type T.
 
-    Op Prod; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Prod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -2435,7 +2441,7 @@ def rank(
     Returns:
         The output output, of type int32.
 
-    Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2485,7 +2491,7 @@ def relu(
     Returns:
         The output activations, of type T.
 
-    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [features]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2511,7 +2517,7 @@ def relu_grad(
     Returns:
         The output backprops, of type T.
 
-    Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [gradients, features]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2537,8 +2543,8 @@ def reshape(
     Returns:
         The output output, of type T.
 
-    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tshape: {int32, int64} =
-    'int32'.
+    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tshape: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [tensor, shape]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2568,7 +2574,7 @@ def resize_nearest_neighbor(
     Returns:
         The output resized_images, of type T.
 
-    Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [images, size]
     _attrs: dict[str, Any] = {
@@ -2602,7 +2608,7 @@ def resize_nearest_neighbor_grad(
     Returns:
         The output output, of type T.
 
-    Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [grads, size]
     _attrs: dict[str, Any] = {
@@ -2718,7 +2724,7 @@ def select(
     Returns:
         The output output, of type T.
 
-    Op Select; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Select; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [condition, t, e]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2746,7 +2752,7 @@ def select_v2(
     Returns:
         The output output, of type T.
 
-    Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [condition, t, e]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2772,7 +2778,7 @@ def shape(
     Returns:
         The output output, of type out_type.
 
-    Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2798,7 +2804,7 @@ def shape_n(
     Returns:
         The output output, of type out_type.
 
-    Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2898,7 +2904,7 @@ def size(
     Returns:
         The output output, of type out_type.
 
-    Op Size; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Size; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2926,7 +2932,7 @@ def slice(
     Returns:
         The output output, of type T.
 
-    Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}.
     """
     _inputs: list[Any] = [input, begin, size]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3079,7 +3085,7 @@ def square(
     Returns:
         The output y, of type T.
 
-    Op Square; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Square; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3105,7 +3111,7 @@ def squeeze(
     Returns:
         The output output, of type T.
 
-    Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"squeeze_dims": squeeze_dims, "_kernel": _kernel}
@@ -3169,8 +3175,8 @@ def stateless_if(
     Returns:
         The output output, of type Tout.
 
-    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type);
-    Tvariables: list(type).
+    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin:
+    list(type); Tvariables: list(type).
     """
     _inputs: list[Any] = [cond, input, variables]
     _attrs: dict[str, Any] = {
@@ -3199,7 +3205,7 @@ def stop_gradient(
     Returns:
         The output output, of type T.
 
-    Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3239,7 +3245,8 @@ def strided_slice(
     Returns:
         The output output, of type T.
 
-    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32,
+    int64}.
     """
     _inputs: list[Any] = [input, begin, end, strides]
     _attrs: dict[str, Any] = {
@@ -3288,8 +3295,8 @@ def strided_slice_grad(
     Returns:
         The output output, of type T.
 
-    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32,
-    int64}.
+    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index:
+    {int32, int64}.
     """
     _inputs: list[Any] = [shape, begin, end, strides, dy]
     _attrs: dict[str, Any] = {
@@ -3322,7 +3329,7 @@ def sub(
     Returns:
         The output z, of type T.
 
-    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3350,7 +3357,8 @@ def sum(
     Returns:
         The output output, of type T.
 
-    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -3426,8 +3434,8 @@ def tile(
     Returns:
         The output output, of type T.
 
-    Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tmultiples: {int32, int64} =
-    'int32'.
+    Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tmultiples: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, multiples]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3453,8 +3461,8 @@ def transpose(
     Returns:
         The output y, of type T.
 
-    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tperm: {int32, int64} =
-    'int32'.
+    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tperm: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [x, perm]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3512,7 +3520,7 @@ def unpack(
     Returns:
         The output output, of type T.
 
-    Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [value]
     _attrs: dict[str, Any] = {"num": num, "axis": axis, "_kernel": _kernel}
@@ -3540,8 +3548,8 @@ def unsorted_segment_sum(
     Returns:
         The output output, of type T.
 
-    Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64}; Tindices: {int32,
-    int64}; Tnumsegments: {int32, int64} = 'int32'.
+    Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices:
+    {int32, int64}; Tnumsegments: {int32, int64} = 'int32'.
     """
     _inputs: list[Any] = [data, segment_ids, num_segments]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3559,7 +3567,7 @@ def variable(
 
     Args:
         shape: attribute, shape.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
 
     Returns:
@@ -3589,7 +3597,7 @@ def zeros_like(
     Returns:
         The output y, of type T.
 
-    Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
