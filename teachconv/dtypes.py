@@ -58,18 +58,18 @@ def to_dtype(name: Any) -> np.dtype[Any]:
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype is a signed integer type, whose arithmetic wraps around on overflow.
+    """Return whether a dtype is an integer type, whose arithmetic wraps around on overflow.
 
     Args:
         dtype: a NumPy dtype.
 
     Returns:
-        True for signed integers, False for anything else.
+        True for integers, False for anything else, bool included.
 
     >>> is_integer(np.dtype("int32")), is_integer(np.dtype("float16"))
     (True, False)
     """
-    return dtype.kind == "i"
+    return dtype.kind in "iu"
 
 
 def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:

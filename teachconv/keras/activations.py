@@ -66,7 +66,9 @@ def get(identifier: Any) -> Callable[[Any], Any]:
     >>> get(None).__name__, get("relu").__name__
     ('linear', 'relu')
     """
-    function: Callable[[Any], Any] = look_up(identifier or linear, _BY_NAME, "activation")
+    if identifier is None:
+        return linear
+    function: Callable[[Any], Any] = look_up(identifier, _BY_NAME, "activation")
     return function
 
 

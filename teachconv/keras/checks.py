@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["check_list", "check_number", "check_sizes", "positive", "refuse"]
+__all__ = ["check_list", "check_number", "check_sizes", "means_nothing", "positive", "refuse"]
 
 
 def positive(value: Any, name: str) -> int:
@@ -62,7 +62,9 @@ def check_sizes(value: Any, name: str, least: int | None = 0) -> tuple[Any, ...]
 
 
 def check_list(value: Any, name: str, of: str) -> list[Any]:
-    """Return a list or tuple as a list; raise for anything else."""
+    """Return a list or tuple as a list, None as an empty one; raise for anything else."""
+    if value is None:
+        return []
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError(f"{name} must be a list of {of}; got {value!r}")
     return list(value)
@@ -86,16 +88,46 @@ _INSTEAD = {
 }
 
 
-def refuse(function: str, unknown: Mapping[str, Any]) -> None:
-    """Raise for arguments that a function does not have; None, False and 0 mean nothing and pass.
+# What an argument that is not here may be, because it changes nothing: Keras' default, mostly None.
+_NOTHING: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("class_weight", "loss_weights", "sample_weight", "weighted_metrics"), (None,)),
+    **dict.fromkeys(("steps", "steps_per_epoch", "validation_steps"), (None,)),
+    **dict.fromkeys(("clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
+    **dict.fromkeys(("ema_overwrite_frequency", "gradient_accumulation_steps"), (None,)),
+    **dict.fromkeys(("dtype", "ignore_class"), (None,)),
+    **dict.fromkeys(("amsgrad", "renorm", "synchronized", "use_ema"), (False,)),
+    **dict.fromkeys(("ema_momentum", "renorm_momentum"), (0.99,)),
+    **dict.fromkeys(("steps_per_execution", "validation_freq"), (1,)),
+    "auto_scale_loss": (True,),
+    "axis": (-1,),
+    "jit_compile": ("auto", False),  # nothing is compiled here
+    "label_smoothing": (0.0,),
+    "reduction": ("sum_over_batch_size",),
+    "weight_decay": (None, 0.0),
+}
 
+
+def means_nothing(name: str, value: Any) -> bool:
+    """Return whether a value of an argument that is not here is one that changes nothing: Keras' default.
+
+    >>> means_nothing("axis", -1), means_nothing("axis", 0), means_nothing("reduction", None)
+    (True, False, False)
+    """
+    legal = _NOTHING.get(name, (None,))
+    return value in legal if isinstance(value, (bool, int, float, str)) else value is None and None in legal
+
+
+def refuse(function: str, unknown: Mapping[str, Any]) -> None:
+    """Raise for arguments that a function does not have, unless Keras has them and they change nothing.
+
+    >>> refuse("predict", {"steps": None})
     >>> refuse("predict", {"steps": 3})
     Traceback (most recent call last):
         ...
     teachconv.errors.ArgumentTypeError: predict has no argument 'steps' in teachconv.keras: pass those samples
     """
     for name, value in unknown.items():
-        if value is not None and not (isinstance(value, (bool, int, float)) and not value):
+        if name not in _NOTHING or not means_nothing(name, value):
             instead = _INSTEAD.get(name)
             raise ArgumentTypeError(
                 f"{function} has no argument {name!r} in teachconv.keras{': ' * bool(instead)}{instead or ''}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import check_memory, integer
-from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..graph.framework.op_def import as_dtype
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
 from .missing import module_getattr
@@ -56,7 +56,7 @@ class Initializer:
             ValueError, TypeError: if the shape is none.
             MemoryError: if the weight would be larger than this machine's memory.
         """
-        wanted, sizes = to_dtype(dtype or floatx()), _check_shape(shape)
+        wanted, sizes = as_dtype(dtype or floatx()), _check_shape(shape)
         check_memory(sizes, np.dtype(np.float64), "a weight")
         return self.values(sizes).astype(wanted, copy=False)
 

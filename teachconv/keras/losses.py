@@ -17,6 +17,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import (
     cast,
+    convert_to_tensor,
     expand_dims,
     log,
     maximum,
@@ -28,9 +29,11 @@ from ..graph import (
     reshape,
     square,
 )
+from ..graph.framework.op_def import is_trainable
 from .activations import logits_of
 from .checks import refuse
-from .layers.layer import Shape, as_tensor, shape_text
+from .config import floatx
+from .layers.layer import Shape, shape_text
 from .missing import module_getattr
 from .naming import look_up, snake_case
 
@@ -68,10 +71,10 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit.
 
-    >>> sparse_categorical_crossentropy([1, 0], [[0.2, 0.8], [0.5, 0.5]]).numpy().round(3).tolist()
-    [0.223, 0.693]
+    >>> print(sparse_categorical_crossentropy([1, 0], [[0.2, 0.8], [0.5, 0.5]]).numpy().round(3))
+    [0.223 0.693]
     """
-    y_pred = as_tensor(y_pred)
+    y_pred = _floats(y_pred)
     logits = find_logits(y_pred, from_logits)
     if logits is None:
         logits = log(_clip(y_pred))
@@ -96,7 +99,7 @@ def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit.
 
-    >>> categorical_crossentropy([[0.0, 1.0]], [[0.2, 0.8]]).numpy().round(3).tolist()
+    >>> print(categorical_crossentropy([[0.0, 1.0]], [[0.2, 0.8]]).numpy().round(3))
     [0.223]
     """
     y_true, y_pred = _pair(y_true, y_pred)
@@ -129,7 +132,7 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
 
 def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both as tensors of one dtype and one rank, as Keras does; raise unless their shapes agree."""
-    y_pred = as_tensor(y_pred)
+    y_pred = _floats(y_pred)
     y_true = cast(y_true, y_pred.dtype)
     if y_pred.shape[-1:] == (1,) and len(y_true.shape) == len(y_pred.shape) - 1:
         y_true = expand_dims(y_true, -1)
@@ -139,6 +142,12 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
             f"{shape_text(y_true.shape)} and {shape_text(y_pred.shape)}"
         )
     return y_true, y_pred
+
+
+def _floats(y_pred: Any) -> Any:
+    """Return predictions as a tensor of floats: a loss of integers would have no fraction."""
+    y_pred = convert_to_tensor(y_pred)
+    return y_pred if is_trainable(y_pred.dtype) else cast(y_pred, floatx())
 
 
 def find_logits(y_pred: Any, from_logits: bool) -> Any:
@@ -208,7 +217,7 @@ class Loss:
 
 def _weighted(losses: Any, sample_weight: Any) -> Any:
     """Return each loss times its weight; weights may have an axis of 1 at their end."""
-    weights, axes = cast(as_tensor(sample_weight), losses.dtype), tuple(losses.shape)
+    weights, axes = cast(convert_to_tensor(sample_weight), losses.dtype), tuple(losses.shape)
     given = tuple(weights.shape)
     if len(given) == len(axes) + 1 and given[-1] == 1:
         weights = reshape(weights, [-1, *given[1:-1]])

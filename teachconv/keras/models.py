@@ -268,7 +268,7 @@ class Sequential(Model):
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
         self._path, self._arguments, self._ends = [], [], None
-        for layer in check_list(layers or [], "layers", "layers"):
+        for layer in check_list(layers, "layers", "layers"):
             self.add(layer)
 
     @property

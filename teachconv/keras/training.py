@@ -121,7 +121,7 @@ class Trainer(Layer):
         (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
         epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
         rng = np.random.default_rng(next_seed(seed))
-        told = [*check_list(callbacks or [], "callbacks", "Callbacks"), history]
+        told = [*check_list(callbacks, "callbacks", "Callbacks"), history]
         tell = self._tell(told, verbose, epochs, -(-len(x) // size))
         tell("on_train_begin", {})
         self.stop_training, logs = False, {}
@@ -193,7 +193,7 @@ class Trainer(Layer):
         """
         refuse("evaluate", unknown)
         (x, y), _, size = self._training_data(x, y, batch_size, 0.0, None)
-        told = check_list(callbacks or [], "callbacks", "Callbacks")
+        told = check_list(callbacks, "callbacks", "Callbacks")
         tell = self._tell(told, verbose, 1, -(-len(x) // size))
         return _as_asked(self._evaluate(x, y, size, tell), return_dict)
 
@@ -237,7 +237,7 @@ class Trainer(Layer):
         refuse("predict", unknown)
         samples, predict_step = check_x(self, x), self._function("predict_step")
         size, outputs = as_batch_size(batch_size), []
-        told = check_list(callbacks or [], "callbacks", "Callbacks")
+        told = check_list(callbacks, "callbacks", "Callbacks")
         tell = self._tell(told, 0, 1, -(-len(samples) // size))
         tell("on_predict_begin", {})
         for step, rows in enumerate(batches(np.arange(len(samples)), size)):
@@ -275,7 +275,7 @@ class Trainer(Layer):
             BackendUnavailable: if the backend cannot run here.
         """
         refuse("compile", unknown)
-        identifiers = check_list(metrics or [], "metrics", "names or metrics, such as ['accuracy']")
+        identifiers = check_list(metrics, "metrics", "names or metrics, such as ['accuracy']")
         if run_eagerly and backend:
             raise ArgumentError(
                 "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"

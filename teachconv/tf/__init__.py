@@ -70,6 +70,7 @@ from .dtypes import (
     half,
     int32,
     int64,
+    uint8,
 )
 from .framework import (
     UnconnectedGradients,
@@ -247,6 +248,7 @@ __all__ = [
     "tile",
     "transpose",
     "truediv",
+    "uint8",
     "unstack",
     "where",
     "zeros",

@@ -231,8 +231,9 @@ def depthwise_conv2d_backprop_filter(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
+    windows = nn_ops.windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native_backprop_filter(
-        input, filter_sizes, out_backprop, strides, padding, (), data_format or "NHWC", dilations, name
+        input, filter_sizes, out_backprop, **windows, name=name
     )
 
 
@@ -259,8 +260,9 @@ def depthwise_conv2d_backprop_input(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
+    windows = nn_ops.windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native_backprop_input(
-        input_sizes, filter, out_backprop, strides, padding, (), data_format or "NHWC", dilations, name
+        input_sizes, filter, out_backprop, **windows, name=name
     )
 
 
@@ -416,8 +418,8 @@ def softmax_cross_entropy_with_logits(
     """Return -sum(labels * log_softmax(logits)) of each row, for labels that are distributions.
 
     Args:
-        labels: [..., classes], the probability of each class.
-        logits: [..., classes], of the same float dtype.
+        labels: [..., classes], the probability of each class, which is cast to the dtype of the logits.
+        logits: [..., classes], floats.
         axis: the axis of the classes; None stands for the last one.
         name: the name of the node.
 
@@ -425,7 +427,7 @@ def softmax_cross_entropy_with_logits(
         A tensor without that axis.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes differ, or there is no such axis.
+        ValueError, TypeError: if shapes differ, the logits are no floats, or there is no such axis.
 
     >>> round(float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0]), 4)  # log 2
     0.6931

@@ -423,15 +423,19 @@ def test_the_largest_of_numbers_with_nan_is_that_of_tensorflow_on_a_cpu(dtype):
 def test_messages_for_what_holds_no_numbers():
     x = tg.constant([1.0, 2.0, 3.0, 4.0])
     for call, error, message in [
-        (lambda: x + None, ValueError, "y of Add must be numbers; got None: None values not supported"),
-        (lambda: x + "a", TypeError, "y of Add must have dtype .*; got 'a'$"),
+        (lambda: x + None, ValueError, "y of add must be numbers; got None: None values not supported"),
+        (lambda: x + "a", TypeError, "y of add must have dtype .*; got 'a'$"),
         (
             lambda: tg.reshape(x, [None, 2]),
             TypeError,
-            "shape of Reshape must .*; got object, which holds None$",
+            "shape of reshape must .*; got object, which holds None$",
         ),
         (lambda: tg.Variable(1.0).assign(None), ValueError, "value must be numbers; got None"),
-        (lambda: tg.constant([1, None]), TypeError, "value must have .*; got object, which holds None$"),
+        (
+            lambda: tg.constant([1, None]),
+            TypeError,
+            "value of constant must have .*; got object, which holds None$",
+        ),
         (lambda: x[0].assign(1.0), AttributeError, "only a variable as a whole"),
         (lambda: tg.random_normal(3), ValueError, r"must have 1 axes; got shape \[\]"),  # TensorFlow's, too
         (lambda: tg.random_uniform(3), ValueError, r"must have 1 axes; got shape \[\]"),

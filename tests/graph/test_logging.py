@@ -153,5 +153,7 @@ def test_all_and_any():
             assert np.array_equal(tg.reduce_all(cells, axis, keep), cells.all(numpys, keepdims=keep))
             assert np.array_equal(tg.reduce_any(cells, axis, keep), cells.any(numpys, keepdims=keep))
     assert (bool(tg.reduce_all(np.zeros(0, bool))), bool(tg.reduce_any(np.zeros(0, bool)))) == (True, False)
-    with pytest.raises(TypeError, match="must have dtype bool"):
-        tg.reduce_all(np.array([1, 0]))
+    with pytest.raises(TypeError, match="input_tensor of reduce_all must have dtype bool"):
+        tg.reduce_all([1, 0])
+    with pytest.raises(ValueError, match="input_tensor of reduce_all must fit dtype bool; got int64 2"):
+        tg.reduce_all(np.array([1, 2]))

@@ -324,9 +324,8 @@ def test_integers_wrap_around(numbers):
     x = np.array(numbers, "int32")
     assert np.array_equal(tg.square(x), (x.astype("int64") ** 2).astype("int32"))
     assert np.array_equal(tg.reduce_sum(x), x.sum(dtype="int64").astype("int32"))
-    wide = int(x.sum(dtype="int32"))
-    quotient = abs(wide) // len(numbers) * (1 if wide >= 0 else -1)
-    assert int(tg.reduce_mean(x)) == np.int64(quotient).astype("int32")
+    wide = int(x.sum(dtype="int64"))  # TensorFlow 2.21 sums a mean of integers in int64
+    assert int(tg.reduce_mean(x)) == abs(wide) // len(numbers) * (1 if wide >= 0 else -1)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -438,13 +437,13 @@ def test_dtypes_follow_tensorflow_s_rules():
     assert tg.constant([]).dtype == "float32"
     assert tg.constant(tg.constant([1, 2]).shape).dtype == "int32"
     assert tg.constant(1, "float64", [2, 2]).numpy().tolist() == [[1, 1], [1, 1]]
+    assert tg.add(np.ones(2, "float32"), np.ones(2, "float64")).dtype == "float32"
     with pytest.raises(TypeError, match="y of Add must have the dtype of x, float32; got float64"):
-        tg.add(np.ones(2, "float32"), np.ones(2, "float64"))
-    with pytest.raises(TypeError, match="y of Add must have dtype int32; got float64"):
+        tg.add(np.ones(2, "float32"), tg.constant(np.ones(2)))
+    with pytest.raises(TypeError, match=r"y of add must have dtype int32; got 1\.5"):
         tg.add(np.ones(2, "int32"), 1.5)
     assert tg.constant(True).dtype == tg.constant([True, False]).dtype == "bool"
-    with pytest.raises(TypeError, match="y of Add must have dtype float32; got True, which is bool"):
-        tg.add(np.ones(2, "float32"), True)
+    assert tg.add(np.ones(2, "float32"), True).numpy().tolist() == [2, 2]
     with pytest.raises(TypeError, match="complex"):
         tg.constant(1j)
 
@@ -471,7 +470,7 @@ def test_a_dtype_that_is_asked_for_converts_an_array(make):
         (np.array([2**40]), "int32"),
         (np.array([np.nan]), "int64"),
     ]:
-        with pytest.raises(TypeError, match=f"value must fit dtype {dtype}; got {value.dtype} that does not"):
+        with pytest.raises(ValueError, match=f"must fit dtype {dtype}; got {value.dtype} .*, which does not"):
             make(value, dtype=dtype)
     with pytest.raises((TypeError, ValueError), match="float32"):
         make(tg.constant([1.5]), dtype="int32")
@@ -492,8 +491,11 @@ def test_padding_as_large_as_the_window_is_refused_as_in_tensorflow(traced):
 
 
 def test_numbers_that_fit_no_dtype():
-    with pytest.raises(ValueError, match="do not fit"):
-        tg.constant(2**40)
+    assert tg.constant(2**40).dtype == tg.constant([1, 2**40]).dtype == "int64"
+    with pytest.raises(ValueError, match="must fit dtype int32; got int64 1099511627776"):
+        tg.constant(2**40, "int32")
+    with pytest.raises(TypeError, match="value of constant must have dtype"):
+        tg.constant(2**70)
     with pytest.raises(ValueError, match="shape must hold the value's 2 elements"):
         tg.constant([1, 2], shape=[3])
 

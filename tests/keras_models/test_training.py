@@ -1,6 +1,9 @@
 """compile, fit, evaluate, predict: what they return, print and refuse."""
 
+import inspect
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from keras_networks import NETWORKS, compiled, samples
 import teachconv as tc
 from teachconv import graph as tg
 from teachconv import keras
+from teachconv.graph.ops.nn_impl import dropout
 from teachconv.keras import layers
 
 IMAGES, LABELS, HOT, _ = samples()
@@ -519,3 +523,124 @@ def test_generators_are_refused_by_name():
         model.fit(iter([(IMAGES, LABELS)]))
     with pytest.raises(TypeError, match="y must be an array"):
         model.fit(IMAGES)
+
+
+# --- arguments of Keras' that are not here -------------------------------------------------------------
+
+SIGNATURES = json.loads(
+    (Path(__file__).parents[1] / "recorded" / "tensorflow_signatures.json").read_text(encoding="utf-8")
+)["signatures"]
+
+
+def not_here(name, kind):
+    """A class, and Keras' arguments that it has not, with their defaults."""
+    theirs = [each for each in SIGNATURES[name]["parameters"] if each[1] != "VAR_KEYWORD"]
+    return kind, {each[0]: each[2] for each in theirs if each[0] not in inspect.signature(kind).parameters}
+
+
+NOT_HERE = {
+    name: not_here(name, kind)
+    for name, kind in {
+        "keras.losses.SparseCategoricalCrossentropy": keras.losses.SparseCategoricalCrossentropy,
+        "keras.losses.CategoricalCrossentropy": keras.losses.CategoricalCrossentropy,
+        "keras.losses.MeanSquaredError": keras.losses.MeanSquaredError,
+        "keras.optimizers.SGD": keras.optimizers.SGD,
+        "keras.optimizers.Adam": keras.optimizers.Adam,
+    }.items()
+} | {  # methods are not recorded: these are Keras 3.15's
+    "fit": (
+        lambda **more: network().fit(IMAGES, LABELS, verbose=0, **more),
+        dict.fromkeys(("class_weight", "sample_weight", "steps_per_epoch", "validation_steps"))
+        | {"validation_freq": 1},
+    ),
+    "evaluate": (
+        lambda **more: network().evaluate(IMAGES, LABELS, verbose=0, **more),
+        {"sample_weight": None, "steps": None},
+    ),
+    "predict": (lambda **more: network().predict(IMAGES, **more), {"steps": None}),
+    "compile": (
+        lambda **more: network().compile("sgd", "mse", **more),
+        {"loss_weights": None, "weighted_metrics": None, "steps_per_execution": 1}
+        | {"jit_compile": "auto", "auto_scale_loss": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_an_argument_that_is_not_here_may_have_keras_default_alone(name):
+    """None, False and 0 mean something to Keras: no reduction, class 0, axis 0."""
+    make, defaults = NOT_HERE[name]
+    make(**defaults)
+    for argument, default in defaults.items():
+        legal = [default] + {"jit_compile": [False], "weight_decay": [0.0]}.get(argument, [])
+        for value in (None, False, 0, 1, -1, 0.5, "none"):
+            if value not in legal:
+                with pytest.raises(TypeError, match=f"has no argument '{argument}'"):
+                    make(**{argument: value})
+    with pytest.raises(TypeError, match="has no argument 'reductoin'"):
+        make(reductoin=None)
+
+
+def test_a_layer_s_argument_that_is_not_here_may_have_keras_default_alone():
+    layers.Dense(1, kernel_regularizer=None, bias_constraint=None, lora_rank=None, activity_regularizer=None)
+    layers.BatchNormalization(renorm=False, synchronized=False, renorm_clipping=None, renorm_momentum=0.99)
+    for kind, arguments in (
+        (lambda **more: layers.Dense(1, **more), {"kernel_regularizer": False, "lora_rank": 0}),
+        (layers.BatchNormalization, {"renorm": None, "synchronized": None, "renorm_momentum": 0.9}),
+    ):
+        for name, value in arguments.items():
+            with pytest.raises(ValueError, match=f"{name} of .* is not in teachconv.keras"):
+                kind(**{name: value})
+    layers.ReLU(None, 0.0, 0), layers.ReLU(negative_slope=False)
+    for name in ("negative_slope", "threshold"):  # as in Keras
+        with pytest.raises(ValueError, match="ReLU is the plain one here"):
+            layers.ReLU(**{name: None})
+
+
+# --- losses of any dtype ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, tg.constant])
+def test_losses_of_integers_are_not_truncated(kind):
+    """The numbers are Keras 3.15's; a loss class of Keras computes in float32, whatever it is given."""
+    wanted = {  # y_true, y_pred -> the mean squared error, the cross-entropies of probabilities and of logits
+        ("float32", "int32"): (2.5425, 8.77382, 2.21587),
+        ("float32", "uint8"): (2.5425, 8.77382, 2.21587),
+        ("float32", "bool"): (0.4925, 1.21301, 1.21301),
+        ("int32", "int64"): (3.0, 8.26178, 1.68092),
+        ("int64", "float32"): (3.2625, 1.32997, 1.53742),
+        ("uint8", "uint8"): (3.0, 8.26178, 1.68092),
+        ("float64", "float32"): (2.565, 1.83478, 2.0498),
+    }
+    truth, predicted = [[0.6, 1.9], [1.0, 0.0]], [[1.5, 2.2], [0.4, 3.0]]
+    losses = keras.losses
+    for (true_dtype, dtype), numbers in wanted.items():
+        y_true = kind(np.array(truth).astype(true_dtype))
+        y_pred = kind(np.array(predicted).astype(dtype))
+        found = [
+            losses.MeanSquaredError()(y_true, y_pred),
+            losses.CategoricalCrossentropy()(y_true, y_pred),
+            losses.CategoricalCrossentropy(from_logits=True)(y_true, y_pred),
+        ]
+        assert {each.dtype for each in found} == {np.dtype("float32")}
+        assert [round(float(each), 5) for each in found] == pytest.approx(numbers, abs=1e-5)
+        classes = kind(np.array([1, 0]).astype(true_dtype))
+        sparse = losses.SparseCategoricalCrossentropy(from_logits=True)(classes, y_pred)
+        one_hot = losses.CategoricalCrossentropy(from_logits=True)(np.eye(2)[[1, 0]], y_pred)
+        assert float(sparse) == pytest.approx(float(one_hot))
+    assert losses.mean_squared_error(np.float32([[0.5]]), np.int32([[1]])).numpy().tolist() == [0.25]
+
+
+def test_a_dropped_value_is_zero_even_if_it_was_infinite():
+    x = np.full((4, 50), np.inf, "float32")
+    dropped = layers.Dropout(0.5, seed=1)(x, training=True).numpy()
+    assert {*dropped.ravel().tolist()} == {0.0, np.inf}
+    assert {*dropout(x, 0.5, seed=1).numpy().ravel().tolist()} == {0.0, np.inf}
+
+
+@pytest.mark.parametrize("identifier", [0, False, ""])
+def test_only_none_is_no_activation(identifier):
+    with pytest.raises((TypeError, ValueError), match="activation must be"):
+        layers.Activation(identifier)
+    with pytest.raises(TypeError, match="callbacks must be a list"):
+        network().predict(IMAGES, callbacks=identifier)

@@ -34,6 +34,49 @@ def test_two_versions_side_by_side():
         assert session.run([w, y])[1] == 2.0
 
 
+@pytest.mark.parametrize(
+    ("scope", "name", "device", "before"),
+    [
+        (lambda first: tf1.variable_scope("G"), "G/add:0", "", ()),
+        (lambda first: tf1.variable_scope(None, default_name="G"), "G/add:0", "", ()),
+        (lambda first: tf1.name_scope("G"), "G/add:0", "", ()),
+        (lambda first: tf1.name_scope(None, "G"), "G/add:0", "", ()),
+        (lambda first: tf1.device("/cpu:1"), "add:0", "/device:CPU:1", ()),
+        (lambda first: tf1.control_dependencies([first]), "add:0", "", ("first",)),
+        (lambda first: tf1.get_default_graph().as_default(), "add:0", "", ()),
+    ],
+)
+def test_a_scope_of_the_default_graph_needs_no_graph_around_it(scope, name, device, before):
+    """TensorFlow 1 has a default graph outside of ``with graph.as_default():``, in the block of every scope, too."""
+    first = tf1.constant(1.0, name="first")
+    assert tf.executing_eagerly()
+    with scope(first):
+        second = tf1.constant(2.0) + 3.0
+    assert second.name == name
+    assert second.graph is first.graph
+    assert second.op.device == device
+    assert tuple(op.name for op in second.op.control_inputs) == before
+    assert (tf1.constant(2.0) + 3.0).name == (
+        "add_1:0" if name == "add:0" else "add:0"
+    )  # the scope has ended
+
+
+def test_variable_scopes_outside_of_a_block():
+    with tf1.variable_scope("G") as outer:
+        w = tf1.get_variable("w", [2])
+        with tf1.variable_scope("inner", initializer=tf1.ones_initializer()):
+            v = tf1.get_variable("v", [2])
+    with tf1.variable_scope(outer, reuse=True):
+        assert tf1.get_variable("w", [2]) is w
+        assert tf1.get_variable_scope().name == "G"
+    with tf1.variable_scope("G", reuse=tf1.AUTO_REUSE), tf1.variable_scope("inner"):
+        assert tf1.get_variable("v") is v
+    assert (w.name, v.name, tf1.get_variable_scope().name) == ("G/w:0", "G/inner/v:0", "")
+    with pytest.raises(ValueError, match="G/x does not exist"), tf1.variable_scope("G", reuse=True):
+        tf1.get_variable("x", [1])
+    assert tf1.get_variable_scope().name == ""  # left, although the block failed
+
+
 def test_a_tensor_of_the_default_graph_goes_into_the_library():
     x = tf1.placeholder(tf1.float32, [1, 3, 3, 1])
     y = tc.conv2d(x, np.ones((2, 2, 1, 1), "float32"))

@@ -21,7 +21,7 @@ from ...errors import ArgumentError, ArgumentTypeError
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.default_graph import eager_device
-from ..framework.eager_tensor import EagerTensor, to_array
+from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
@@ -29,6 +29,7 @@ from ..framework.op_def_library import check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
 from ..framework.ops import Tensor
 from ..framework.shape_inference import InferenceContext, check_size
+from ..framework.tensor import tensor_dtype
 from ..kernels.gpu_ops import to_gpu
 
 __all__ = [
@@ -131,18 +132,21 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
         return value, _reference(value, arg, op_def), True
     if hasattr(value, "_graph_tensor"):  # a variable: its value
         value = value.read_value() if op_def.name != "Identity" else value
+    elif isinstance(value, (list, tuple)) and tensor_dtype(value) is not None:
+        value = execute("Pack", [value], {})
     what = f"{arg.name} of {op_def.name}"
     dtype = element_type(value, arg, checked, op_def)
     if type(value) is EagerTensor:
-        array, own = value._held() if dtype in (None, value.dtype) else to_array(value, dtype, what), True
+        same = dtype is None or dtype == value.dtype
+        array, own = value._held() if same else to_argument(value, dtype, what), True
     elif hasattr(value, "_graph_tensor"):
         array, own = _reference(value, arg, op_def).read(), True
     else:
-        array = to_array(value, dtype, what)
+        array = to_argument(value, dtype, what)
         own = not isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, "__array__")
         value = array
-    if arg.type in op_def.attr_by_name:
-        checked.setdefault(arg.type, array.dtype)
+    if dtype is None:
+        checked[arg.type] = op_def.attr_by_name[arg.type].check(array.dtype, op_def.name)
     return value, array, own
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import converted
-from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
@@ -261,20 +259,7 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
     what = f"the value fed for {tensor.name!r}"
     if isinstance(value, (Tensor, Operation)):
         raise ArgumentTypeError(f"{what} must be numbers; got {value!r}: fetch its value first")
-    raw = np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
-    if raw is not None and raw.dtype != tensor.dtype:
-        # float64 arrays for float32 placeholders are common; floats for ints would lose information
-        if raw.dtype.kind in "uif" and np.can_cast(raw.dtype, tensor.dtype, "same_kind"):
-            array = raw.astype(tensor.dtype)
-            if is_integer(tensor.dtype) and not np.array_equal(array, raw):
-                raise ArgumentError(f"{what} holds numbers that {tensor.dtype.name} cannot represent")
-        else:
-            raise ArgumentTypeError(
-                f"{what} must have dtype {tensor.dtype.name}; got {raw.dtype}: "
-                f"{converted(what, tensor.dtype.name)}"
-            )
-    else:
-        array = to_array(value, tensor.dtype, what)
+    array = to_array(value, tensor.dtype, what)
     if not tensor.shape.is_compatible_with(array.shape):
         raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")
     array = array.view()

@@ -92,7 +92,7 @@ register_op(
     inputs=["dims: index_type", "value: T"],
     outputs=["output: T"],
     attrs=["T: type", "index_type: {int32, int64} = int32"],
-    shape_fn=array_shape_fns.shape_from_value,
+    shape_fn=array_shape_fns.fill_shape,
     summary="Returns a tensor of a shape filled with one value.",
 )
 register_op(
@@ -115,7 +115,7 @@ register_op(
     "OneHot",
     inputs=["indices: TI", "depth: int32", "on_value: T", "off_value: T"],
     outputs=["output: T"],
-    attrs=["axis: int = -1", "T: type", "TI: {int32, int64}"],
+    attrs=["axis: int = -1", "T: type", "TI: {uint8, int32, int64}"],
     shape_fn=array_shape_fns.one_hot_shape,
     summary="Returns on_value at each index along a new axis and off_value elsewhere.",
 )
@@ -201,7 +201,7 @@ register_op(
     "UnsortedSegmentSum",
     inputs=["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
     outputs=["output: T"],
-    attrs=["T: numbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = int32"],
+    attrs=["T: realnumbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = int32"],
     shape_fn=array_shape_fns.unsorted_segment_sum_shape,
     summary="Returns the sums of the slices with each segment number; this is the gradient of GatherV2.",
 )

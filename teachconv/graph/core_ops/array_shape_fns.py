@@ -36,6 +36,12 @@ def shape_from_value(c: InferenceContext) -> list[StaticShape]:
     return [_not_negative(c.shape_value(0, name), f"{name} of {c.op}")]
 
 
+def fill_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the value of ``dims``; the value must be a scalar."""
+    c.with_rank(1, 0, "value")
+    return shape_from_value(c)
+
+
 def shape_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [number of axes]."""
     return [(None,) if c.shapes[0] is None else (len(c.shapes[0]),)]

@@ -34,7 +34,7 @@ def _unary_grad() -> dict[str, Any]:
 register_op("Neg", **_unary("numbertype"), summary="Returns -x.")
 register_op("Abs", **_unary("numbertype"), summary="Returns the absolute value.")
 register_op("Sign", **_unary("numbertype"), summary="Returns -1, 0 or 1.")
-register_op("Square", **_unary("numbertype"), summary="Returns x * x.")
+register_op("Square", **_unary("realnumbertype"), summary="Returns x * x.")
 register_op("Sqrt", **_unary("floattype"), summary="Returns the square root.")
 register_op("Rsqrt", **_unary("floattype"), summary="Returns 1 / sqrt(x).")
 register_op("Exp", **_unary("floattype"), summary="Returns e to the power of x.")
@@ -75,21 +75,21 @@ def _binary(kind: str, result: str = "T") -> dict[str, Any]:
 
 register_op(
     "Add",  # AddV2 in TensorFlow, where "Add" also accepts strings
-    **_binary("numbertype"),
+    **_binary("realnumbertype"),
     summary="Returns x + y with broadcasting.",
 )
-register_op("Sub", **_binary("numbertype"), summary="Returns x - y with broadcasting.")
-register_op("Mul", **_binary("numbertype"), summary="Returns x * y with broadcasting.")
+register_op("Sub", **_binary("realnumbertype"), summary="Returns x - y with broadcasting.")
+register_op("Mul", **_binary("realnumbertype"), summary="Returns x * y with broadcasting.")
 register_op("RealDiv", **_binary("floattype"), summary="Returns x / y with broadcasting.")
-register_op("FloorDiv", **_binary("numbertype"), summary="Returns x / y rounded down.")
-register_op("FloorMod", **_binary("numbertype"), summary="Returns x - y * FloorDiv(x, y).")
+register_op("FloorDiv", **_binary("realnumbertype"), summary="Returns x / y rounded down.")
+register_op("FloorMod", **_binary("realnumbertype"), summary="Returns x - y * FloorDiv(x, y).")
 register_op("Pow", **_binary("numbertype"), summary="Returns x to the power of y with broadcasting.")
-register_op("Maximum", **_binary("numbertype"), summary="Returns the larger one of x and y.")
-register_op("Minimum", **_binary("numbertype"), summary="Returns the smaller one of x and y.")
-register_op("Greater", **_binary("numbertype", "bool"), summary="Returns x > y.")
-register_op("GreaterEqual", **_binary("numbertype", "bool"), summary="Returns x >= y.")
-register_op("Less", **_binary("numbertype", "bool"), summary="Returns x < y.")
-register_op("LessEqual", **_binary("numbertype", "bool"), summary="Returns x <= y.")
+register_op("Maximum", **_binary("realnumbertype"), summary="Returns the larger one of x and y.")
+register_op("Minimum", **_binary("realnumbertype"), summary="Returns the smaller one of x and y.")
+register_op("Greater", **_binary("realnumbertype", "bool"), summary="Returns x > y.")
+register_op("GreaterEqual", **_binary("realnumbertype", "bool"), summary="Returns x >= y.")
+register_op("Less", **_binary("realnumbertype", "bool"), summary="Returns x < y.")
+register_op("LessEqual", **_binary("realnumbertype", "bool"), summary="Returns x <= y.")
 register_op("Equal", **_binary("type", "bool"), summary="Returns whether x and y are equal.")
 register_op("NotEqual", **_binary("type", "bool"), summary="Returns whether x and y differ.")
 
@@ -123,7 +123,7 @@ register_op(
     "AddN",
     inputs=["inputs: N * T"],
     outputs=["sum: T"],
-    attrs=["N: int", "T: numbertype"],
+    attrs=["N: int", "T: realnumbertype"],
     shape_fn=shape_fns.merged_shape,
     summary="Returns the sum of tensors of one shape.",
 )
@@ -153,7 +153,7 @@ register_op(
 
 
 def _reduction(dtype: str = "T") -> dict[str, Any]:
-    own = ["T: numbertype"] if dtype == "T" else []
+    own = ["T: realnumbertype"] if dtype == "T" else []
     return {
         "inputs": [f"input: {dtype}", "reduction_indices: Tidx"],
         "outputs": [f"output: {dtype}"],
@@ -175,7 +175,7 @@ register_op(
     "ArgMax",
     inputs=["input: T", "dimension: Tidx"],
     outputs=["output: output_type"],
-    attrs=["T: numbertype", "Tidx: {int32, int64} = int32", "output_type: {int32, int64} = int64"],
+    attrs=["T: type", "Tidx: {int32, int64} = int32", "output_type: {int32, int64} = int64"],
     shape_fn=array_shape_fns.arg_max_shape,
     summary="Returns the position of the largest value along an axis, the first of equal ones.",
 )

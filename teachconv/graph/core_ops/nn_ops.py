@@ -180,7 +180,7 @@ register_op(
     "BiasAdd",
     inputs=["value: T", "bias: T"],
     outputs=["output: T"],
-    attrs=["T: numbertype", _FORMAT],
+    attrs=["T: realnumbertype", _FORMAT],
     shape_fn=shape_fns.bias_add_shape,
     summary="Adds one number to each channel.",
 )
@@ -188,7 +188,7 @@ register_op(
     "BiasAddGrad",
     inputs=["out_backprop: T"],
     outputs=["output: T"],
-    attrs=["T: numbertype", _FORMAT],
+    attrs=["T: realnumbertype", _FORMAT],
     shape_fn=bias_add_grad_shape,
     summary="Returns the gradient of BiasAdd with respect to the bias: the sum over all other axes.",
 )
@@ -196,7 +196,7 @@ register_op(
     "Relu",
     inputs=["features: T"],
     outputs=["activations: T"],
-    attrs=["T: numbertype"],
+    attrs=["T: realnumbertype"],
     shape_fn=shape_fns.unchanged_shape,
     summary="Returns max(features, 0) element-wise.",
 )
@@ -204,7 +204,7 @@ register_op(
     "ReluGrad",
     inputs=["gradients: T", "features: T"],
     outputs=["backprops: T"],
-    attrs=["T: numbertype"],
+    attrs=["T: realnumbertype"],
     shape_fn=shape_fns.merged_shape,
     summary="Returns the gradients where the features (or the activations) are positive, elsewhere 0.",
 )
@@ -247,7 +247,7 @@ register_op(
     "MaxPool",
     inputs=["input: T"],
     outputs=["output: T"],
-    attrs=["T: numbertype", *_MAX_POOL],
+    attrs=["T: realnumbertype", *_MAX_POOL],
     shape_fn=shape_fns.pool_shape,
     summary="Returns the largest value of each window; padding is ignored.",
 )
@@ -255,7 +255,7 @@ register_op(
     "MaxPoolGrad",
     inputs=["orig_input: T", "orig_output: T", "grad: T"],
     outputs=["output: T"],
-    attrs=["T: numbertype", *_MAX_POOL],
+    attrs=["T: realnumbertype", *_MAX_POOL],
     shape_fn=shape_fns.unchanged_shape,
     summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
 )
@@ -263,7 +263,7 @@ register_op(
     "MaxPoolGradGrad",
     inputs=["orig_input: T", "orig_output: T", "grad: T"],
     outputs=["output: T"],
-    attrs=["T: numbertype", *_MAX_POOL],
+    attrs=["T: realnumbertype", *_MAX_POOL],
     shape_fn=max_pool_grad_grad_shape,
     summary="Returns, for each window, the value of grad at the first of its largest cells.",
 )
@@ -293,7 +293,7 @@ register_op(
     "ResizeNearestNeighbor",
     inputs=["images: T", "size: int32"],
     outputs=["resized_images: T"],
-    attrs=["T: numbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
+    attrs=["T: realnumbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
     shape_fn=resize_shape,
     summary="Resizes images [batch, rows, cols, channels]; each cell copies its nearest neighbour.",
 )
@@ -301,7 +301,7 @@ register_op(
     "ResizeNearestNeighborGrad",
     inputs=["grads: T", "size: int32"],
     outputs=["output: T"],
-    attrs=["T: numbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
+    attrs=["T: realnumbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
     shape_fn=resize_shape,
     summary="Returns the gradient of ResizeNearestNeighbor: each cell sums the gradients of its copies.",
 )

@@ -19,6 +19,7 @@ from ...errors import ArgumentError
 from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph, executing_eagerly
+from ..framework.op_def import is_trainable
 from ..framework.ops import GraphKeys
 from ..framework.tensor_shape import TensorShape
 from ..gradients.gradients_util import (
@@ -159,7 +160,7 @@ class GradientTape:
                 raise ArgumentError(
                     f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable"
                 )
-            if item.dtype.kind in "ib":
+            if not is_trainable(item.dtype):
                 _log.warning("the dtype of the watched tensor must be floating; got %s", item.dtype.name)
             self._read_graph()  # what came before is not watched
             found = self._source(item)
@@ -361,8 +362,8 @@ class GradientTape:
                 self._end()
             self._used = True
         yield
-        if not self._persistent:
-            self._watched, self._variables, self._producers = {}, {}, {}
+        if not self._persistent:  # the variables stay: `watched_variables` names them afterwards, too
+            self._watched, self._producers = {}, {}
 
     def _backpropagate(self, targets: list[Any], sources: list[Any], starts: list[Any] | None) -> list[Any]:
         """Return the gradient of the targets with respect to each source; None where there is none."""
@@ -387,7 +388,7 @@ class GradientTape:
     def _target(self, item: Any) -> Any:
         if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
             raise ArgumentError(f"target must hold tensors; got {item!r} of type {type(item).__name__}")
-        if item.dtype.kind in "ib":
+        if not is_trainable(item.dtype):
             _log.warning(
                 "The dtype of the target tensor must be floating (e.g. tf.float32) when calling "
                 "GradientTape.gradient, got %s",

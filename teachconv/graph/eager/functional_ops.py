@@ -20,6 +20,7 @@ from ..framework import op_def_library
 from ..framework.config import ConfigProto
 from ..framework.context import executing_eagerly, set_default_graph
 from ..framework.errors import InvalidArgumentError
+from ..framework.op_def import is_trainable
 from ..framework.op_kernel import TRACING
 from ..framework.ops import Operation
 from ..framework.tensor import Tensor
@@ -171,7 +172,7 @@ def backward_of(function: ConcreteFunction) -> _Backward:
 
 def _build(function: ConcreteFunction) -> _Backward:
     graph = function.graph
-    outputs = tuple(index for index, output in enumerate(function.outputs) if output.dtype.kind not in "ib")
+    outputs = tuple(index for index, output in enumerate(function.outputs) if is_trainable(output.dtype))
     with set_default_graph(graph):  # which so encloses the new graph: it may capture its tensors
         inner = FuncGraph(f"backward_{function.name}")
     with set_default_graph(inner):

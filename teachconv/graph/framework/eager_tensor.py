@@ -7,19 +7,30 @@ dtype.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ...arguments import as_array, converted
-from ...devices import to_host
+from ... import devices
+from ...arguments import as_array, refuse_masked
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError
-from .tensor import Operators
+from .op_def import is_trainable
+from .tensor import Operators, tensor_dtype
 from .tensor_shape import TensorShape, as_shape
 
-__all__ = ["EagerTensor", "converted_array", "frozen", "int_vector", "numpy_text", "static_shape", "to_array"]
+__all__ = [
+    "EagerTensor",
+    "frozen",
+    "int_vector",
+    "numpy_text",
+    "own_dtype",
+    "static_shape",
+    "to_argument",
+    "to_array",
+]
 
 _HOST = "/job:localhost/replica:0/task:0"
 
@@ -97,7 +108,7 @@ class EagerTensor(Operators):
 
     def _numpy(self) -> np.ndarray:
         """Return the read-only array itself, for the files of the runtime; a copy of one on a GPU."""
-        return self._array if isinstance(self._array, np.ndarray) else to_host(self._array)
+        return self._array if isinstance(self._array, np.ndarray) else devices.to_host(self._array)
 
     def _held(self) -> Any:
         """Return the array where it is: NumPy's or, on a GPU, CuPy's."""
@@ -166,13 +177,15 @@ def numpy_text(array: np.ndarray) -> str:
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
-    """Convert a value to an array of a supported dtype.
+    """Convert a value to an array: what every op does with its arguments.
 
-    Arrays are never converted to another dtype, because that would hide mistakes: `converted_array` is for a
-    dtype that was asked for. Python numbers are converted if they fit.
+    Without a required dtype an array keeps its own, Python ints become int32, or int64 if they are too large,
+    and floats what the first of them is, which for Python's is float32. For a required dtype arrays are
+    converted, as in TensorFlow, and Python numbers, too, but no float to an integer. The dtype of a tensor
+    changes by `cast` alone.
 
     Args:
-        value: an array, a NumPy scalar, a Python number or nested lists.
+        value: an eager tensor, an array, a NumPy scalar, a Python number or nested lists.
         dtype: the required dtype, or None.
         name: the name of the argument, for messages.
 
@@ -180,69 +193,112 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
         The array.
 
     Raises:
-        TypeError, ValueError: if the value is not numeric or has another dtype.
+        TypeError, ValueError: if the value is not numeric, is a tensor of another dtype, or has a number that
+            the dtype cannot hold. TensorFlow would change an integer in silence.
 
     >>> to_array(1, np.dtype("float32"), "x"), to_array(1.5, None, "x").dtype
     (array(1., dtype=float32), dtype('float32'))
+    >>> to_array(np.linspace(0, 1, 3), np.dtype("float32"), "x")
+    array([0. , 0.5, 1. ], dtype=float32)
     """
-    if isinstance(value, EagerTensor):
-        value = value._numpy()
-    elif isinstance(value, TensorShape):
-        value = list(value)
     if type(value) is np.ndarray and value.dtype == dtype:
         return value
+    if isinstance(value, EagerTensor):
+        if dtype is not None and dtype != value.dtype:
+            raise ArgumentTypeError(
+                f"{name} must have dtype {dtype.name}; got a tensor of {value.dtype.name}: cast converts it"
+            )
+        return value._numpy()
     if value is None:
         raise ArgumentError(f"{name} must be numbers; got None: None values not supported.")
+    value = list(value) if isinstance(value, (TensorShape, range)) else value
+    python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
+    array = _array_of_python(value, name) if python else _array_of_others(value, name)
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
+        return as_array(array, name, None)  # raises: no numbers
+    if python and dtype is None:
+        dtype = _dtype_of_python(value, array, name)
+    if dtype is None or dtype == array.dtype:
+        return array if array.dtype in (np.uint8, np.bool_) else as_array(array, name, None)
+    if python and _rank(array.dtype) > _rank(dtype) and array.size:
+        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r:.80}")
+    with np.errstate(all="ignore"):
+        found = array.astype(dtype)
+        if not is_trainable(dtype) and (wrong := found.astype(array.dtype) != array).any():
+            raise ArgumentError(
+                f"{name} must fit dtype {dtype.name}; "
+                f"got {array.dtype.name} {array[wrong][0]}, which does not"
+            )
+    return found
+
+
+def to_argument(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
+    """Convert an argument of an op, as `to_array`; a message names it as the program wrote it.
+
+    The program called, say, ``uniform(shape, minval)``, and its minval is the y of an inner Mul.
+    """
+    try:
+        return to_array(value, dtype, name)
+    except (ArgumentError, ArgumentTypeError):
+        name = _written(value) or name
+    return to_array(value, dtype, name)  # raises again
+
+
+def _written(value: Any) -> str | None:
+    """Return the name that an argument has in the outermost function of teachconv that was called with it."""
+    found, frame = None, sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("teachconv."):
+        code = frame.f_code
+        if not code.co_name.startswith("_"):
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            same = (name for name in names if frame.f_locals.get(name) is value)
+            found = next((f"{name} of {code.co_name}" for name in same), found)
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def own_dtype(value: Any, name: str) -> np.dtype[Any]:
+    """Return the dtype of the tensor that a value becomes where no dtype is required."""
+    found = tensor_dtype(value)
+    return to_argument(value, None, name).dtype if found is None else found
+
+
+def _array_of_others(value: Any, name: str) -> Any:
+    """Return an array of NumPy, or of CuPy if it is on a GPU, for one of any library or a NumPy scalar."""
+    refuse_masked(value, name)
+    array = devices.to_array(value, name)
+    return array if devices.lies_on_a_gpu(array) else np.asarray(array)
+
+
+def _array_of_python(value: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(f"{name} must be nested lists of equal lengths, of numbers: {error}") from None
+
+
+def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:
+    """Return the dtype of Python numbers: bool, the least integer type from int32, or that of floats.
+
+    It is float32, unless the first number is a float of NumPy's.
+    """
     first = value
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
-    if isinstance(first, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_:
-        if dtype is None or dtype == np.bool_:
-            return np.asarray(value)
-        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r}, which is bool")
-    python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
-    if isinstance(value, (int, float)) and python:
-        array = as_array([value], name, None).reshape(())
-    else:
-        array = as_array(np.asarray(value) if isinstance(value, np.generic) else value, name, None)
-    if python and dtype is None and array.dtype == np.float64:
-        return array.astype(np.float32)
-    if dtype is None or array.dtype == dtype:
-        return array
-    if python and (not is_integer(dtype) or is_integer(array.dtype) or not array.size):
-        return array.astype(dtype)
-    raise ArgumentTypeError(
-        f"{name} must have dtype {dtype.name}; got {array.dtype.name}: {converted(name, dtype.name)}"
-    )
+    if isinstance(first, bool) and array.dtype != bool:
+        raise ArgumentError(f"{name} must be numbers or bools, not both; got {value!r:.80}")
+    if array.dtype == bool:
+        return array.dtype
+    if is_integer(array.dtype):
+        fits = (array.astype("int32") == array).all()
+        return np.dtype("int32" if fits else "int64")
+    own = getattr(first, "dtype", None)
+    return own if own is not None and _rank(own) == 2 else np.dtype("float32")
 
 
-def converted_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
-    """Convert a value to an array of the dtype that the caller asked for; arrays are converted too.
-
-    Args:
-        value, name: as in `to_array`.
-        dtype: the dtype that was asked for, or None.
-
-    Returns:
-        The array.
-
-    Raises:
-        TypeError, ValueError: if the value is not numeric, or has a number that an integer dtype cannot
-            hold. TensorFlow would change that number in silence.
-
-    >>> converted_array(np.linspace(0, 1, 3), np.dtype("float32"), "x")
-    array([0. , 0.5, 1. ], dtype=float32)
-    """
-    if dtype is not None and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufV":
-        with np.errstate(all="ignore"):
-            array = np.asarray(value).astype(dtype)
-        if is_integer(dtype) and not np.array_equal(array, value):
-            raise ArgumentTypeError(
-                f"{name} must fit dtype {dtype.name}; got {value.dtype.name} that does not: "
-                f"{converted(name, dtype.name)} changes the numbers"
-            )
-        value = array
-    return to_array(value, dtype, name)
+def _rank(dtype: np.dtype[Any]) -> int:
+    """Return 0 for bool, 1 for integers and 2 for floats: Python numbers become what ranks higher only."""
+    return 2 if is_trainable(dtype) else int(is_integer(dtype))
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -253,8 +309,11 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def static_shape(value: Any) -> Any:
-    """Return the static shape of a tensor, a variable, an array or nested lists."""
-    return as_shape(value.shape if hasattr(value, "shape") else to_array(value, None, "input").shape)
+    """Return the static shape of a tensor, a variable, an array or nested lists, which may hold tensors."""
+    if isinstance(value, (list, tuple)) and tensor_dtype(value) is not None:
+        inner = static_shape(value[0])
+        return None if inner is None else (len(value), *inner)
+    return as_shape(value.shape if hasattr(value, "shape") else to_argument(value, None, "input").shape)
 
 
 def int_vector(value: Any, name: str = "shape") -> Any:

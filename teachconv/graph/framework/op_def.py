@@ -22,22 +22,30 @@ import numpy as np
 
 from ...arguments import integer
 from ...dtypes import FLOATS, INTEGERS, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, suggestion
 from .tensor_shape import as_shape
 
-__all__ = ["GRADIENTS", "REGISTRY", "ArgDef", "AttrDef", "OpDef", "get_op_def", "register_op"]
+__all__ = [
+    "GRADIENTS",
+    "REGISTRY",
+    "ArgDef",
+    "AttrDef",
+    "OpDef",
+    "as_dtype",
+    "get_op_def",
+    "is_trainable",
+    "register_op",
+]
 
-# TensorFlow's names of the types -> NumPy's
-DATA_TYPES = {
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "float": "float32",
-    "double": "float64",
-    "int32": "int32",
-    "int64": "int64",
-    "bool": "bool",
+TYPE_LISTS = {  # the names for several dtypes in the definition of an op
+    "floattype": FLOATS,
+    "numbertype": FLOATS + INTEGERS,
+    "realnumbertype": (*FLOATS, *INTEGERS, "uint8"),  # where TensorFlow has a kernel for uint8, too
+    "type": (*FLOATS, *INTEGERS, "uint8", "bool"),
 }
-TYPE_LISTS = {"numbertype": FLOATS + INTEGERS, "floattype": FLOATS}
+# TensorFlow's names -> NumPy's
+DATA_TYPES = {"half": "float16", "float": "float32", "double": "float64"}
+DATA_TYPES |= {name: name for name in TYPE_LISTS["type"]}
 ATTR_TYPES = (
     "type",
     "string",
@@ -111,7 +119,7 @@ class AttrDef:
         """
         where = f"attribute {self.name} of {op}"
         if self.type == "type":
-            value = to_dtype(value)
+            value = value if isinstance(value, np.dtype) else as_dtype(value)
             if _name_of(value) not in self.allowed:
                 raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
             return value
@@ -133,7 +141,7 @@ class AttrDef:
             if self.type == "list(string)":
                 return tuple(str(item) for item in value)
             if self.type == "list(type)":
-                return tuple(to_dtype(item) for item in value)
+                return tuple(as_dtype(item) for item in value)
             return tuple(integer(item, where) for item in value)
         return as_shape(value, where) if self.type == "shape" else value
 
@@ -215,7 +223,7 @@ class OpDef:
 
     def output_dtypes(self, attrs: Mapping[str, Any]) -> list[np.dtype[Any]]:
         """Return the dtype of each output of a node with these attributes."""
-        return [attrs.get(arg.type) or to_dtype(arg.type) for arg in self.flat(self.outputs, attrs)]
+        return [attrs.get(arg.type) or as_dtype(arg.type) for arg in self.flat(self.outputs, attrs)]
 
     def __str__(self) -> str:
         lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
@@ -263,7 +271,7 @@ def register_op(
     op Relu: Returns max(features, 0) element-wise.
       input   features: T
       output  activations: T
-      attr    T: {float16, bfloat16, float32, float64, int32, int64}
+      attr    T: {float16, bfloat16, float32, float64, int32, int64, uint8}
       shape   unchanged_shape
       grad    _relu_grad
     """
@@ -315,6 +323,49 @@ def attr_of(op: Any, name: str) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------
+# Dtypes: NumPy's, under the names that TensorFlow knows. TensorFlow: python/framework/dtypes.py
+# ---------------------------------------------------------------------------------------------
+
+
+def as_dtype(type_value: Any) -> np.dtype[Any]:
+    """Return the dtype that a name, a type of NumPy's, float, bool or a dtype stands for.
+
+    Args:
+        type_value: such as "float32", float, numpy.float32 or tf.float32.
+
+    Returns:
+        A NumPy dtype.
+
+    Raises:
+        TypeError: if it stands for none. That is so for int, too, as in TensorFlow.
+
+    >>> as_dtype("half"), as_dtype(float), as_dtype("float"), as_dtype("double")
+    (dtype('float16'), dtype('float32'), dtype('float32'), dtype('float64'))
+    """
+    word = "float" if type_value is float else type_value
+    is_name = isinstance(word, str)
+    known = word in DATA_TYPES if is_name else word is not None and word is not int
+    found = to_dtype(DATA_TYPES[word] if is_name else word) if known else None
+    if found is None or found.name not in DATA_TYPES:
+        names = TYPE_LISTS["type"]
+        raise ArgumentTypeError(
+            f"dtype must be one of {', '.join(names)}; got {type_value!r}{suggestion(type_value, names)}"
+        )
+    return found
+
+
+def is_trainable(dtype: np.dtype[Any]) -> bool:
+    """Return whether a tensor of a dtype can have a gradient: whether it holds floats.
+
+    TensorFlow: IsTrainable in python/eager/backprop_util.py.
+
+    >>> is_trainable(np.dtype("float16")), is_trainable(np.dtype("uint8"))
+    (True, False)
+    """
+    return dtype.kind not in "iub"  # the kind of bfloat16 is V
+
+
+# ---------------------------------------------------------------------------------------------
 # The specification strings of arguments and attributes
 # ---------------------------------------------------------------------------------------------
 
@@ -352,8 +403,6 @@ def parse_attr(spec: str) -> AttrDef:
         strings = items[0].startswith("'")
         kind = "string" if strings else "type"
         allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
-    elif kind == "type":
-        allowed = (*FLOATS, *INTEGERS, "bool")
     if kind not in ATTR_TYPES:
         raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
     default: Any = None

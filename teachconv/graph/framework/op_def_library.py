@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...dtypes import to_dtype
 from ...errors import ArgumentError, ArgumentTypeError
 from .context import get_default_graph
-from .eager_tensor import EagerTensor, frozen, to_array
-from .op_def import ArgDef, OpDef, get_op_def
+from .eager_tensor import EagerTensor, frozen, to_argument, to_array
+from .op_def import ArgDef, OpDef, as_dtype, get_op_def
 from .ops import Graph, Tensor
 from .shape_inference import InferenceContext, Values
+from .tensor import Operators, tensor_dtype
 from .tensor_shape import as_shape
 
 __all__ = ["apply_op"]
@@ -113,7 +113,7 @@ def check_attrs(
             continue  # only Python numbers: their dtype is determined by `to_array`
         if not attr.has_default:
             raise ArgumentError(f"{op_def.name} needs the attribute {attr.name} ({attr.type})")
-        checked[attr.name] = to_dtype(attr.default) if attr.type == "type" else attr.default
+        checked[attr.name] = as_dtype(attr.default) if attr.type == "type" else attr.default
     return args, values, checked
 
 
@@ -144,29 +144,36 @@ def _written_out(
 def _infer_types(
     op_def: OpDef, args: Sequence[ArgDef], values: Sequence[Any], checked: dict[str, Any]
 ) -> None:
-    """Set each type attribute to the dtype of its inputs, which must agree."""
+    """Set each type attribute to the dtype of its tensors, which must agree; without any, of its first array.
+
+    In a graph TensorFlow takes the first argument's, so that an array before a tensor may have the wrong one.
+    """
     source: dict[str, ArgDef] = {}
-    for value, arg in zip(values, args, strict=True):
-        dtype = getattr(value, "dtype", None)
-        if dtype is None or arg.type not in op_def.attr_by_name:
-            continue
-        try:
-            known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
-        except ArgumentTypeError as error:
-            raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
-        if arg.type in source and checked[arg.type] != known:
-            first, dtypes = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
-            which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"
-            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must have {which}, {dtypes}")
-        source[arg.type] = arg
-        checked[arg.type] = known
+    tensors = [tensor_dtype(value) for value in values]
+    arrays = [getattr(value, "dtype", None) for value in values]
+    for dtypes in (tensors, arrays):
+        for dtype, arg in zip(dtypes, args, strict=True):
+            if arg.type not in op_def.attr_by_name or (dtypes is arrays and arg.type in source):
+                continue
+            if dtype is None:
+                continue
+            try:
+                known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
+            except ArgumentTypeError as error:
+                raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
+            if arg.type in source and checked[arg.type] != known:
+                first, names = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
+                which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"
+                raise ArgumentTypeError(f"{arg.name} of {op_def.name} must have {which}, {names}")
+            source[arg.type] = arg
+            checked[arg.type] = known
 
 
 def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
     """Return the dtype that an argument is converted to, or None if it keeps its own."""
     if arg.type in op_def.attr_by_name:
         return checked.get(arg.type)
-    return to_dtype(arg.type)
+    return as_dtype(arg.type)
 
 
 def _names(args: Sequence[ArgDef]) -> list[str]:
@@ -179,25 +186,18 @@ def _names(args: Sequence[ArgDef]) -> list[str]:
     return names
 
 
-def _is_symbolic(value: Any) -> bool:
-    """Return whether a value is a tensor of a graph, or a list that holds one."""
-    if isinstance(value, (list, tuple)):
-        return any(map(_is_symbolic, value))
-    return isinstance(value, Tensor)
-
-
 def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> Tensor:
     """Return a Pack node for a list such as [tf.shape(x)[0], 8, 8, 3], which holds tensors and numbers.
 
     TensorFlow: python/ops/array_ops.py, _autopacking_conversion_function.
     """
-    dtype = dtype or next((item.dtype for item in items if isinstance(item, Tensor)), None)
+    dtype = dtype or tensor_dtype(items)
     parts: list[Any] = []
     with graph.name_scope(name) as scope:
         for index, item in enumerate(items):
             if isinstance(item, (list, tuple)):
                 parts.append(_packed_list(item, dtype, str(index), graph))
-            elif isinstance(item, Tensor):
+            elif isinstance(item, Operators):
                 parts.append(item)
             else:
                 array = to_array(item, dtype, f"{name}[{index}]")
@@ -217,20 +217,20 @@ def _as_tensor(
         isinstance(value, EagerTensor) or (isinstance(value, Tensor) and value.op.graph is not graph)
     ):
         value = graph.capture(value)
-    if isinstance(value, (list, tuple)) and any(_is_symbolic(item) for item in value):
+    if isinstance(value, (list, tuple)) and tensor_dtype(value) is not None:
         value = _packed_list(value, dtype, name, graph)
     if not isinstance(value, Tensor):
         if arg.is_ref:
             raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {value!r}")
-        array = to_array(value, dtype, f"{arg.name} of {op_def.name}")
-        if dtype is None:
-            checked[arg.type] = op_def.attr_by_name[arg.type].check(array.dtype, op_def.name)
+        array = to_argument(value, dtype, f"{arg.name} of {op_def.name}")
         value = apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
     if value.op.graph is not graph:
         raise ArgumentError(
             f"{arg.name} of {op_def.name}: {value.name!r} belongs to a graph other than the default one"
         )
-    if dtype is not None and value.dtype != dtype:
+    if dtype is None:
+        checked[arg.type] = op_def.attr_by_name[arg.type].check(value.dtype, op_def.name)
+    elif value.dtype != dtype:
         raise ArgumentTypeError(
             f"{arg.name} of {op_def.name} must have dtype {dtype.name}; got {value.dtype.name}"
         )

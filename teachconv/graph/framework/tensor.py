@@ -15,16 +15,16 @@ import numpy as np
 
 from ... import nn_ops
 from ...devices import Adapter, to_array
-from ...dtypes import to_dtype
 from ...errors import ArgumentTypeError
 from .context import executing_eagerly, session_for, set_default_graph
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
+from .op_def import as_dtype
 from .tensor_shape import StaticShape, TensorShape
 
 if TYPE_CHECKING:
     from .ops import Graph, Operation
 
-__all__ = ["OVERRIDES", "Operators", "Reference", "Tensor", "TensorSpec"]
+__all__ = ["OVERRIDES", "Operators", "Reference", "Tensor", "TensorSpec", "tensor_dtype"]
 
 
 class Reference:
@@ -173,6 +173,19 @@ class Operators:
         return Reference(self)
 
 
+def tensor_dtype(value: Any) -> np.dtype[Any] | None:
+    """Return the dtype of a tensor or variable, or of the first one in nested lists; None without any."""
+    waiting, seen = [value], set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Operators):
+            return item.dtype  # type: ignore[attr-defined]
+        if isinstance(item, (list, tuple)) and id(item) not in seen:  # a list may hold itself
+            seen.add(id(item))
+            waiting += item[::-1]
+    return None
+
+
 class _Tensors(Adapter):
     """Tensors and variables as arguments of the library's ops: each op runs as that of the same name here."""
 
@@ -200,7 +213,6 @@ ADAPTER = _Tensors()
 
 def _binary(name: str, x: Any, y: Any) -> Any:
     """Call the function of a binary operator; ``name`` is also that of the node."""
-    x, y = _like(x, y), _like(y, x)
     return _call(name, x, y, name=name)
 
 
@@ -217,13 +229,6 @@ def _graph_of(operands: Iterable[Any]) -> AbstractContextManager[Any]:
             if graph is not None:
                 return set_default_graph(graph)
     return nullcontext()
-
-
-def _like(value: Any, other: Any) -> Any:
-    """Return an array beside a tensor in the tensor's dtype, unless floats would become integers."""
-    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == other.dtype:
-        return value
-    return value.astype(other.dtype) if value.dtype.kind + other.dtype.kind in ("ff", "if", "ii") else value
 
 
 class Tensor(Operators):
@@ -367,7 +372,7 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", TensorShape(self.shape))
-        object.__setattr__(self, "dtype", to_dtype(self.dtype))
+        object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:

@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import ArgumentError, ArgumentTypeError
 from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
-from ..framework.op_def import GRADIENTS
+from ..framework.op_def import GRADIENTS, is_trainable
 from ..framework.tensor_shape import TensorShape
 from ..ops import array_ops, gen_nn_ops
 from ..ops.constant_op import constant, is_tensor
@@ -300,7 +300,7 @@ def backpropagate(
 
 def _through_floats(producer: Producer) -> Producer:
     """Return a producer that ends the walk at integers and booleans, such as the shapes in a graph."""
-    return lambda tensor: None if tensor.dtype.kind in "ib" else producer(tensor)
+    return lambda tensor: producer(tensor) if is_trainable(tensor.dtype) else None
 
 
 def _count_pending(targets: Sequence[Any], sources: Sequence[Any], producer: Producer) -> dict[int, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..framework.op_def import is_trainable
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
 from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
@@ -252,9 +253,7 @@ def _sigmoid_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _cast_grad(op: Any, grad: Any) -> Any:
     """Cast back; where either dtype is an integer type there is no gradient."""
     source, target = op.inputs[0].dtype, grad.dtype
-    if source.kind in "ib" or target.kind in "ib":
-        return None
-    return cwise_ops.cast(grad, source)
+    return cwise_ops.cast(grad, source) if is_trainable(source) and is_trainable(target) else None
 
 
 # --- several inputs -----------------------------------------------------------------------------------

@@ -203,9 +203,12 @@ class FloorDivOp(CwiseOp):
 
     @staticmethod
     def function(x: Any, y: Any) -> Any:
-        """Return the quotient; raise ``ValueError`` for an integer divided by 0."""
+        """Return the quotient; raise ``ValueError`` for an integer divided by 0.
+
+        That of floats is rounded first and then down, as in TensorFlow: 1 // 0.1 is 10, in NumPy 9.
+        """
         _no_zero(y, "FloorDiv")
-        return np.floor_divide(x, y)
+        return np.floor_divide(x, y) if is_integer(x.dtype) else np.floor(x / y)
 
 
 @register_kernel("FloorMod")
@@ -216,7 +219,8 @@ class FloorModOp(CwiseOp):
     def function(x: Any, y: Any) -> Any:
         """Return the remainder; raise ``ValueError`` for an integer divided by 0."""
         _no_zero(y, "FloorMod")
-        return np.mod(x, y)
+        rest = np.fmod(x, y)  # has the sign of x, which a zero keeps
+        return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
 @register_kernel("Pow")

@@ -116,13 +116,13 @@ class MeanOp(_Reduction):
     """Averages over axes."""
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the mean; for integers it is rounded towards zero, as in C and TensorFlow."""
+        """Return the mean; for integers it is rounded towards zero, and their sum is one of int64."""
         x = inputs[0]
-        total, axes = self.sum(*inputs)
+        total, axes = self.sum(x.astype("int64") if is_integer(x.dtype) else x, inputs[1])
         count = int(np.prod([x.shape[axis] for axis in axes]))
         if is_integer(x.dtype):
             if not count:
-                return np.zeros_like(total)
+                return np.zeros_like(total, x.dtype)
             quotient, rest = np.divmod(total, total.dtype.type(count))  # rounded down
             return (quotient + ((rest != 0) & (total < 0))).astype(x.dtype, copy=False)
         return (total / total.dtype.type(count)).astype(x.dtype, copy=False)

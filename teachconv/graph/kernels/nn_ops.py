@@ -6,6 +6,7 @@ image/resize_nearest_neighbor_op.cc.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class BiasGradOp(OpKernel):
         if self.nchw:
             axes = tuple(axis for axis in range(cells.ndim) if axis != 1)
         else:
-            cells, axes = cells.reshape(-1, cells.shape[-1]), (0,)
+            cells, axes = cells.reshape(prod(cells.shape[:-1]), cells.shape[-1]), (0,)
         return cells.sum(axis=axes, dtype=cells.dtype).astype(gradient.dtype, copy=False)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import to_dtype
 from ...errors import ArgumentError
 from ..framework.context import executing_eagerly
 from ..framework.eager_tensor import int_vector, static_shape
+from ..framework.op_def import as_dtype
+from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
@@ -177,7 +178,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
     """
     known = static_shape(input)
     if is_fully_defined(known):
-        return constant(np.array(known, to_dtype(out_type)), name=name or "Shape")
+        return constant(np.array(known, as_dtype(out_type)), name=name or "Shape")
     return gen_nn_ops.shape(input, out_type=out_type, name=name)
 
 
@@ -206,7 +207,7 @@ def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
     """
     known = static_shape(input)
     if is_fully_defined(known):
-        return constant(np.array(prod(known), to_dtype(out_type)), name=name or "Size")
+        return constant(np.array(prod(known), as_dtype(out_type)), name=name or "Size")
     return gen_nn_ops.size(input, out_type=out_type, name=name)
 
 
@@ -359,9 +360,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    if axis == 0 and not any(hasattr(value, "dtype") for value in values):
-        return constant(list(values), name=name)
-    return gen_nn_ops.pack(list(values), axis=axis, name=name)
+    values = list(values)
+    if axis == 0 and tensor_dtype(values) is None:
+        return constant(values, name=name)
+    return gen_nn_ops.pack(values, axis=axis, name=name)
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:

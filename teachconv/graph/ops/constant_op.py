@@ -6,20 +6,28 @@ python/ops/array_ops.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...arguments import check_memory
-from ...dtypes import to_dtype
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ArgumentTypeError
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope
-from ..framework.eager_tensor import EagerTensor, converted_array, frozen, int_vector, static_shape
+from ..framework.eager_tensor import (
+    EagerTensor,
+    frozen,
+    int_vector,
+    own_dtype,
+    static_shape,
+    to_argument,
+    to_array,
+)
+from ..framework.op_def import as_dtype
 from ..framework.ops import Tensor
+from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import as_shape, is_fully_defined
 from . import gen_nn_ops
 
@@ -60,7 +68,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """
     if value is None:
         raise ArgumentError("None values not supported.")
-    array = converted_array(value, None if dtype is None else to_dtype(dtype), "value")
+    array = to_argument(value, None if dtype is None else as_dtype(dtype), "value")
     if shape is not None:
         sizes: Any = as_shape(shape)
         if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
@@ -127,7 +135,7 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
-    number = np.array(value, to_dtype(dtype))
+    number = np.array(value, as_dtype(dtype))
     if is_tensor(shape) or (
         isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape)
     ):
@@ -186,24 +194,42 @@ def one_hot(
     """Return on_value at each index along a new axis and off_value elsewhere, as tf.one_hot.
 
     Args:
-        indices: int32 or int64; one that is negative or too large gives only off_value.
+        indices: uint8, int32 or int64; one that is negative or too large gives only off_value.
         depth: the size of the new axis.
         on_value: 1 by default.
         off_value: 0 by default.
         axis: where the new axis comes; -1 is the last.
-        dtype: the dtype of the values; float32 if nothing says otherwise.
+        dtype: the dtype of the values; None for theirs, or float32 if there are none.
         name: the name of the node.
 
     Returns:
         A tensor with one axis more.
 
+    Raises:
+        TypeError: if ``on_value``, ``off_value`` and ``dtype`` do not agree.
+
     >>> one_hot([0, 2], 3).numpy().tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    given = next((value.dtype for value in (on_value, off_value) if hasattr(value, "dtype")), "float32")
-    wanted = to_dtype(given if dtype is None else dtype)
-    on = on_value if is_tensor(on_value) else np.array(1 if on_value is None else on_value, wanted)
-    off = off_value if is_tensor(off_value) else np.array(0 if off_value is None else off_value, wanted)
+    given = {"on_value": on_value, "off_value": off_value}
+    fixed = {  # the dtypes that must agree
+        key: own_dtype(value, key)
+        for key, value in given.items()
+        if value is not None and (dtype is None or tensor_dtype(value) is not None)
+    }
+    wanted = as_dtype(next(iter(fixed.values()), "float32") if dtype is None else dtype)
+    for key, found in fixed.items():
+        if found != wanted:
+            raise ArgumentTypeError(
+                f"on_value and off_value must have dtype {wanted.name}; got {key} of {found.name}"
+            )
+    on, off = (
+        value if tensor_dtype(value) is not None else to_array(value, wanted, key)
+        for key, value in (
+            ("on_value", 1 if on_value is None else on_value),
+            ("off_value", 0 if off_value is None else off_value),
+        )
+    )
     return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
 
 
@@ -232,22 +258,14 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
     if hasattr(value, "_graph_tensor"):  # a variable
         value = value.value()
     if is_tensor(value):
-        if dtype is not None and value.dtype != to_dtype(dtype):
+        if dtype is not None and value.dtype != as_dtype(dtype):
             raise ArgumentError(
-                f"Tensor conversion requested dtype {to_dtype(dtype)} for Tensor with dtype {value.dtype}: "
+                f"Tensor conversion requested dtype {as_dtype(dtype)} for Tensor with dtype {value.dtype}: "
                 f"{value!r}; cast converts a tensor"
             )
         return value
-    if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):
-        wanted = dtypes[0] if dtype is None else dtype
+    found = tensor_dtype(value)  # of a tensor in lists
+    if found is not None:
+        wanted = found if dtype is None else dtype
         return gen_nn_ops.pack([convert_to_tensor(item, wanted) for item in value], name=name or "packed")
     return constant(value, dtype, name=name or "Const")
-
-
-def _dtypes(value: Any) -> Iterator[Any]:
-    """Yield the dtypes of the tensors and variables in nested lists."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _dtypes(item)
-    elif is_tensor(value) or hasattr(value, "_graph_tensor"):
-        yield value.dtype

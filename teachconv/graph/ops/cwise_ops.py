@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dtypes import is_integer, to_dtype
+import numpy as np
+
+from ...dtypes import is_integer
 from ..framework.default_graph import name_scope
+from ..framework.op_def import as_dtype, is_trainable
+from ..framework.tensor import tensor_dtype
 from . import gen_nn_ops
-from .constant_op import is_tensor
+from .constant_op import convert_to_tensor, is_tensor
 
 __all__ = [
     "abs",
@@ -188,7 +192,7 @@ def logical_not(x: Any, name: str | None = None) -> Any:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y with broadcasting; integers are converted to float64 first.
+    """Return x / y with broadcasting; integers are converted to float64 first, uint8 to float32.
 
     Args:
         x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
@@ -200,11 +204,16 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
     """
-    dtypes = {value.dtype for value in (x, y) if hasattr(value, "dtype")}
-    if dtypes and all(map(is_integer, dtypes)):
-        with name_scope(name or "truediv") as scope:
-            return gen_nn_ops.real_div(cast(x, "float64"), cast(y, "float64"), name=scope)
-    return gen_nn_ops.real_div(x, y, name=name or "truediv")
+    dtype = tensor_dtype([x, y])
+    if dtype is not None and is_trainable(dtype):
+        return gen_nn_ops.real_div(x, y, name=name or "truediv")
+    with name_scope(name or "truediv") as scope:
+        x = x if is_tensor(x) else convert_to_tensor(x, dtype, "x")
+        y = y if is_tensor(y) else convert_to_tensor(y, x.dtype, "y")
+        if is_integer(x.dtype) and x.dtype == y.dtype:
+            wide = "float32" if x.dtype == "uint8" else "float64"
+            x, y = cast(x, wide), cast(y, wide)
+        return gen_nn_ops.real_div(x, y, name=scope)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
@@ -450,9 +459,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     >>> cast([1.7, -1.7], "int32").numpy().tolist()
     [1, -1]
     """
-    wanted = to_dtype(dtype)
+    wanted = as_dtype(dtype)
     if is_tensor(x) and x.dtype == wanted:
         return x
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iu":
+        x = x.astype("int64")  # of any size, such as int8, of which there are no tensors
     return gen_nn_ops.cast(x, wanted, name=name)
 
 
@@ -472,7 +483,7 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
     [9, 12]
     """
-    inputs = list(inputs)
-    if len(inputs) == 1 and is_tensor(inputs[0]):
+    inputs = [convert_to_tensor(each) for each in inputs]
+    if len(inputs) == 1:
         return inputs[0] if name is None else gen_nn_ops.identity(inputs[0], name=name)
     return gen_nn_ops.add_n(inputs, name=name)

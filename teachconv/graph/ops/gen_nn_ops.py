@@ -180,7 +180,7 @@ def add(
     Returns:
         The output z, of type T.
 
-    Op Add; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Add; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -204,7 +204,7 @@ def add_n(
     Returns:
         The output sum, of type T.
 
-    Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [inputs]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -394,7 +394,8 @@ def arg_max(
     Returns:
         The output output, of type output_type.
 
-    Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64}
+    = 'int32'.
     """
     _inputs: list[Any] = [input, dimension]
     _attrs: dict[str, Any] = {"output_type": output_type, "_kernel": _kernel}
@@ -457,7 +458,7 @@ def assign(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -483,7 +484,7 @@ def assign_add(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -509,7 +510,7 @@ def assign_sub(
     Returns:
         The output output_ref, reference to a variable of type T.
 
-    Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [ref, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -615,7 +616,7 @@ def bias_add(
     Returns:
         The output output, of type T.
 
-    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [value, bias]
     _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
@@ -641,7 +642,7 @@ def bias_add_grad(
     Returns:
         The output output, of type T.
 
-    Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [out_backprop]
     _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
@@ -694,8 +695,8 @@ def broadcast_to(
     Returns:
         The output output, of type T.
 
-    Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32, int64} =
-    'int32'.
+    Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, shape]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -714,14 +715,14 @@ def cast(
 
     Args:
         x: input, of type SrcT.
-        DstT: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        DstT: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
         _kernel: label of the kernel; None selects the default.
 
     Returns:
         The output y, of type DstT.
 
-    Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"DstT": DstT, "_kernel": _kernel}
@@ -799,8 +800,8 @@ def concat_v2(
     Returns:
         The output output, of type T.
 
-    Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tidx: {int32,
-    int64} = 'int32'.
+    Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx:
+    {int32, int64} = 'int32'.
     """
     _inputs: list[Any] = [values, axis]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -818,7 +819,7 @@ def const(
 
     Args:
         value: attribute, tensor.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
 
     Returns:
@@ -1116,7 +1117,7 @@ def dynamic_stitch(
     Returns:
         The output merged, of type T.
 
-    Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [indices, data]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1142,7 +1143,7 @@ def equal(
     Returns:
         The output z, of type bool.
 
-    Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1192,8 +1193,8 @@ def expand_dims(
     Returns:
         The output output, of type T.
 
-    Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tdim: {int32, int64} =
-    'int32'.
+    Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tdim: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, dim]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1219,8 +1220,8 @@ def fill(
     Returns:
         The output output, of type T.
 
-    Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, bool}; index_type: {int32, int64} =
-    'int32'.
+    Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; index_type: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [dims, value]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1246,7 +1247,7 @@ def floor_div(
     Returns:
         The output z, of type T.
 
-    Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1272,7 +1273,7 @@ def floor_mod(
     Returns:
         The output z, of type T.
 
-    Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1300,8 +1301,8 @@ def gather_v2(
     Returns:
         The output output, of type Tparams.
 
-    Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, bool}; Tindices: {int32,
-    int64}; Taxis: {int32, int64}.
+    Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tindices:
+    {int32, int64}; Taxis: {int32, int64}.
     """
     _inputs: list[Any] = [params, indices, axis]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1327,7 +1328,7 @@ def greater(
     Returns:
         The output z, of type bool.
 
-    Op Greater; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Greater; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1353,7 +1354,7 @@ def greater_equal(
     Returns:
         The output z, of type bool.
 
-    Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1377,7 +1378,7 @@ def identity(
     Returns:
         The output output, of type T.
 
-    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1435,8 +1436,8 @@ def _if(
     Returns:
         The output output, of type Tout.
 
-    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type); Tvariables:
-    list(type).
+    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type);
+    Tvariables: list(type).
     """
     _inputs: list[Any] = [cond, input, variables]
     _attrs: dict[str, Any] = {
@@ -1491,7 +1492,7 @@ def less(
     Returns:
         The output z, of type bool.
 
-    Op Less; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Less; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1517,7 +1518,7 @@ def less_equal(
     Returns:
         The output z, of type bool.
 
-    Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1699,7 +1700,8 @@ def max(
     Returns:
         The output output, of type T.
 
-    Op Max; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Max; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1733,7 +1735,7 @@ def max_pool(
     Returns:
         The output output, of type T.
 
-    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {
@@ -1778,7 +1780,7 @@ def max_pool_grad(
     Returns:
         The output output, of type T.
 
-    Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [orig_input, orig_output, grad]
     _attrs: dict[str, Any] = {
@@ -1823,7 +1825,7 @@ def max_pool_grad_grad(
     Returns:
         The output output, of type T.
 
-    Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [orig_input, orig_output, grad]
     _attrs: dict[str, Any] = {
@@ -1856,7 +1858,7 @@ def maximum(
     Returns:
         The output z, of type T.
 
-    Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1884,7 +1886,8 @@ def mean(
     Returns:
         The output output, of type T.
 
-    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1912,7 +1915,8 @@ def min(
     Returns:
         The output output, of type T.
 
-    Op Min; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Min; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -1938,7 +1942,7 @@ def minimum(
     Returns:
         The output z, of type T.
 
-    Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -1964,7 +1968,7 @@ def mul(
     Returns:
         The output z, of type T.
 
-    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2034,7 +2038,7 @@ def not_equal(
     Returns:
         The output z, of type bool.
 
-    Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2066,7 +2070,8 @@ def one_hot(
     Returns:
         The output output, of type T.
 
-    Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, bool}; TI: {int32, int64}.
+    Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; TI: {uint8, int32,
+    int64}.
     """
     _inputs: list[Any] = [indices, depth, on_value, off_value]
     _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
@@ -2090,7 +2095,7 @@ def ones_like(
     Returns:
         The output y, of type T.
 
-    Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2116,7 +2121,7 @@ def pack(
     Returns:
         The output output, of type T.
 
-    Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [values]
     _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
@@ -2142,8 +2147,8 @@ def pad(
     Returns:
         The output output, of type T.
 
-    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tpaddings: {int32, int64} =
-    'int32'.
+    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, paddings]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2190,7 +2195,7 @@ def placeholder(
     """Stands for a value that is fed to each run.
 
     Args:
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         shape: attribute, shape = None.
         name: name of the node.
 
@@ -2292,7 +2297,8 @@ def prod(
     Returns:
         The output output, of type T.
 
-    Op Prod; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Prod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -2436,7 +2442,7 @@ def rank(
     Returns:
         The output output, of type int32.
 
-    Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2486,7 +2492,7 @@ def relu(
     Returns:
         The output activations, of type T.
 
-    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [features]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2512,7 +2518,7 @@ def relu_grad(
     Returns:
         The output backprops, of type T.
 
-    Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [gradients, features]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2538,8 +2544,8 @@ def reshape(
     Returns:
         The output output, of type T.
 
-    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tshape: {int32, int64} =
-    'int32'.
+    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tshape: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [tensor, shape]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2569,7 +2575,7 @@ def resize_nearest_neighbor(
     Returns:
         The output resized_images, of type T.
 
-    Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [images, size]
     _attrs: dict[str, Any] = {
@@ -2603,7 +2609,7 @@ def resize_nearest_neighbor_grad(
     Returns:
         The output output, of type T.
 
-    Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [grads, size]
     _attrs: dict[str, Any] = {
@@ -2719,7 +2725,7 @@ def select(
     Returns:
         The output output, of type T.
 
-    Op Select; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Select; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [condition, t, e]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2747,7 +2753,7 @@ def select_v2(
     Returns:
         The output output, of type T.
 
-    Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [condition, t, e]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -2773,7 +2779,7 @@ def shape(
     Returns:
         The output output, of type out_type.
 
-    Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2799,7 +2805,7 @@ def shape_n(
     Returns:
         The output output, of type out_type.
 
-    Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2899,7 +2905,7 @@ def size(
     Returns:
         The output output, of type out_type.
 
-    Op Size; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Size; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
@@ -2927,7 +2933,7 @@ def slice(
     Returns:
         The output output, of type T.
 
-    Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}.
     """
     _inputs: list[Any] = [input, begin, size]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3080,7 +3086,7 @@ def square(
     Returns:
         The output y, of type T.
 
-    Op Square; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Square; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3106,7 +3112,7 @@ def squeeze(
     Returns:
         The output output, of type T.
 
-    Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"squeeze_dims": squeeze_dims, "_kernel": _kernel}
@@ -3170,8 +3176,8 @@ def stateless_if(
     Returns:
         The output output, of type Tout.
 
-    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, bool}; Tin: list(type);
-    Tvariables: list(type).
+    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin:
+    list(type); Tvariables: list(type).
     """
     _inputs: list[Any] = [cond, input, variables]
     _attrs: dict[str, Any] = {
@@ -3200,7 +3206,7 @@ def stop_gradient(
     Returns:
         The output output, of type T.
 
-    Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [input]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3240,7 +3246,8 @@ def strided_slice(
     Returns:
         The output output, of type T.
 
-    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32, int64}.
+    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32,
+    int64}.
     """
     _inputs: list[Any] = [input, begin, end, strides]
     _attrs: dict[str, Any] = {
@@ -3289,8 +3296,8 @@ def strided_slice_grad(
     Returns:
         The output output, of type T.
 
-    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Index: {int32,
-    int64}.
+    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index:
+    {int32, int64}.
     """
     _inputs: list[Any] = [shape, begin, end, strides, dy]
     _attrs: dict[str, Any] = {
@@ -3323,7 +3330,7 @@ def sub(
     Returns:
         The output z, of type T.
 
-    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
     _inputs: list[Any] = [x, y]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3351,7 +3358,8 @@ def sum(
     Returns:
         The output output, of type T.
 
-    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64}; Tidx: {int32, int64} = 'int32'.
+    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
+    'int32'.
     """
     _inputs: list[Any] = [input, reduction_indices]
     _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
@@ -3427,8 +3435,8 @@ def tile(
     Returns:
         The output output, of type T.
 
-    Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tmultiples: {int32, int64} =
-    'int32'.
+    Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tmultiples: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [input, multiples]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3454,8 +3462,8 @@ def transpose(
     Returns:
         The output y, of type T.
 
-    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, bool}; Tperm: {int32, int64} =
-    'int32'.
+    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tperm: {int32,
+    int64} = 'int32'.
     """
     _inputs: list[Any] = [x, perm]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3513,7 +3521,7 @@ def unpack(
     Returns:
         The output output, of type T.
 
-    Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [value]
     _attrs: dict[str, Any] = {"num": num, "axis": axis, "_kernel": _kernel}
@@ -3541,8 +3549,8 @@ def unsorted_segment_sum(
     Returns:
         The output output, of type T.
 
-    Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64}; Tindices: {int32,
-    int64}; Tnumsegments: {int32, int64} = 'int32'.
+    Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices:
+    {int32, int64}; Tnumsegments: {int32, int64} = 'int32'.
     """
     _inputs: list[Any] = [data, segment_ids, num_segments]
     _attrs: dict[str, Any] = {"_kernel": _kernel}
@@ -3560,7 +3568,7 @@ def variable(
 
     Args:
         shape: attribute, shape.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, bool}.
+        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
         name: name of the node.
 
     Returns:
@@ -3590,7 +3598,7 @@ def zeros_like(
     Returns:
         The output y, of type T.
 
-    Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, bool}.
+    Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     _inputs: list[Any] = [x]
     _attrs: dict[str, Any] = {"_kernel": _kernel}

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import FLOATS, INTEGERS
 from ...errors import ArgumentError
-from ..framework.eager_tensor import static_shape
+from ..framework.default_graph import name_scope
+from ..framework.eager_tensor import own_dtype, static_shape, to_argument
+from ..framework.op_def import as_dtype
 from . import array_ops, gen_nn_ops
-from .constant_op import constant
+from .constant_op import constant, convert_to_tensor, is_tensor
 from .cwise_ops import cast
 
 __all__ = [
@@ -36,7 +39,7 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
 
     Args:
         x: a tensor, variable, array or number.
-        y: likewise, of the same dtype.
+        y: likewise; an array or number becomes the dtype of ``x``.
         name: the name of the node.
 
     Returns:
@@ -48,7 +51,10 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
     >>> add([1, 2], 3).numpy().tolist()
     [4, 5]
     """
-    return gen_nn_ops.add(x, y, name=name)
+    if is_tensor(x):
+        return gen_nn_ops.add(x, y, name=name)
+    with name_scope(name or "Add") as scope:
+        return gen_nn_ops.add(convert_to_tensor(x, name="x"), y, name=scope)
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:
@@ -258,7 +264,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
         start: the first number; the limit, if ``limit`` is None.
         limit: where to stop; not included.
         delta: the step; negative to count down.
-        dtype: the dtype; None derives it from the arguments.
+        dtype: the dtype; None for that of the arguments that holds most numbers.
         name: the name of the node.
 
     Returns:
@@ -271,10 +277,14 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     ([2, 5], [0, 1, 2])
     """
     start, limit = (0, start) if limit is None else (start, limit)
-    if dtype is None and any(isinstance(value, float) for value in (start, limit, delta)):
-        dtype = "float32"
-    if dtype is not None:
-        start, limit, delta = (cast(value, dtype) for value in (start, limit, delta))
+    numbers = {"start": start, "limit": limit, "delta": delta}
+    if dtype is None:
+        own = [own_dtype(value, key).name for key, value in numbers.items()]
+        dtype = max(own, key=("bool", "uint8", *INTEGERS, *FLOATS).index)
+    start, limit, delta = (
+        cast(value, dtype) if is_tensor(value) else to_argument(value, as_dtype(dtype), key)
+        for key, value in numbers.items()
+    )
     return gen_nn_ops.range(start, limit, delta, name=name)
 
 

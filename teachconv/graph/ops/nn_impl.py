@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ArgumentError
+import numpy as np
+
+from ...dtypes import is_integer
+from ...errors import ArgumentError, ArgumentTypeError
 from ..framework.default_graph import name_scope
+from ..framework.op_def import is_trainable
+from ..framework.tensor import tensor_dtype
 from .array_ops import shape, squeeze, stop_gradient
 from .constant_op import convert_to_tensor
-from .cwise_ops import cast, greater_equal, maximum, minimum, square
+from .cwise_ops import cast, greater, greater_equal, maximum, minimum, square, where
 from .math_ops import multiply, reduce_mean, reduce_sum, subtract
 from .nn_ops import relu
 from .random_ops import random_uniform
 
 __all__ = ["clip_by_value", "dropout", "l2_loss", "leaky_relu", "moments", "relu6"]
+
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
@@ -32,7 +39,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     [-1.0, 0.5, 1.0]
     """
     with name_scope(name or "clip_by_value") as scope:
-        return maximum(minimum(t, clip_value_max), clip_value_min, scope)
+        return maximum(minimum(convert_to_tensor(t, name="t"), clip_value_max), clip_value_min, scope)
 
 
 def relu6(features: Any, name: str | None = None) -> Any:
@@ -46,7 +53,7 @@ def relu6(features: Any, name: str | None = None) -> Any:
         A tensor of the same shape.
     """
     with name_scope(name or "Relu6") as scope:
-        return minimum(relu(features), 6.0, scope)
+        return minimum(6, relu(features), scope)  # in this order: at 6 the gradient is that of the number
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
@@ -54,17 +61,24 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
 
     Args:
         features: a tensor, variable or array.
-        alpha: the slope for negative values, from 0 to 1.
+        alpha: the slope for negative values: any number, rounded to float32.
         name: the name of the node.
 
     Returns:
-        A tensor of the same shape.
+        A tensor of the same shape; float32 for integers.
+
+    Raises:
+        TypeError: if ``alpha`` is no number.
 
     >>> leaky_relu([-10.0, 5.0]).numpy().tolist()
     [-2.0, 5.0]
     """
+    if not isinstance(alpha, _NUMBERS):
+        raise ArgumentTypeError(f"alpha must be a number; got {alpha!r:.80}")
     with name_scope(name or "LeakyRelu") as scope:
-        return maximum(multiply(features, alpha), features, scope)
+        x = convert_to_tensor(features, name="features")
+        x = cast(x, "float32") if is_integer(x.dtype) else x
+        return where(greater(x, 0), x, multiply(x, np.float32(alpha)), scope)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:
@@ -120,15 +134,16 @@ def dropout(x: Any, rate: Any, seed: int | None = None, name: str | None = None)
         A tensor of the same shape.
 
     Raises:
-        ValueError: if ``rate`` is a number outside of [0, 1).
+        ValueError: if ``rate`` is no tensor and no number in [0, 1), or ``x`` does not hold floats.
 
     >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
     [0.0, 2.0]
     """
-    if isinstance(rate, (int, float)) and not 0 <= rate < 1:
-        raise ArgumentError(f"rate must be from 0 to below 1; got {rate}")
+    if tensor_dtype(rate) is None and not (isinstance(rate, _NUMBERS) and 0 <= rate < 1):
+        raise ArgumentError(f"rate must be from 0 to below 1, or a tensor; got {rate!r:.80}")
     with name_scope(name or "dropout"):
-        x = convert_to_tensor(x)
+        x = convert_to_tensor(x, name="x")
+        if not is_trainable(x.dtype):
+            raise ArgumentError(f"x of dropout must hold floats, which are scaled; got {x.dtype.name}")
         kept = greater_equal(random_uniform(shape(x), dtype=x.dtype, seed=seed), rate)
-        scale = 1.0 / (1.0 - rate)
-        return multiply(multiply(x, scale), cast(kept, x.dtype))
+        return where(kept, multiply(x, 1.0 / (1.0 - rate)), 0)

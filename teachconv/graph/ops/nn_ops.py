@@ -16,8 +16,11 @@ from ...errors import ArgumentError
 from ...geometry import conv2d_transpose_geometry
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import static_shape
+from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
+from .constant_op import convert_to_tensor
+from .cwise_ops import cast
 
 __all__ = [
     "avg_pool",
@@ -73,7 +76,7 @@ def conv2d(
     <tf.Tensor 'Conv2D:0' shape=(None, 4, 4, 4) dtype=float32>
     """
     return gen_nn_ops.conv2d(
-        input, filters, **_windows(strides, padding, data_format, dilations), name=name, _kernel=backend
+        input, filters, **windows_of(strides, padding, data_format, dilations), name=name, _kernel=backend
     )
 
 
@@ -101,7 +104,7 @@ def depthwise_conv2d(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = _windows(strides, padding, data_format, dilations)
+    windows = windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native(
         input, filters, **windows, name=name or "depthwise", _kernel=backend
     )
@@ -142,7 +145,7 @@ def conv2d_transpose(
     ...                        strides=(1, 2), padding="VALID").numpy().ravel().tolist()
     [1, 1, 1, 1]
     """
-    windows = _windows(strides, padding, data_format, dilations)
+    windows = windows_of(strides, padding, data_format, dilations)
     shapes = static_shape(input), static_shape(filters)
     known = all(is_fully_defined(shape) for shape in shapes)
     given = output_shape is not None and not hasattr(output_shape, "op")
@@ -193,7 +196,7 @@ def conv2d_backprop_input(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = _windows(strides, padding, data_format, dilations)
+    windows = windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_input(
         input_sizes, filters, out_backprop, **windows, name=name, _kernel=backend
     )
@@ -225,7 +228,7 @@ def conv2d_backprop_filter(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = _windows(strides, padding, data_format, dilations)
+    windows = windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_filter(
         input, filter_sizes, out_backprop, **windows, name=name, _kernel=backend
     )
@@ -309,7 +312,7 @@ def max_pool(
     >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -3.0]
     """
-    windows = _windows(strides, padding, data_format, None, ksize)
+    windows = windows_of(strides, padding, data_format, None, ksize)
     return gen_nn_ops.max_pool(input, **windows, name=name)
 
 
@@ -338,7 +341,7 @@ def avg_pool(
     >>> avg_pool(np.float32([1, 2, 3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [1.5, 3.0]
     """
-    windows = _windows(strides, padding, data_format, None, ksize)
+    windows = windows_of(strides, padding, data_format, None, ksize)
     if windows.pop("explicit_paddings"):
         raise ArgumentError(f'padding of avg_pool must be "SAME", "VALID" or "SAME_LOWER"; got {padding!r}')
     return gen_nn_ops.avg_pool(input, **windows, name=name)
@@ -365,8 +368,8 @@ def softmax_cross_entropy_with_logits(
     """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
 
     Args:
-        labels: [..., classes], probabilities of each class.
-        logits: [..., classes], of the same float dtype.
+        labels: [..., classes], probabilities of each class, which are cast to the dtype of the logits.
+        logits: [..., classes], floats.
         name: the name of the node.
         axis: the axis of the classes; None stands for the last one.
 
@@ -374,11 +377,14 @@ def softmax_cross_entropy_with_logits(
         A tensor without that axis.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes differ, or there is no such axis.
+        ValueError, TypeError: if shapes differ, the logits are no floats, or there is no such axis.
 
     >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
     0.6931471824645996
     """
+    logits = convert_to_tensor(logits, name="logits")
+    if tensor_dtype(labels) is not None:
+        labels = cast(labels, logits.dtype)
     order = _axis_last(logits, axis)
     if order is not None:
         labels, logits = gen_nn_ops.transpose(labels, order), gen_nn_ops.transpose(logits, order)
@@ -413,7 +419,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         return _of_rows(op, logits, labels, None, None)
 
 
-def _windows(
+def windows_of(
     strides: Any, padding: Any, data_format: str | None, dilations: Any, ksize: Any = None
 ) -> dict[str, Any]:
     """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""

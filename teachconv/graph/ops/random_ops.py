@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ...arguments import integer
-from ...dtypes import is_integer, to_dtype
+from ...dtypes import is_integer
 from ...errors import ArgumentError
 from ..framework.context import current_graph
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import int_vector, to_array
+from ..framework.op_def import as_dtype
 from . import gen_nn_ops
-from .constant_op import constant, is_tensor
+from .constant_op import constant, convert_to_tensor, is_tensor
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
@@ -94,7 +95,7 @@ def random_normal(
     with name_scope(name or "random_normal") as scope:
         sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
         seeds = get_seed(seed)
-        numbers = gen_nn_ops.random_standard_normal(sizes, to_dtype(dtype), *seeds)
+        numbers = gen_nn_ops.random_standard_normal(sizes, as_dtype(dtype), *seeds)
         return gen_nn_ops.add(gen_nn_ops.mul(numbers, stddev, name="mul"), mean, name=scope)
 
 
@@ -117,7 +118,7 @@ def truncated_normal(
     with name_scope(name or "truncated_normal") as scope:
         sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
         seeds = get_seed(seed)
-        numbers = gen_nn_ops.truncated_normal(sizes, to_dtype(dtype), *seeds)
+        numbers = gen_nn_ops.truncated_normal(sizes, as_dtype(dtype), *seeds)
         return gen_nn_ops.add(gen_nn_ops.mul(numbers, stddev, name="mul"), mean, name=scope)
 
 
@@ -145,15 +146,15 @@ def random_uniform(
     >>> sorted(set(random_uniform([100], 5, 8, "int32", seed=1).numpy().tolist()))
     [5, 6, 7]
     """
-    integers = is_integer(to_dtype(dtype))
+    integers = is_integer(as_dtype(dtype))
     if integers and maxval is None:
-        raise ArgumentError(f"Must specify maxval for integer dtype {to_dtype(dtype)}")
+        raise ArgumentError(f"Must specify maxval for integer dtype {as_dtype(dtype)}")
     with name_scope(name or "random_uniform") as scope:
         sizes, low, high = _arguments(shape, dtype, min=minval, max=1 if maxval is None else maxval)
         seeds = get_seed(seed)
         if integers:
             return gen_nn_ops.random_uniform_int(sizes, low, high, *seeds, name=scope)
-        numbers = gen_nn_ops.random_uniform(sizes, to_dtype(dtype), *seeds)
+        numbers = gen_nn_ops.random_uniform(sizes, as_dtype(dtype), *seeds)
         width = gen_nn_ops.sub(high, low, name="sub")
         return gen_nn_ops.add(gen_nn_ops.mul(numbers, width, name="mul"), low, name=scope)
 
@@ -168,6 +169,5 @@ def _arguments(shape: Any, dtype: Any, **numbers: Any) -> list[Any]:
         sizes = constant(to_array(sizes, None, "shape"), name="shape")
     found: list[Any] = [sizes]
     for name, number in numbers.items():
-        known = not hasattr(number, "dtype")
-        found.append(constant(np.array(number, to_dtype(dtype)), name=name) if known else number)
+        found.append(convert_to_tensor(number, dtype, name))
     return found

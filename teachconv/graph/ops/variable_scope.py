@@ -8,7 +8,7 @@ entered again; the name scope that a variable scope opens gets a number the seco
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from math import prod, sqrt
 from typing import Any
@@ -53,14 +53,15 @@ _stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
 
 def get_variable_scope() -> VariableScope:
     """Return the current variable scope of the default graph."""
-    return _store().scope
+    return _store_of(get_default_graph()).scope
 
 
-@contextmanager
 def variable_scope(
     name_or_scope: str | VariableScope, reuse: Any = None, initializer: Any = None
-) -> Iterator[VariableScope]:
+) -> AbstractContextManager[VariableScope]:
     """Put a scope before the names of the variables that `get_variable` makes or finds in the block.
+
+    As with every scope, the graph is the default one where it is called, not where the block begins.
 
     Args:
         name_or_scope: a name, or a `VariableScope` to enter again.
@@ -68,8 +69,11 @@ def variable_scope(
             outer scope says.
         initializer: what makes initial values where `get_variable` is given nothing.
 
-    Yields:
-        The scope.
+    Returns:
+        The context manager, which gives the scope.
+
+    Raises:
+        ValueError: outside a graph.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
@@ -79,8 +83,15 @@ def variable_scope(
     ...         print(w.name, get_variable("w", [2]) is w)
     layer/w:0 True
     """
-    store, before = _store(), _store().scope
-    again = isinstance(name_or_scope, VariableScope)
+    return _in_scope(get_default_graph(), name_or_scope, reuse, initializer)
+
+
+@contextmanager
+def _in_scope(
+    graph: Graph, name_or_scope: str | VariableScope, reuse: Any, initializer: Any
+) -> Iterator[VariableScope]:
+    store = _store_of(graph)
+    before, again = store.scope, isinstance(name_or_scope, VariableScope)
     name = name_or_scope.name if isinstance(name_or_scope, VariableScope) else name_or_scope
     store.scope = VariableScope(
         name if again else "/".join(filter(None, (before.name, name))),
@@ -88,7 +99,7 @@ def variable_scope(
         initializer or before.initializer,
     )
     try:
-        with name_scope(name.rpartition("/")[2] if again else name):
+        with graph.name_scope(name.rpartition("/")[2] if again else name):
             yield store.scope
     finally:
         store.scope = before
@@ -113,7 +124,7 @@ def get_variable(
     Raises:
         ValueError: if the variable is there and must not be, or the other way round, or has another shape.
     """
-    store = _store()
+    store = _store_of(get_default_graph())
     full = f"{store.scope.name}/{name}".lstrip("/")
     found = store.variables.get(full)
     if found is None and store.scope.reuse is True:
@@ -146,5 +157,5 @@ def glorot_uniform(shape: Any, dtype: Any) -> Any:
     return random_uniform(shape, -limit, limit, dtype)
 
 
-def _store() -> _Store:
-    return _stores.setdefault(get_default_graph(), _Store())
+def _store_of(graph: Graph) -> _Store:
+    return _stores.setdefault(graph, _Store())

@@ -16,11 +16,12 @@ from ...errors import ArgumentError, ArgumentTypeError
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
-from ..framework.eager_tensor import EagerTensor, converted_array, frozen, numpy_text, to_array
+from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
+from ..framework.op_def import as_dtype
 from ..framework.op_kernel import OpKernelContext, VariableRef
 from ..framework.ops import Graph, GraphKeys, Operation, Tensor
-from ..framework.tensor import Operators
+from ..framework.tensor import Operators, Reference
 from ..framework.tensor_shape import TensorShape
 from . import gen_nn_ops
 from .array_ops import group
@@ -76,17 +77,16 @@ class Variable(Operators):
     def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
         self._graph = current_graph()
         self._storage: VariableRef | None = None
+        wanted = None if dtype is None else as_dtype(dtype)
         if self._graph is None:
             if callable(initial_value):
                 initial_value = initial_value()
-            value = frozen(
-                converted_array(initial_value, None if dtype is None else np.dtype(dtype), "initial_value")
-            )
+            value = frozen(to_array(initial_value, wanted, "initial_value"))
             self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
             self._storage = VariableRef(name, value.shape, value.dtype)
             self._storage.assign(value)
             return
-        self._build(self._graph, initial_value, name, dtype)
+        self._build(self._graph, initial_value, name, wanted)
         self._graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
         if trainable:
             self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
@@ -106,10 +106,7 @@ class Variable(Operators):
                         f"initial_value must have a known shape; {initial.name!r} has {initial.shape}"
                     )
             else:
-                array = converted_array(
-                    initial_value, None if dtype is None else np.dtype(dtype), "initial_value"
-                )
-                initial = constant(array, name="initial_value")
+                initial = constant(to_array(initial_value, dtype, "initial_value"), name="initial_value")
             with graph.name_scope(None):
                 self._ref: Tensor = gen_nn_ops.variable(initial.shape, initial.dtype, name=scope)
             with graph.colocate_with(self._ref.op):
@@ -223,7 +220,7 @@ class Variable(Operators):
 
         Returns:
             In a graph, a tensor that performs the assignment when it is run and has the new value.
-            Outside a graph, the variable.
+            Outside a graph and in a function, the variable.
 
         Raises:
             ValueError, TypeError: if the shape or dtype differs; the variable is then unchanged.
@@ -282,7 +279,8 @@ class Variable(Operators):
         if graph is not None:
             ref = self._graph_tensor(graph, True)
             with graph.colocate_with(ref.op):
-                return op(ref, value, name=name)
+                assigned = op(ref, value, name=name)
+            return _UnreadVariable(self, assigned.op) if graph.is_function else assigned
         if self._graph is not None:
             raise InvalidArgumentError(
                 f"variable {self._name!r} is of a graph: make the assignment inside `with "
@@ -307,6 +305,30 @@ class Variable(Operators):
             f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or use it "
             "in a function decorated with teachconv.function"
         )
+
+
+class _UnreadVariable(Variable):
+    """What an assignment in a function returns: the variable, whose ``op`` is the assignment.
+
+    TensorFlow: _UnreadVariable in python/ops/resource_variable_ops.py. A read comes after the assignment,
+    because the accesses to a variable in a function keep their order.
+    """
+
+    def __init__(self, variable: Variable, op: Operation) -> None:
+        vars(self).update(vars(variable))
+        self._variable, self._assignment = variable, op
+
+    @property
+    def op(self) -> Operation:
+        """The assignment."""
+        return self._assignment
+
+    def ref(self) -> Reference:
+        """Return the variable's own key."""
+        return self._variable.ref()
+
+    def _graph_tensor(self, graph: Any, as_ref: bool) -> Tensor:
+        return self._variable._graph_tensor(graph, as_ref)
 
 
 def _lifted(initial_value: Any, function: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...graph import cast, matmul, nn, reshape, shape
+from ...graph import matmul, nn, reshape, shape, where
 from ...graph.ops.random_ops import random_uniform
 from .. import activations
 from ..checks import check_number, check_sizes, positive
@@ -167,7 +167,7 @@ class ReLU(Layer):
     def __init__(
         self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **more: Any
     ):
-        if max_value is not None or negative_slope or threshold:
+        if max_value is not None or negative_slope != 0 or threshold != 0:
             raise ArgumentError(
                 "ReLU is the plain one here: leave out max_value, negative_slope and threshold; got "
                 f"{max_value}, {negative_slope} and {threshold}"
@@ -231,4 +231,4 @@ class Dropout(Layer):
             return inputs
         seed = int(self._seeds.integers(2**31))
         kept = random_uniform(shape(inputs), dtype=inputs.dtype, seed=seed) >= self.rate
-        return inputs * cast(kept, inputs.dtype) * (1 / (1 - self.rate) if self.rate < 1 else 0.0)
+        return where(kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0.0), 0)

@@ -18,16 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import is_integer, to_dtype
+from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, printable, suggestion
-from ...graph import TensorSpec, Variable, cast, constant, function, init_scope, name_scope, shape
+from ...graph import TensorSpec, Variable, cast, convert_to_tensor, function, init_scope, name_scope, shape
+from ...graph.framework.op_def import as_dtype
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
-from ..checks import check_sizes
+from ..checks import check_sizes, means_nothing
 from ..config import floatx
 from ..naming import unique_name
 
-__all__ = ["KerasTensor", "Layer", "Shape", "as_tensor", "set_all", "shape_text", "size"]
+__all__ = ["KerasTensor", "Layer", "Shape", "set_all", "shape_text", "size"]
 
 Shape = tuple[int | None, ...]
 
@@ -36,7 +37,7 @@ _INPUTS = np.ndarray | Variable  # what becomes a tensor in any argument of a ca
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 _training: ContextVar[bool | None] = ContextVar("training", default=None)  # of the layer around this one
 
-_SMALL_INTEGERS = [np.dtype(name) for name in ("uint8", "int8", "uint16", "int16")]
+_SMALL_INTEGERS = [np.dtype(name) for name in ("int8", "uint16", "int16")]
 
 # Arguments that Keras' layers have and these do not.
 _NOT_HERE = ("regularizer", "constraint", "lora", "quantization", "renorm", "synchronized")
@@ -131,7 +132,7 @@ class Layer:
             raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
         self.name = unique_name(type(self).__name__) if name is None else name
         self._trainable = bool(trainable)
-        self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
+        self.dtype: str = as_dtype(floatx() if dtype is None else dtype).name
         self.built = False
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
@@ -165,10 +166,10 @@ class Layer:
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _refuse(self, key: str, value: Any) -> None:
-        """Raise for an argument that is not here, unless it has the value that means nothing."""
+        """Raise for an argument that is not here, unless it has the value that changes nothing."""
         kind = type(self).__name__
         if any(word in key for word in _NOT_HERE):
-            if value is None or value is False:
+            if means_nothing(key, value):
                 return
             raise ArgumentError(f"{key} of {kind} is not in teachconv.keras; leave it out; got {value!r}")
         known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
@@ -339,9 +340,9 @@ class Layer:
 
     def _as_tensor(self, inputs: Any) -> Any:
         """Return the input as a tensor; floats take the layer's dtype, and integers may do so."""
-        if getattr(inputs, "dtype", None) in _SMALL_INTEGERS:  # such as images; tensors have no such dtype
+        if getattr(inputs, "dtype", None) in _SMALL_INTEGERS:  # tensors have no such dtype
             inputs = np.asarray(inputs).astype(self.dtype if self._casts_integers else "int32")
-        inputs = as_tensor(inputs)
+        inputs = convert_to_tensor(inputs)
         whole = is_integer(inputs.dtype) or inputs.dtype == bool
         if inputs.dtype.name == self.dtype or (whole and not self._casts_integers):
             return inputs
@@ -395,7 +396,7 @@ class Layer:
         for key, value in unknown.items():
             self._refuse(key, value)
         name = self._name_of_weight(name)
-        dtype = self.dtype if dtype is None else to_dtype(dtype).name
+        dtype = self.dtype if dtype is None else as_dtype(dtype).name
         if is_integer(np.dtype(dtype)):
             raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
         sizes = () if shape is None else check_sizes(shape, "shape", 1)
@@ -511,13 +512,6 @@ def _each_once(own: Iterable[Variable], others: Iterable[Iterable[Variable]]) ->
 def number_of_elements(variable: Variable) -> int:
     """Return the number of elements of a variable."""
     return prod(size or 0 for size in variable.shape)
-
-
-def as_tensor(value: Any) -> Any:
-    """Return a tensor as it is, the value of a variable, and anything else as a constant."""
-    if is_tensor(value):
-        return value
-    return value.read_value() if isinstance(value, Variable) else constant(np.asarray(value))
 
 
 def size(tensor: Any, axis: int) -> Any:

@@ -427,3 +427,42 @@ def f(x):
 
 
 f(tf.zeros([2, 3]))
+
+# %% what an assignment returns is the variable
+expressions = [
+    lambda v: v.value() + v.assign_add(1.0),
+    lambda v: v.assign_add(1.0) + v.value(),
+    lambda v: v.assign_add(1.0).value(),
+    lambda v: v.assign_add(1.0).read_value(),
+    lambda v: v.assign_add(1.0).value() + v.assign_add(1.0).value(),
+    lambda v: v.assign_add(1.0) + v.assign_add(1.0),
+    lambda v: tf.identity(v.assign_add(1.0)) + v.assign_add(1.0),
+    lambda v: v.assign_add(1.0).assign_sub(3.0) + 0.0,
+    lambda v: v.assign_sub(1.0).value() - v,
+    lambda v: [v.value(), v.assign_add(1.0).value(), v.read_value(), v.assign(7.0)],
+    lambda v: tf.stack([v, v.assign_add(1.0), v]),
+    lambda v: tf.concat([[v.value()], [v.assign_add(1.0)], [v.value()]], 0),
+]
+for expression in expressions:
+    for make in (lambda f: f, tf.function):
+        v = tf.Variable(1.0)
+        result = make(lambda: expression(v))()
+        print(np.asarray(result).tolist(), v.numpy())
+
+# %% an assignment orders what follows
+v = tf.Variable(1.0)
+
+
+@tf.function
+def step():
+    update = v.assign_add(1.0)
+    with tf.control_dependencies([update]):
+        return v.read_value() + update
+
+
+print(step().numpy(), step().numpy())
+
+# %% a list that holds a variable is read in each call
+v = tf.Variable(1.0)
+f = tf.function(lambda: tf.add([v, 1.0], 1.0))
+print(f().numpy().tolist(), v.assign(5.0).numpy(), f().numpy().tolist())

@@ -218,3 +218,87 @@ with tf.GradientTape() as tape:
     tape.watch(x)
     y = x * x
 print(tape.batch_jacobian(y, x).numpy().tolist())
+
+# %% functions with kinks and their gradients
+kinks = [-7.0, -1.0, -0.0, 0.0, 0.5, 5.5, 6.0, 6.5, float("inf"), -float("inf"), float("nan")]
+functions = {
+    "leaky_relu": tf.nn.leaky_relu,
+    **{f"leaky_relu {alpha}": lambda x, alpha=alpha: tf.nn.leaky_relu(x, alpha) for alpha in (0, 0.0, 0.5, 1, 2.0, -1.0)},
+    "relu": tf.nn.relu,
+    "relu6": tf.nn.relu6,
+    "abs": tf.abs,
+    "sign": tf.sign,
+    "square": tf.square,
+    "maximum 0": lambda x: tf.maximum(x, 0.0),
+    "0 maximum": lambda x: tf.maximum(0.0, x),
+    "minimum 6": lambda x: tf.minimum(x, 6.0),
+    "6 minimum": lambda x: tf.minimum(6.0, x),
+    "clip 0 6": lambda x: tf.clip_by_value(x, 0.0, 6.0),
+    "clip -1 0.5": lambda x: tf.clip_by_value(x, -1.0, 0.5),
+    "clip 6 0": lambda x: tf.clip_by_value(x, 6.0, 0.0),
+    "where": lambda x: tf.where(x > 0, x, 0.0),
+    "power 0": lambda x: tf.pow(x, 0.0),
+    "power 2": lambda x: tf.pow(x, 2.0),
+    "floordiv": lambda x: x // 2.0,
+    "0.1 floordiv": lambda x: x // 0.1,
+    "mod": lambda x: x % 2.0,
+    "mod inf": lambda x: x % float("inf"),
+    "mod -2": lambda x: x % -2.0,
+    "quotient": lambda x: 1.0 / x,
+}
+for dtype in ("float32", "float64"):
+    x = tf.constant(kinks, dtype)
+    for name, function in functions.items():
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = function(x)
+            first = inner.gradient(y, x, unconnected_gradients="zero")
+        second = outer.gradient(first, x, unconnected_gradients="zero")
+        print(name, *(tensor.numpy().tolist() for tensor in (y, first, second)))
+
+# %% reductions of equal values and their gradients
+for function in (tf.reduce_max, tf.reduce_min, tf.reduce_mean, tf.nn.l2_loss, lambda x: tf.nn.max_pool2d(x[None, None, :, None], 3, 2, "SAME")):
+    for numbers in ([0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 2.0, -1.0]):
+        x = tf.constant(numbers)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        print(np.asarray(y).ravel().tolist(), tape.gradient(y, x).numpy().tolist())
+
+# %% activations of integers
+print(tf.nn.leaky_relu([-5, 5]).numpy().tolist(), tf.nn.relu6([-5, 5, 6, 7]).numpy().tolist(), tf.nn.relu([-5, 5]).numpy().tolist())
+print(tf.nn.leaky_relu(tf.constant([-1.0], "float64"), 0.1).numpy().tolist(), tf.nn.leaky_relu(np.float16([-1]), 0.1).numpy().tolist())
+
+# %% watched variables after the gradient
+v, w = tf.Variable(1.0), tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    y = v * w
+tape.gradient(y, v)
+print(len(tape.watched_variables()), tape.watched_variables()[1] is w)
+
+# %% a bias without channels
+for shape, layout in (([2, 0], "NHWC"), ([0, 3], "NHWC"), ([2, 0, 3, 3], "NCHW"), ([2, 3, 0, 0], "NCHW")):
+    b = tf.Variable(tf.zeros([shape[-1] if layout == "NHWC" else shape[1]]))
+    with tf.GradientTape() as tape:
+        y = tf.nn.bias_add(tf.zeros(shape), b, layout)
+    print(tape.gradient(y, b).numpy().tolist(), y.shape)
+
+# %% explicit padding in the gradients of depthwise_conv2d
+x, w = tf.reshape(tf.range(16.0), [1, 4, 4, 1]), tf.reshape(tf.range(9.0), [3, 3, 1, 1])
+padding = [[0, 0], [1, 1], [0, 1], [0, 0]]
+with tf.GradientTape(persistent=True) as tape:
+    tape.watch([x, w])
+    y = tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], padding)
+    z = tf.reduce_sum(y)
+to_input = tf.nn.depthwise_conv2d_backprop_input([1, 4, 4, 1], w, tf.ones_like(y), [1, 1, 1, 1], padding)
+to_filter = tf.nn.depthwise_conv2d_backprop_filter(x, [3, 3, 1, 1], tf.ones_like(y), [1, 1, 1, 1], padding)
+print(to_input.numpy().ravel().tolist(), to_filter.numpy().ravel().tolist())
+print(bool(tf.reduce_all(tape.gradient(z, x) == to_input)), bool(tf.reduce_all(tape.gradient(z, w) == to_filter)))
+
+# %% a mean of means, whose parts are one list
+v = tf.Variable([1.0, 2.0])
+with tf.GradientTape() as tape:
+    y = tf.reduce_mean([tf.reduce_mean(v), tf.reduce_sum(v)])
+print(y.numpy(), tape.gradient(y, v).numpy().tolist())

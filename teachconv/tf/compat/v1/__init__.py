@@ -43,6 +43,7 @@ from ...dtypes import (
     half,
     int32,
     int64,
+    uint8,
 )
 from ...framework import UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
@@ -331,6 +332,7 @@ __all__ = [
     "transpose",
     "truediv",
     "truncated_normal",
+    "uint8",
     "unstack",
     "variable_scope",
     "variables_initializer",
