@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
@@ -22,6 +22,7 @@ __all__ = [
     "number",
     "right",
     "size",
+    "verdict",
 ]
 
 
@@ -90,6 +91,16 @@ def size(nbytes: int) -> str:
         if round(value) < 1024 or unit == "TiB":
             break
     return f"{number(value, 3 if value < 999.5 else 4)} {unit}"
+
+
+def verdict(judged: Iterable[bool | None]) -> bool | None:
+    """Return whether all parts of a report passed: None, for "not judged", if one is, or if there is none.
+
+    >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
+    (True, None, False, None)
+    """
+    found = list(judged)
+    return False if False in found else None if None in found or not found else True
 
 
 _BAR = 40  # characters of the longest bar
