@@ -317,7 +317,7 @@ class _Form:
         if any(limit == inf for _, limit, _ in found):
             note = "; ".join(filter(None, [note, "some sums may overflow"]))
         known = [error if error == error else inf for error, limit, _ in found if limit < inf]
-        passed = worst <= 1 if known else None
+        passed = bool(worst <= 1) if known else None
         return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note)
 
 

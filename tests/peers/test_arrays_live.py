@@ -479,12 +479,19 @@ def test_the_default_backend_reaches_the_callback(jax, monkeypatch):
 
 def test_jax_refused(jax):
     x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
+
+    def convolve(w):
+        return tc.conv2d(x, w)
+
     with pytest.raises(
         TypeError, match=r"conv2d has no forward-mode derivative, which jax.jvp .*use\s+jax.grad"
     ):
         jax.jvp(lambda w: tc.conv2d(x, w), (w,), (w,))
     with pytest.raises(TypeError, match="conv2d has no forward-mode derivative"):
         jax.jacfwd(lambda w: tc.conv2d(x, w))(w)
+    for inner in (lambda: jax.jvp(jax.jit(convolve), (w,), (w,)), lambda: jax.linearize(convolve, w)[1](w)):
+        with pytest.raises(TypeError, match="forward-mode"):  # JAX's own error: the op has run by then
+            inner()
     with pytest.raises(ValueError, match='did you mean "SAME"'):  # while JAX traces, not in the callback
         jax.jit(lambda w: tc.conv2d(x, w, padding="SMAE"))(w)
     with pytest.raises(ValueError, match="algorithm of backend"):
