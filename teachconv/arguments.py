@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from numbers import Number
@@ -28,6 +28,7 @@ __all__ = [
     "check_bytes",
     "check_data_format",
     "check_memory",
+    "check_one_dtype",
     "check_steps",
     "refuse_masked",
     "to_nhwc",
@@ -439,6 +440,29 @@ def converted(name: str, dtype: str) -> str:
     """
     call = f'.astype("{dtype}")'
     return name + call if name.isidentifier() else f"convert it with {call}"
+
+
+def check_one_dtype(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ``TypeError`` unless all arrays, by their names, have the dtype of the first.
+
+    The message names conversions that cut nothing off: to the first floating dtype among them, and if there
+    is none, to the widest integers.
+
+    >>> check_one_dtype({"input": np.ones(2, "int64"), "filters": np.ones(2, "float32")})
+    Traceback (most recent call last):
+    teachconv.errors.ArgumentTypeError: filters must have the dtype of input, int64; got float32: \
+input.astype("float32")
+    """
+    (first, array), *others = arrays.items()
+    for name, other in others:
+        if other.dtype != array.dtype:
+            dtypes = [one.dtype for one in arrays.values()]
+            widest = max(dtypes, key=lambda dtype: dtype.itemsize)
+            to = next((dtype for dtype in dtypes if not is_integer(dtype)), widest)
+            help_ = " and ".join(converted(key, to.name) for key, one in arrays.items() if one.dtype != to)
+            raise ArgumentTypeError(
+                f"{name} must have the dtype of {first}, {array.dtype}; got {other.dtype}: {help_}"
+            )
 
 
 def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:

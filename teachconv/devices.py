@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import record
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, leave_untraced
 
 __all__ = [
     "ADAPTERS",
@@ -177,6 +177,7 @@ def _adapter_of_class(cls: type) -> Adapter | None:
     return None
 
 
+@leave_untraced
 def adapter_of(value: Any) -> Adapter | None:
     """Return the adapter of another library's array, or None for a NumPy array and anything else.
 
@@ -188,6 +189,7 @@ def adapter_of(value: Any) -> Adapter | None:
     return None if cls is np.ndarray else _adapter_of_class(cls)
 
 
+@leave_untraced
 def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
     """Return what runs a call instead of the op itself, or None where the op does.
 

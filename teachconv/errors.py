@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 __all__ = [
@@ -11,6 +13,7 @@ __all__ = [
     "ArgumentTypeError",
     "BackendUnavailable",
     "hide_unknown",
+    "leave_untraced",
     "no_attribute",
     "printable",
     "refuse_unknown",
@@ -92,15 +95,44 @@ def refuse_unknown(
     raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {word!r}{near}")
 
 
+class _Untraced:
+    """The answer to PyTorch's compiler, which asks before it traces a function: no, nor the whole package.
+
+    The compiler would take the NumPy code of a backend for its own. It leaves the call out of its graph, and
+    what the call runs as well, once this file's package is on its list of those to skip.
+
+    PyTorch: torch/_dynamo/symbolic_convert.py, check_inlineable; torch/_dynamo/trace_rules.py, SKIP_DIRS.
+    """
+
+    def __bool__(self) -> bool:
+        _skip_in_compiler()
+        return True
+
+
+@lru_cache(maxsize=1)
+def _skip_in_compiler() -> None:
+    """Put the package on the list, once."""
+    import_module("torch._dynamo.trace_rules").add(__package__)
+
+
+def leave_untraced(function: F) -> F:
+    """Let torch.compile break its graph at a function of ours, and say why where no break is allowed."""
+    mark: Any = function
+    mark._torchdynamo_disable = _Untraced()
+    mark._torchdynamo_disable_msg = "teachconv computes with NumPy arrays and kernels of its own"
+    return function
+
+
 def hide_unknown(function: F) -> F:
     """Leave ``**unknown`` out of the signature that help, docs and `inspect.signature` show.
 
-    The function itself is returned, so that a call has no additional frame.
+    The function itself is returned, so that a call has no additional frame. Every public function with
+    arrays comes by here, so that the function is marked for PyTorch's compiler, too.
     """
     signature = inspect.signature(function)
     shown = [parameter for name, parameter in signature.parameters.items() if name != "unknown"]
     function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
-    return function
+    return leave_untraced(function)
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:

@@ -20,6 +20,7 @@ from .arguments import (
     Shape,
     as_array,
     check_data_format,
+    check_one_dtype,
     normalize_output_padding,
     normalize_padding,
     normalize_pair,
@@ -122,11 +123,11 @@ def _conv2d_call(
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
         x, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(x, "input", w, "filters")
+        _same_dtype(input=x, filters=w)
         x = _to_nhwc(x, layout)  # [batch, in_rows, in_cols, in_channels]
         stage.arrays(input=x, filters=w)
     geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
-    bias = _bias(bias, geometry.out_channels, x)
+    bias = _bias(bias, geometry.out_channels, x, w)
     return Call(OPS["conv2d"], x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
 
 
@@ -184,12 +185,12 @@ def _depthwise_call(
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
         x, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(x, "input", w, "filters")
+        _same_dtype(input=x, filters=w)
         x = _to_nhwc(x, layout)  # [batch, in_rows, in_cols, in_channels]
         w = w.reshape(_grouped_shape(w.shape, x.shape[3]))  # HWIO with groups = in_channels
         stage.arrays(input=x, filters=w)
     geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
-    bias = _bias(bias, geometry.out_channels, x)
+    bias = _bias(bias, geometry.out_channels, x, w)
     shape = _shape_in(geometry.output_shape, layout)
     return Call(
         OPS["depthwise_conv2d"], x, w, geometry, shape, layout, bias, names=_depthwise_cells(geometry)
@@ -270,7 +271,7 @@ def _transpose_call(
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
         dy, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(dy, "input", w, "filters")
+        _same_dtype(input=dy, filters=w)
         dy = _to_nhwc(dy, layout)  # [batch, in_rows, in_cols, in_channels]
         wanted = (
             None
@@ -290,7 +291,7 @@ def _transpose_call(
             extra,
         )
         stage.say("{}", Conv2DTransposeGeometry(geometry))
-    bias = _bias(bias, geometry.in_channels, dy)
+    bias = _bias(bias, geometry.in_channels, dy, w)
     shape = _shape_in(geometry.input_shape, layout)
     return Call(OPS["conv2d_transpose"], dy, w, geometry, shape, layout, bias)
 
@@ -417,7 +418,7 @@ def _backprop_input_call(
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
         w, dy = as_array(filters, "filters"), as_array(out_backprop, "out_backprop")
-        _same_dtype(w, "filters", dy, "out_backprop")
+        _same_dtype(filters=w, out_backprop=dy)
         dy = _to_nhwc(dy, layout)  # [batch, out_rows, out_cols, out_channels]
         sizes = to_nhwc(normalize_shape(input_sizes, "input_sizes", dy.shape[0]), layout)
         if depthwise:
@@ -550,7 +551,7 @@ def _backprop_filter_call(
     with record.stage("normalise arguments") as stage:
         layout = check_data_format(data_format)
         x, dy = as_array(input, "input"), as_array(out_backprop, "out_backprop")
-        _same_dtype(x, "input", dy, "out_backprop")
+        _same_dtype(input=x, out_backprop=dy)
         x, dy = _to_nhwc(x, layout), _to_nhwc(dy, layout)
         shape = sizes = normalize_shape(filter_sizes, "filter_sizes")
         if depthwise:
@@ -746,20 +747,19 @@ def _compute(
 # ---------------------------------------------------------------------------------------------
 
 
-def _same_dtype(first: np.ndarray, first_name: str, second: np.ndarray, second_name: str) -> None:
-    check_same_place(first, first_name, second, second_name)
-    if first.dtype != second.dtype:
-        raise ArgumentTypeError(
-            f"{second_name} must have the dtype of {first_name}, {first.dtype}; got {second.dtype}: "
-            f'{second_name}.astype("{first.dtype}")'
-        )
+def _same_dtype(**arrays: np.ndarray) -> None:
+    """Raise unless all arrays, by their names, are where the first is and have its dtype."""
+    (first_name, first), *others = arrays.items()
+    for name, array in others:
+        check_same_place(first, first_name, array, name)
+    check_one_dtype(arrays)
 
 
-def _bias(bias: Any, channels: int, x: np.ndarray) -> np.ndarray | None:
+def _bias(bias: Any, channels: int, x: np.ndarray, w: np.ndarray) -> np.ndarray | None:
     if bias is None:
         return None
     array = as_array(bias, "bias", ndim=1)
-    _same_dtype(x, "input", array, "bias")
+    _same_dtype(input=x, filters=w, bias=array)
     if len(array) != channels:
         raise ArgumentError(
             f"bias must have {channels} elements, one for each output channel; got {len(array)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
@@ -28,6 +28,8 @@ __all__ = [
     "pre",
     "right",
     "size",
+    "verdict",
+    "verdict_text",
 ]
 
 
@@ -96,6 +98,28 @@ def size(nbytes: int) -> str:
         if round(value) < 1024 or unit == "TiB":
             break
     return f"{number(value, 3 if value < 999.5 else 4)} {unit}"
+
+
+def verdict(judged: Iterable[bool | None]) -> bool | None:
+    """Return whether all parts of a report passed: None, for "not judged", if one is, or if there is none.
+
+    >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
+    (True, None, False, None)
+    """
+    found = list(judged)
+    return False if False in found else None if None in found or not found else True
+
+
+def verdict_text(judged: Iterable[bool | None], missing: str) -> str:
+    """Say how many parts failed and how many were not judged, in the word for that; or that all pass.
+
+    >>> verdict_text([True, None, False], "not judged"), verdict_text([True], "not judged")
+    ('1 of 3 FAIL, 1 of 3 not judged', 'all pass')
+    """
+    found = list(judged)
+    words = {False: "FAIL", None: missing}
+    bad = [f"{found.count(case)} of {len(found)} {word}" for case, word in words.items() if case in found]
+    return ", ".join(bad) or "all pass"
 
 
 def pre(html: str, style: str = "") -> str:

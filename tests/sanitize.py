@@ -65,7 +65,7 @@ def main():
             ("int32", "normal"),
         ):
             rows = check_cases(["cython"], dtype, data, chosen)
-            assert all(row.passed for row in rows), [row.name for row in rows if not row.passed]
+            assert not [row.name for row in rows if row.passed is False]
             count += len(rows)
     rng = random.Random(20261121)
     for number in range(shapes):

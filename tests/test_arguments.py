@@ -285,3 +285,75 @@ def test_equal_dtypes_that_are_other_objects(dtype):
         y = tc.conv2d(first, second)
         assert y.dtype == want.dtype
         assert np.array_equal(y, want)
+
+
+FRACTIONS = {"float16": 0.25, "float32": 0.1, "float64": 0.1}
+MIXED = [
+    ("int64", "float32", "int64"),
+    ("int32", "float64", "int32"),
+    ("int32", "int64", "int32"),
+    ("int32", "int32", "float32"),
+    ("float32", "int64", "float32"),
+    ("int64", "float32", "float64"),
+    ("float32", "float32", "int32"),
+]
+# the names of the arrays, the op, and its other arguments
+CALLS = {
+    "conv2d": ("input", "filters", "bias", tc.conv2d, {}),
+    "depthwise": ("input", "filters", "bias", tc.depthwise_conv2d, {}),
+    "transposed": ("input", "filters", "bias", tc.conv2d_transpose, {}),
+    "input gradient": (
+        *("out_backprop", "filters", None),
+        *(tc.conv2d_backprop_input, {"input_sizes": (1, 6, 6, 2)}),
+    ),
+    "filter gradient": (
+        *("input", "out_backprop", None),
+        *(tc.conv2d_backprop_filter, {"filter_sizes": (2, 2, 2, 2)}),
+    ),
+    "torch": ("input", "weight", "bias", tc.dialects.torch.conv2d, {}),
+    "onnx": ("X", "W", "B", tc.dialects.onnx.conv, {}),
+    "jax": (
+        *("lhs", "rhs", None),
+        *(tc.dialects.jax.conv_general_dilated, {"window_strides": (1, 1), "padding": "VALID"}),
+    ),
+    "keras": ("inputs", "kernel", None, tc.dialects.keras.conv, {}),
+    "to_onnx": ("input", "filters", "bias", tc.to_onnx, {"op": tc.conv2d}),
+}
+
+
+def mixed_arrays(name, dtypes):
+    """Arrays of these dtypes with fractions, and with integers that int32 does not hold."""
+    shapes = ((1, 4, 4, 2), (2, 2, 2, 2), (4 if name == "depthwise" else 2,))
+    if name == "input gradient":
+        shapes = ((1, 5, 5, 2), *shapes[1:])
+    if name == "filter gradient":
+        shapes = (shapes[0], (1, 3, 3, 2), shapes[2])
+    if name in ("torch", "onnx", "jax"):
+        shapes = ((1, 2, 4, 4), *shapes[1:])
+    return [
+        np.full(shape, FRACTIONS.get(dtype, 3 if dtype == "int32" else 2**33), dtype)
+        for shape, dtype in zip(shapes, dtypes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("dtypes", MIXED, ids=" ".join)
+@pytest.mark.parametrize("name", CALLS)
+def test_the_conversion_that_a_message_names_keeps_the_numbers(name, dtypes):
+    """What the message says is done, and then the call runs, without a fraction or a large integer cut off."""
+    *words, op, rest = CALLS[name]
+    arrays = zip(words, mixed_arrays(name, dtypes), strict=True)
+    before = {word: array for word, array in arrays if word is not None}
+    if name == "to_onnx":
+        pytest.importorskip("onnx", reason="onnx is not installed")
+        if "float" not in " ".join(dtypes):
+            pytest.skip("ONNX's Conv has no integers")
+    after = dict(before)
+    while len({array.dtype for array in after.values()}) > 1:
+        with pytest.raises(tc.ArgumentTypeError, match=" must have the dtype of ") as raised:
+            op(**rest, **after)
+        for part in str(raised.value).rpartition(": ")[2].split(" and "):
+            after[part.partition(".")[0]] = eval(part, {}, after)
+    for word in before:
+        unit = np.finfo(after[word].dtype).eps if after[word].dtype.kind == "f" else 0
+        assert abs(after[word].astype("float64") / before[word].astype("float64") - 1).max() <= unit, word
+    op(**rest, **after)

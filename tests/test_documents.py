@@ -78,6 +78,9 @@ def page(request, tmp_path, monkeypatch):
     return request.param
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script:DeprecationWarning"
+)  # PyTorch's own, at its first tangent
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem, indirect=True)
 def test_python_runs_and_outputs_are_todays(page, capsys):
     if "import cupy" in page.read_text(encoding="utf-8") and tc.backends.why_not("cupy"):

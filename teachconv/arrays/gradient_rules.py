@@ -10,6 +10,8 @@ TensorFlow: python/ops/nn_grad.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import add
 from typing import Any
 
 from .. import nn_ops
@@ -17,7 +19,7 @@ from ..arguments import normalize_pair
 from ..errors import ArgumentTypeError
 from ..geometry import conv2d_transpose_geometry
 
-__all__ = ["ARRAYS", "check", "gradients"]
+__all__ = ["ARRAYS", "check", "gradients", "tangent"]
 
 Arguments = Mapping[str, Any]
 Rule = Callable[[Arguments, Any], Any]
@@ -49,6 +51,25 @@ def gradients(
         The gradient in each of them, of its shape.
     """
     return {name: _RULES[op][name](arguments, gradient) for name in wanted}
+
+
+def tangent(op: Callable[..., Any], arguments: Arguments, tangents: Arguments) -> Any:
+    """Return the tangent of an op's result, by the product rule.
+
+    Args:
+        op: an op of `ARRAYS`.
+        arguments: all of its arguments by name.
+        tangents: the tangents of those of its arrays that have one, by name; at least one.
+
+    Returns:
+        The tangent, of the result's shape; of a shape that broadcasts to it if the bias alone has a tangent.
+    """
+    unbiased = {**arguments, "bias": None} if "bias" in ARRAYS[op] else arguments
+    terms = [op(**{**unbiased, name: moved}) for name, moved in tangents.items() if name != "bias"]
+    if "bias" in tangents:
+        bias = tangents["bias"]
+        terms.append(bias.reshape(-1, 1, 1) if arguments["data_format"] == "NCHW" else bias)
+    return reduce(add, terms)
 
 
 def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:

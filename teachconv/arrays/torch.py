@@ -1,8 +1,8 @@
 """PyTorch's tensors: NumPy and PyTorch share the memory, and autograd records the ops.
 
-A tensor that requires a gradient takes its call over: the call becomes a node of PyTorch's graph,
-`Convolution`, whose backward pass calls our gradient ops. These are recorded in turn, which gives
-derivatives of any order.
+A tensor that requires a gradient or has a tangent takes its call over: the call becomes a node of PyTorch's
+graph, `Convolution`, whose backward pass calls our gradient ops, and whose forward-mode derivative calls the
+op again. These calls are recorded in turn, which gives derivatives of any order.
 
 PyTorch: torch/autograd/function.py.
 """
@@ -40,21 +40,29 @@ class Torch(ArrayApi):
 
     def takes_over(self, value: Any) -> bool:
         """Return whether autograd records what is done with the tensor, or torch.func transforms it."""
-        torch = _torch()
-        if torch._C._functorch.is_functorch_wrapped_tensor(value):
+        torch, functorch = _torch(), _torch()._C._functorch
+        if functorch.is_functorch_wrapped_tensor(value) or functorch.is_legacy_batchedtensor(value):
             return True
-        return bool(value.requires_grad) and bool(torch.is_grad_enabled())
+        if value.requires_grad and torch.is_grad_enabled():
+            return True
+        return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Run an op, as a node of autograd's graph where a gradient is recorded."""
+        """Run an op, as a node of autograd's graph where a derivative is recorded."""
+        arguments = {"name": None, **arguments}  # torch.compile drops a local variable that nothing reads
         tensors = [item for item in arguments.values() if adapter_of(item) is self]
         if not any(map(self.takes_over, tensors)):
             return super().call(value, op, arguments)
+        if any(map(_torch()._C._functorch.is_legacy_batchedtensor, tensors)):
+            raise ArgumentTypeError(
+                f"{op.__name__} takes no tensors that torch.autograd batches, as is_grads_batched=True and "
+                "vectorize=True do: use torch.func.vmap, torch.func.jacrev or torch.func.jacfwd"
+            )
         if op in FUNCTIONS and op not in gradient_rules.ARRAYS:
             torch = _torch()
             tensor = partial(self._tensor, like=value)
             return dialect_calls.run(op, arguments, tensor, torch.permute, torch.flip)
-        gradient_rules.check(op, arguments, "call it on tensor.detach(), or under torch.no_grad()")
+        gradient_rules.check(op, arguments, "call it on tensor.detach()")
         names = [name for name in gradient_rules.ARRAYS[op] if arguments[name] is not None]
         arrays = [self._tensor(arguments[name], name, value) for name in names]
         rest = {
@@ -74,8 +82,8 @@ class Torch(ArrayApi):
         """Return the tensor as a NumPy array on the same memory, or a CuPy array if it is on a GPU."""
         if self.takes_over(value):
             raise ArgumentTypeError(
-                f"{name} requires a gradient or is transformed by torch.func, and PyTorch would not see what "
-                f"is done here: {name}.detach()"
+                f"{name} requires a gradient, has a tangent or is transformed by torch.func, and PyTorch "
+                f"would not see what is done here: {name}.detach()"
             )
         return self._array(value.detach(), name)
 
@@ -91,18 +99,22 @@ class Torch(ArrayApi):
             raise ArgumentTypeError(
                 f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {value.dtype}: {help_}"
             )
-        if value.device.type == "cuda":
-            return device_array(value, name)
         if value.layout != torch.strided:
             raise ArgumentTypeError(
                 f"{name} must be a dense tensor; got layout {value.layout}: {name}.to_dense()"
             )
-        if value.device.type != "cpu":
+        if value.device.type not in ("cpu", "cuda"):
             raise ArgumentTypeError(
                 f"{name} must be in the memory of the CPU or of an NVIDIA GPU; got one on "
                 f"{value.device}: {name}.cpu()"
             )
+        if (reason := _why_unread(value)) is not None:
+            raise ArgumentTypeError(f"{name} must be a tensor whose numbers can be read now; got {reason}")
+        if value.device.type == "cuda":
+            return device_array(value, name)
         value = value.resolve_neg()  # a copy for a view that negates, which no other library knows
+        if value._is_zerotensor():  # a tangent of zeros that takes no memory
+            value = value.clone()
         try:
             if value.dtype == torch.bfloat16:  # DLPack has the type, NumPy does not
                 return np.from_dlpack(value.view(torch.int16)).view(_bfloat16(name))
@@ -122,6 +134,28 @@ class Torch(ArrayApi):
 
 def _torch() -> Any:
     return import_module("torch")
+
+
+def _why_unread(value: Any) -> str | None:
+    """Return why the numbers of a tensor are not there, or not to be looked at; None if they are.
+
+    DLPack makes an array of whatever the memory holds of a tensor that has none.
+    """
+    bits = _torch()._C
+    if bits._is_tracing() or bits._get_dispatch_mode(bits._TorchDispatchModeKey.PROXY) is not None:
+        return (
+            "one while PyTorch traces (make_fx, torch.jit.trace), which would keep the result as a constant"
+        )
+    if value._is_zerotensor() or not value.numel():
+        return None
+    try:
+        lies = value.data_ptr() != 0
+    except RuntimeError:
+        lies = False
+    kind = type(value).__qualname__
+    return (
+        None if lies else f"a {kind} without memory of its own, such as stands for a tensor in torch.export"
+    )
 
 
 def _bfloat16(name: str) -> np.dtype[Any]:
@@ -153,19 +187,32 @@ def _function() -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            """Keep what the backward pass needs."""
+            """Keep what the derivatives need."""
             ctx.op, ctx.rest, ctx.names, *tensors = inputs
+            ctx.shape = output.shape
             ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
+            ctx.set_materialize_grads(False)  # None for a tensor without a tangent, and not zeros
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> tuple[Any, ...]:
             """Return the gradients in the tensors, by the ops that compute them."""
+            if gradient is None:
+                return (None,) * len(ctx.needs_input_grad)
             arguments = {**ctx.rest, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
             wanted = [
                 name for name, needed in zip(ctx.names, ctx.needs_input_grad[3:], strict=True) if needed
             ]
             found = gradient_rules.gradients(ctx.op, arguments, gradient, wanted)
             return None, None, None, *(found.get(name) for name in ctx.names)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            """Return the tangent of the result, by the op itself."""
+            arguments = {**ctx.rest, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
+            given = zip(ctx.names, tangents[3:], strict=True)
+            moved = {name: tangent for name, tangent in given if tangent is not None}
+            return gradient_rules.tangent(ctx.op, arguments, moved).expand(ctx.shape)
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, op: Any, rest: Any, names: Any, *tensors: Any) -> tuple[Any, int]:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a diff; the exit status says whether it passed."""
+    """Print a diff; exit status 1 where it fails, and where nothing was compared."""
     if arguments.op is None:
         if arguments.rtol is not None or arguments.atol is not None:
             raise ValueError("--rtol and --atol go with one call: name an op")
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
                 *(f"{name}: {duration(seconds)} (not counted in any row)" for name, seconds in report.loading)
             )
         for row in report.rows:
-            if not row.passed and row.explanation is not None:
+            if row.passed is False and row.explanation is not None:
                 show(f"\nfirst bad cell of {row.name} {row.algorithm}:", row.explanation)
     return 0 if report.passed else 1
 
@@ -73,7 +73,7 @@ def _all_cases(arguments: argparse.Namespace) -> int:
     if arguments.json:
         show_json(report)
         return 0 if report.passed else 1
-    shown = report.rows if arguments.verbose else tuple(row for row in report.rows if not row.passed)
+    shown = report.rows if arguments.verbose else tuple(row for row in report.rows if row.passed is False)
     if shown:
         show(DiffReport(report.title, shown))
     show(_worst(report), report.summary)

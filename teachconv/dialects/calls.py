@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import Pair, Shape, as_array, check_steps, integer
+from ..arguments import Pair, Shape, as_array, check_one_dtype, check_steps, integer
 from ..devices import array_module, contiguous, override_of
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
@@ -337,7 +337,7 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
                 continue
             ranks = 1 if operand.role == "bias" else operand.ranks
             arrays[operand.name] = as_array(value, operand.name, ranks, operand.axes)
-        check_dtypes(arrays)
+        check_one_dtype(arrays)
         stage.arrays(**arrays)
     with record.stage(f"resolve {entry.name}") as stage:
         shapes = {
@@ -378,17 +378,6 @@ def caller_layout(conv: ConvCall) -> str:
     """Return the letters of the result as a `Call` has them: with a batch where the dialect has none."""
     layout = conv.layout(conv.kind.result)
     return "N" + layout if "C" in layout and "N" not in layout else layout
-
-
-def check_dtypes(arrays: dict[str, np.ndarray]) -> None:
-    """Raise ``TypeError`` unless all arrays, by their names, have the dtype of the first."""
-    (first, array), *others = arrays.items()
-    for name, other in others:
-        if other.dtype != array.dtype:
-            raise ArgumentTypeError(
-                f"{name} must have the dtype of {first}, {array.dtype}; got {other.dtype}: "
-                f'{name}.astype("{array.dtype}")'
-            )
 
 
 # ---------------------------------------------------------------------------------------------

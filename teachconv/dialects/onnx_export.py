@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import as_array, axis_order
+from ..arguments import as_array, axis_order, check_one_dtype
 from ..devices import to_host
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
@@ -120,13 +120,9 @@ def _arrays(entry: DialectFunction, given: Mapping[str, Any]) -> dict[str, np.nd
         value = given.get(operand.name)
         if value is None or is_shape(value):
             continue
-        array = to_host(as_array(value, operand.name, None))
-        first = next(iter(found), None)
-        if first is not None and found[first].dtype != array.dtype:
-            raise ArgumentTypeError(
-                f"{operand.name} must have the dtype of {first}, {found[first].dtype}; got {array.dtype}"
-            )
-        found[operand.name] = array
+        found[operand.name] = to_host(as_array(value, operand.name, None))
+    if found:
+        check_one_dtype(found)
     return found
 
 

@@ -1,15 +1,17 @@
-"""Lists the convolutions of an ONNX file: every 2-D Conv and ConvTranspose with its geometry.
+"""Lists the convolutions of an ONNX file, with the geometry of every 2-D Conv and ConvTranspose.
 
-Each can be compared with what onnxruntime computes for it. What `teachconv.to_onnx` writes can also be run
-as a whole (`onnx_run`). The package onnx is needed. The comparison, and models whose shapes cannot be
+Each of these can be compared with what onnxruntime computes for it. What `teachconv.to_onnx` writes can also
+be run as a whole (`onnx_run`). The package onnx is needed. The comparison, and models whose shapes cannot be
 inferred, also need onnxruntime.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from .. import dispatch, nn_ops, tables
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError, BackendUnavailable
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .onnx_run import run_model
@@ -29,23 +31,26 @@ __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
 
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
+_OWN_DOMAINS = ("", "ai.onnx")
 
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class OnnxNode:
-    """One Conv or ConvTranspose, with its attributes and what they resolve to.
+    """One convolution, with its attributes and what they resolve to.
 
     Attributes:
         name: the node's name, or that of its output.
-        op_type: "Conv" or "ConvTranspose".
+        op_type: "Conv" or "ConvTranspose"; or another operator, such as "QLinearConv", with its domain if
+            that is not ONNX's own, such as "com.microsoft.nchwc.Conv".
         attributes: the node's attributes.
-        call: the resolved call; None if the shapes are unknown or the node is refused.
-        note: why ``call`` is None, or "".
-        passed: after a check, whether both results are within the bound; else None.
+        call: the resolved call; None if the operator is another one, the shapes are unknown, or the node is
+            refused.
+        note: why ``call`` is None; in which graph inside the model's the node is; or "".
+        passed: after a check, whether both results are within the bound; None if the node was not checked.
         bound_fraction: after a check, teachconv's largest error, as a fraction of the proven bound on the
-            error of float32 summation.
+            error of a direct sum.
         runtime_fraction: likewise, onnxruntime's largest error.
     """
 
@@ -66,7 +71,7 @@ class OnnxModel(tables.Report):
     Attributes:
         path: the file; None for a model that was given as such.
         inputs: the input shapes that the nodes were resolved for, by name.
-        nodes: the convolutions, in the file's order.
+        nodes: the convolutions, in the file's order, those of local functions where these are called.
         skipped: how many convolutions are left out because they are not 2-D.
     """
 
@@ -75,11 +80,15 @@ class OnnxModel(tables.Report):
     nodes: tuple[OnnxNode, ...]
     skipped: int = 0
     _model: Any = field(default=None, repr=False)
+    _asked: bool = field(default=False, repr=False)
 
     @property
-    def passed(self) -> bool:
-        """Whether no node failed its check; True if there was none."""
-        return all(node.passed is not False for node in self.nodes)
+    def passed(self) -> bool | None:
+        """Whether every convolution was checked and is within its bound; None if one was not, and none fails.
+
+        A check compares the file with onnxruntime, not with the network from which it was exported.
+        """
+        return tables.verdict([*(node.passed for node in self.nodes), *[None] * self.skipped])
 
     def run(self, feeds: Mapping[str, Any], *, backend: Any = None) -> dict[str, np.ndarray]:
         """Run the whole model, if it holds only operators that `teachconv.to_onnx` writes.
@@ -139,14 +148,27 @@ class OnnxModel(tables.Report):
         skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
-            f"{self._name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
+            f"{self._verdict}{self._name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
             f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
         )
+
+    @property
+    def _verdict(self) -> str:
+        """What comes first where a check was asked for: what failed, and what was not checked."""
+        if not self._asked:
+            return ""
+        found = [node.passed for node in self.nodes] + [None] * self.skipped
+        return f"{tables.verdict_text(found, 'NOT checked') if found else 'nothing to check'}: "
 
     def _table(self) -> tables.Table:
         failed = [i for i, node in enumerate(self.nodes) if node.passed is False]
         rows = [self._cells(node) for node in self.nodes]
-        return tables.Table(tables.left(*self._HEAD), rows, self._headline(), marked=failed)
+        notes = [
+            "compared: teachconv and onnxruntime on this file, not the file and the network that it came from"
+        ]
+        return tables.Table(
+            tables.left(*self._HEAD), rows, self._headline(), notes=notes * self._asked, marked=failed
+        )
 
 
 def _times(sizes: Sequence[int]) -> str:
@@ -156,63 +178,73 @@ def _times(sizes: Sequence[int]) -> str:
 
 def onnx_model(
     path: Any,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     *,
     check: bool = False,
     progress: Progress | None = None,
 ) -> OnnxModel:
-    """Return every 2-D Conv and ConvTranspose of an ONNX file with its resolved geometry.
+    """Return the convolutions of an ONNX file, every 2-D Conv and ConvTranspose with its resolved geometry.
 
     Args:
         path: the file, or an ``onnx.ModelProto``.
-        inputs: shapes of the model's inputs, by name. For an input that is left out, a dynamic batch is
-            taken as 1, and every other dynamic size as 64.
+        inputs: by name, shapes of the model's inputs, or NumPy arrays to feed. For an input that is left out,
+            a dynamic batch is taken as 1, and every other dynamic size as 64. Where no array is given, an
+            input is fed seeded numbers of its dtype: normal floats, any bytes, and 0 and 1 of other integers.
         check: whether to run each node on its real weights, and on the activations that onnxruntime computes
-            from seeded input. Both results are then compared with the result in float64, and judged by the
-            error bound of float32 summation.
+            from the inputs. Both results are then compared with the result in float64, and judged by the
+            error bound of a direct sum. That the file is the network it was exported from is not checked.
+            Nor are other operators, such as QLinearConv, and nodes inside the branches of an If or the body
+            of a Loop, which are listed with the reason.
         progress: a function that is called after each node with (nodes done, nodes, name of the node).
 
     Returns:
-        An `OnnxModel` with ``.nodes`` and, after a check, ``.passed``. It prints as a table.
+        An `OnnxModel` with ``.nodes`` and, after a check, ``.passed``: None if a convolution was not checked.
+        It prints as a table.
 
     Raises:
         BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
-        ValueError: if the file is no ONNX model, if onnxruntime is needed and refuses it, or if ``inputs``
-            names an input that the model does not have.
+        ValueError, TypeError: if the file is no ONNX model, if onnxruntime is needed and cannot run it, or if
+            ``inputs`` names an input that the model does not have, or an array does not fit its input.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
     """
     onnx = _import("onnx")
+    wanted = dict(inputs or {})
     with _reading(path):
         given = path if isinstance(path, onnx.ModelProto) else load(onnx, path)
         model = onnx.ModelProto()
         model.CopyFrom(given)  # inputs get static shapes
-        weights = _constants(onnx, model.graph)
-        fed = _fix_inputs(model, weights, dict(inputs or {}))
-        shapes = _shapes(onnx, model) | {name: array.shape for name, array in weights.items()}
-    nodes = [node for node in model.graph.node if node.op_type in _FUNCTIONS]
-    for node in nodes:
-        if len(node.input) < 2 or not node.output:
+        if model.functions:
+            model = import_module("onnx.inliner").inline_local_functions(model)
+        fed = _fix_inputs(model, {tensor.name for tensor in model.graph.initializer}, dict(wanted))
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        nodes = list(_convolutions(onnx, inferred, {}, ""))
+    for node, _, _ in nodes:
+        if _operator(node) in _FUNCTIONS and (len(node.input) < 2 or not node.output):
             raise ArgumentError(
                 f"path must be a valid model: the {node.op_type} {node.name!r} has no filter or no output"
             )
-    flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
+    flat = [one for one in nodes if _operator(one[0]) not in _FUNCTIONS or _is_flat(*one[:2])]
+    # those that can be run by themselves: of a graph inside the model's, no activation can be had
+    free = [one for one in flat if _operator(one[0]) in _FUNCTIONS and not one[2]]
     values: dict[str, np.ndarray] = {}
-    if check or any(node.input[0] not in shapes or node.input[1] not in shapes for node in flat):
-        with _reading(path, "run by onnxruntime"):
-            values = _activations(onnx, model, flat, fed)
-        shapes |= {name: array.shape for name, array in values.items()}
+    if free and (check or any(node.input[i] not in seen for node, seen, _ in free for i in (0, 1))):
+        feeds = _feeds(onnx, model, fed, wanted)
+        with _reading(path, feeds):
+            values = _activations(onnx, model, [node for node, _, _ in free], feeds)
+    values = {**_constants(onnx, model.graph), **values}
     found = []
-    for number, node in enumerate(flat):
-        entry = _node(onnx, node, shapes)
-        if check and entry.call is not None:
-            entry = _checked(entry, node, weights | values)
+    for number, (node, seen, place) in enumerate(flat):
+        computed = {} if place else {name: array.shape for name, array in values.items()}
+        entry = _node(onnx, node, {**seen, **computed}, place)
+        if check and entry.call is not None and not place:
+            entry = _checked(entry, node, values)
         found.append(entry)
         if progress is not None:
             progress(number + 1, len(flat), entry.name)
-    place = None if given is path else Path(path)
-    return OnnxModel(place, fed, tuple(found), len(nodes) - len(flat), given)
+    at = None if given is path else Path(path)
+    return OnnxModel(at, fed, tuple(found), len(nodes) - len(flat), given, check)
 
 
 def input_names(path: Any) -> list[str]:
@@ -258,15 +290,21 @@ def _import(name: str) -> Any:
 
 
 @contextmanager
-def _reading(path: Any, done: str = "read") -> Iterator[None]:
-    """Turn what onnx, protobuf and onnxruntime raise of a damaged file into an error that names it."""
+def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
+    """Turn what onnx and protobuf raise of a file, or onnxruntime of ``feeds``, into an error of ours."""
     try:
         yield
-    except (ArgumentError, BackendUnavailable, OSError, MemoryError):
+    except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
         raise
     except Exception as error:  # they do not say which types they raise
         name = path if isinstance(path, (str, Path)) else "this one"
-        raise ArgumentError(f"path must be an ONNX model; {name} cannot be {done}: {error}") from error
+        if feeds is None:
+            raise ArgumentError(f"path must be an ONNX model; {name} cannot be read: {error}") from error
+        fed = ", ".join(f"{key} {array.dtype} {list(array.shape)}" for key, array in feeds.items())
+        raise ArgumentError(
+            f"onnxruntime cannot run {name} on {fed}; inputs={{name: array}} feeds other arrays. "
+            f"It says: {error!s:.400}"
+        ) from error
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
@@ -278,9 +316,7 @@ def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def _fix_inputs(
-    model: Any, weights: Mapping[str, np.ndarray], wanted: dict[str, Sequence[int]]
-) -> dict[str, tuple[int, ...]]:
+def _fix_inputs(model: Any, weights: Collection[str], wanted: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Give every input of the model a static shape; return the shapes."""
     fed = {}
     for info in model.graph.input:
@@ -291,7 +327,8 @@ def _fix_inputs(
             dim.dim_value if dim.dim_value > 0 else (1 if axis == 0 else _UNKNOWN)
             for axis, dim in enumerate(dims)
         )
-        given = tuple(wanted.pop(info.name, shape))
+        value = wanted.pop(info.name, shape)
+        given = value.shape if isinstance(value, np.ndarray) else tuple(value)
         if len(given) != len(shape):
             raise ArgumentError(f"inputs[{info.name!r}] must have {len(shape)} sizes; got {list(given)}")
         for dim, size in zip(dims, given, strict=True):
@@ -303,63 +340,128 @@ def _fix_inputs(
     return fed
 
 
-def _shapes(onnx: Any, model: Any) -> dict[str, tuple[int, ...]]:
-    """Return the static shapes that ONNX's own shape inference finds."""
-    graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
-    found = {}
+def _feeds(
+    onnx: Any, model: Any, fed: Mapping[str, tuple[int, ...]], wanted: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Return an array for each input, of its dtype: what was given, else seeded numbers."""
+    feeds = {}
+    for info in model.graph.input:
+        if info.name not in fed:
+            continue
+        kind = info.type.tensor_type.elem_type
+        if not kind:
+            raise ArgumentError(f"inputs[{info.name!r}] is no tensor, and onnxruntime is fed tensors here")
+        dtype, array = onnx.helper.tensor_dtype_to_np_dtype(kind), wanted.get(info.name)
+        if not isinstance(array, np.ndarray):
+            array = _seeded(info.name, fed[info.name], dtype)
+        if array.dtype != dtype:
+            raise ArgumentTypeError(f"inputs[{info.name!r}] must have dtype {dtype}; got {array.dtype}")
+        feeds[info.name] = array
+    return feeds
+
+
+def _seeded(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Return numbers as an input of this dtype may have: an image's bytes, indices that every table has."""
+    size, seed = (prod(shape),), f"onnx {name}"
+    if dtype.kind == "f":
+        return make_array(size, dtype, "normal", seed).reshape(shape)
+    if dtype.kind not in "biu":
+        raise ArgumentError(
+            f"inputs[{name!r}] has dtype {dtype}, of which no numbers are made: give an array"
+        )
+    numbers = make_array(size, "int32", "normal", seed)
+    return (numbers % (256 if dtype in ("int8", "uint8") else 2)).astype(dtype).reshape(shape)
+
+
+def _operator(node: Any) -> str:
+    """Return a node's operator, with its domain if that is not ONNX's own."""
+    return str(node.op_type if node.domain in _OWN_DOMAINS else f"{node.domain}.{node.op_type}")
+
+
+def _is_flat(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether a Conv or ConvTranspose is 2-D, as far as is known."""
+    return len(shapes.get(node.input[1], (0,) * 4)) == 4
+
+
+def _convolutions(
+    onnx: Any, graph: Any, outer: Mapping[str, tuple[int, ...]], place: str
+) -> Iterator[tuple[Any, dict[str, tuple[int, ...]], str]]:
+    """Yield the convolutions of a graph, and of those inside it, such as the branches of an If.
+
+    Args:
+        onnx: the package.
+        graph: a graph with the shapes that ONNX's own shape inference finds.
+        outer: the shapes that are known outside of it.
+        place: where it is; "" for the model's own.
+
+    Yields:
+        The node, the shapes that are known where it is, and its place.
+    """
+    shapes = {**outer, **{name: array.shape for name, array in _constants(onnx, graph).items()}}
     for info in (*graph.value_info, *graph.input, *graph.output):
         dims = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
         if dims and min(dims) > 0:
-            found[info.name] = tuple(dims)
-    return found
+            shapes[info.name] = tuple(dims)
+    for node in graph.node:
+        if "Conv" in node.op_type and "Convert" not in node.op_type:
+            yield node, shapes, place
+        for item in node.attribute:
+            for body in (*item.graphs, *([item.g] if item.HasField("g") else [])):
+                inside = f"in {item.name} of {_operator(node)} {_text(node.name)!r}"
+                yield from _convolutions(onnx, body, shapes, f"{inside} {place}".rstrip())
 
 
 def _activations(
-    onnx: Any, model: Any, nodes: Sequence[Any], fed: Mapping[str, tuple[int, ...]]
+    onnx: Any, model: Any, nodes: Sequence[Any], feeds: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return what onnxruntime computes for the nodes' inputs and outputs, from seeded input."""
+    """Return what onnxruntime computes for the nodes' inputs and outputs."""
     runtime = _import("onnxruntime")
     known = {info.name for info in model.graph.output}
-    wanted = dict.fromkeys(name for node in nodes for name in (*node.input[:2], node.output[0]))
-    constant = {tensor.name for tensor in model.graph.initializer}
+    wanted = dict.fromkeys(name for node in nodes for name in (*node.input, node.output[0]))
+    constant = {"", *(tensor.name for tensor in model.graph.initializer)}
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for name in wanted:
-        if name not in known | constant | set(fed):
+        if name not in known | constant | set(feeds):
             copy.graph.output.append(onnx.ValueInfoProto(name=name))
     options = runtime.SessionOptions()
     # without fusion, because a fused node has no output of its own
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    feeds = {name: make_array(shape, "float32", "normal", f"onnx {name}") for name, shape in fed.items()}
     names = [output.name for output in session.get_outputs()]
-    return {**feeds, **dict(zip(names, session.run(names, feeds), strict=True))}
+    return {**feeds, **dict(zip(names, session.run(names, dict(feeds)), strict=True))}
 
 
-def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]]) -> OnnxNode:
-    """Return one node, resolved if its shapes are known."""
+def _text(name: Any) -> str:
+    """Return a name of the file; protobuf returns text that is no UTF-8 as bytes."""
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+
+
+def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]], place: str) -> OnnxNode:
+    """Return one node, resolved if its operator is one of ours and its shapes are known."""
     attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
     attributes = {
         name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
     }
-    name = node.name or node.output[0]
-    if isinstance(name, bytes):  # protobuf returns text that is no UTF-8 as bytes
-        name = name.decode(errors="replace")
+    name, op_type = _text(node.name or next(iter(node.output), "")), _operator(node)
+    if op_type not in _FUNCTIONS:
+        note = f"{op_type} is not read here {place}".rstrip()
+        return OnnxNode(name, op_type, attributes, None, note)
     missing = [part for part in node.input if part and part not in shapes]
     if missing:
         note = f"the shape of {', '.join(missing)} is not known"
-        return OnnxNode(name, node.op_type, attributes, None, note)
+        return OnnxNode(name, op_type, attributes, None, note)
     operands = [shapes[part] if part else None for part in node.input]
     try:
-        call = resolve(_FUNCTIONS[node.op_type], *operands, **attributes)
+        call = resolve(_FUNCTIONS[op_type], *operands, **attributes)
     except (ValueError, TypeError) as error:
-        return OnnxNode(name, node.op_type, attributes, None, f"refused: {error}")
-    return OnnxNode(name, node.op_type, attributes, call)
+        return OnnxNode(name, op_type, attributes, None, f"refused: {error}")
+    return OnnxNode(name, op_type, attributes, call, place)
 
 
 def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> OnnxNode:
-    """Return the node with teachconv's and onnxruntime's float32 results compared with the float64 result."""
+    """Return the node with teachconv's and onnxruntime's results compared with the float64 result."""
     arrays = [values[part] if part else None for part in node.input]
     function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
     call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
@@ -368,7 +470,7 @@ def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> On
     )
     want = dispatch.run_canonical(wide).astype(call.first.dtype)
     sums = abs_sum(call)
-    # the float64 result has an error too, which is added to the bound of the float32 sums
+    # the float64 result has an error too, which is added to the bound of the sums
     allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
     verdicts = [
         bounds.judge(call.from_caller(result), want, allowed, sums)

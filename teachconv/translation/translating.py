@@ -274,7 +274,8 @@ def translate(
     possible = not target.why_not
 
     def code(conv: ConvCall) -> str:
-        return write(conv, target_call((conv, *family), to, any_size))
+        """Return what the code does, without the notes, which may differ where the calls do not."""
+        return write(conv, replace(target_call((conv, *family), to, any_size), notes=()))
 
     checked = made_for(entry, family, given, code) if possible else ""
     if any_size and "H" in checked.partition(",")[0]:

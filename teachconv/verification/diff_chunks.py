@@ -16,6 +16,7 @@ from .. import dispatch
 from ..dispatch import Call
 from ..dtypes import is_integer
 from ..errors import ArgumentError
+from ..tables import verdict
 from ..truth import bounds
 from ..truth.exact import abs_sum
 
@@ -109,15 +110,15 @@ def sum_of_chunks(lazy: Any) -> tuple[Call, np.ndarray, Parts]:
 
 
 def _joined(one: DiffRow, other: DiffRow) -> DiffRow:
-    """Return one row for two chunks: the first that failed, or the one that is nearer to its bound."""
+    """Return one row for two chunks: the first that failed, or was not judged, or is nearer to its bound."""
     pair = one, other
-    shown = max(pair, key=lambda row: row.bound_fraction) if one.passed and other.passed else other
-    shown = one if not one.passed else shown
+    passed = verdict(row.passed for row in pair)
+    nearest = max(pair, key=lambda row: row.bound_fraction)
+    shown = nearest if passed else next(row for row in pair if row.passed is passed)
     times = [row.seconds for row in pair if row.seconds is not None]
     return replace(
         shown,
-        passed=one.passed and other.passed,
-        compared=one.compared and other.compared,
+        passed=passed,
         max_abs=max(row.max_abs for row in pair),
         max_ulps=max(row.max_ulps for row in pair),
         bound_fraction=max(row.bound_fraction for row in pair),

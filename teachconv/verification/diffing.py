@@ -43,7 +43,8 @@ class DiffRow:
     Attributes:
         name: the backend, or the name given in ``against``.
         algorithm: the backend's algorithm.
-        passed: whether every cell is within its error bound.
+        passed: whether every cell is within its error bound; None if there was no result to judge. The
+            note then says why: the backend has no such function, or too little memory for the algorithm.
         max_abs: the largest absolute error.
         max_ulps: the largest error in ulps (units in the last place) of the result, or of the mean term of
             its sum if that is larger: after cancellation, an error of one ulp of a term would be millions of
@@ -55,13 +56,11 @@ class DiffRow:
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
         note: a remark; of a failure without a diagnosis, which mistake comes nearest.
-        compared: whether there was a result to compare. If not, because the backend has no such function or
-            the memory is too small for the algorithm, ``passed`` is True and the note says why.
     """
 
     name: str
     algorithm: str
-    passed: bool
+    passed: bool | None
     max_abs: float = 0.0
     max_ulps: float = 0.0
     bound_fraction: float = 0.0
@@ -70,7 +69,6 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
-    compared: bool = True
     _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
     _theirs: Any = field(default=None, repr=False)
 
@@ -78,6 +76,11 @@ class DiffRow:
     def _found(self) -> str:
         """Diagnosis and note as text."""
         return "; ".join(filter(None, [str(self.diagnosis or ""), self.note]))
+
+    @property
+    def compared(self) -> bool:
+        """Whether there was a result to judge."""
+        return self.passed is not None
 
     @property
     def explanation(self) -> Explanation | None:
@@ -112,13 +115,9 @@ class DiffReport(tables.Report):
     loading: tuple[tuple[str, float], ...] = ()
 
     @property
-    def passed(self) -> bool:
-        """Whether something was compared, and every row lies within its bound."""
-        return self._compared and all(row.passed for row in self.rows)
-
-    @property
-    def _compared(self) -> bool:
-        return any(row.compared for row in self.rows)
+    def passed(self) -> bool | None:
+        """Whether every row that was judged lies within its bound; None if none was judged."""
+        return tables.verdict(row.passed for row in self.rows if row.compared)
 
     @property
     def summary(self) -> str:
@@ -126,9 +125,11 @@ class DiffReport(tables.Report):
         return self._headline() + (f", {self._tolerance}" if self._tolerance else "")
 
     def _headline(self) -> str:
-        failed = sum(not row.passed for row in self.rows)
-        verdict = "all pass" if self._compared else "nothing was compared"
+        failed = sum(row.passed is False for row in self.rows)
+        missing = sum(not row.compared for row in self.rows)
+        verdict = "nothing was compared" if self.passed is None else "all pass"
         verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
+        verdict += f", {missing} not run" if missing and self.passed is not None else ""
         base = (
             ""
             if self.reference_seconds is None
@@ -143,7 +144,7 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        failed = [i for i, row in enumerate(self.rows) if row.passed is False]
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
         shown = {"time": timed, "worst cell": True, "first bad cell": bool(failed)}
@@ -156,7 +157,7 @@ class DiffReport(tables.Report):
         rows = [_cells(row, optional) for row in self.rows]
         found: dict[str, list[str]] = {}
         for row in self.rows:
-            if not row.passed and row._found:
+            if row.passed is False and row._found:
                 found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
         lines = [self._tolerance] if self._tolerance else []
         for text, names in found.items():
@@ -191,8 +192,8 @@ def diff(
         **kwargs: the op's keyword arguments.
 
     Returns:
-        A `DiffReport`: ``.passed`` and ``.rows``. A wrong result is a failed row with a diagnosis, never
-        an exception.
+        A `DiffReport`: ``.passed``, None if nothing was compared, and ``.rows``. A wrong result is a failed
+        row with a diagnosis, never an exception.
 
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
@@ -372,7 +373,6 @@ class Truth:
             found,
             seconds,
             "; ".join(filter(None, notes)),
-            True,
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
@@ -423,7 +423,7 @@ def _backend_rows(
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
         note = f"has no {call.kind} for {call.first.dtype.name}"
-        yield DiffRow(name, "", True, note=note, compared=False)
+        yield DiffRow(name, "", None, note=note)
     for algorithm in algorithms:
         try:
             start = record.clock()
@@ -437,7 +437,7 @@ def _backend_rows(
         except Exception as error:  # a backend under test may do anything; a diff reports it
             if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
                 note = str(error) or type(error).__name__
-                yield DiffRow(name, algorithm.name, True, note=note, compared=False)
+                yield DiffRow(name, algorithm.name, None, note=note)
                 continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
             if not isinstance(error, ContractError) or shape == call.backend_shape:
@@ -500,6 +500,9 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
+_WORDS = {True: "pass", False: "FAIL", None: "not run"}
+
+
 def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
     """The row of the table of a report, with these of the columns that not every report has."""
     found = {
@@ -511,8 +514,8 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
     return (
         row.name,
         row.algorithm,
-        ("pass" if row.compared else "not run") if row.passed else "FAIL",
+        _WORDS[row.passed],
         *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
-        row._found if row.passed else "",
+        "" if row.passed is False else row._found,
     )

@@ -41,7 +41,8 @@ class GradientRow:
 
     Attributes:
         name: what was checked, and the argument that the gradient belongs to.
-        passed: whether every error is within its bound.
+        passed: whether every error is within its bound; None if each bound is infinite, because sums may
+            overflow.
         max_abs: the largest absolute error.
         bound_fraction: the largest error as a fraction of its bound; at most 1 if ``passed``.
         cells: how many cells of the argument were checked.
@@ -50,7 +51,7 @@ class GradientRow:
     """
 
     name: str
-    passed: bool
+    passed: bool | None
     max_abs: float
     bound_fraction: float
     cells: int
@@ -71,13 +72,13 @@ class GradientReport(tables.Report):
     rows: tuple[GradientRow, ...]
 
     @property
-    def passed(self) -> bool:
-        """Whether every check is within its bound."""
-        return all(row.passed for row in self.rows)
+    def passed(self) -> bool | None:
+        """Whether every check is within its bound; None if one could not be judged, and none fails."""
+        return tables.verdict(row.passed for row in self.rows)
 
     def _headline(self) -> str:
-        failed = sum(not row.passed for row in self.rows)
-        return f"{f'{failed} of {len(self.rows)} FAIL' if failed else 'all pass'}: gradients of {self.title}"
+        judged = (row.passed for row in self.rows)
+        return f"{tables.verdict_text(judged, _WORDS[None])}: gradients of {self.title}"
 
     def _table(self) -> tables.Table:
         columns = (
@@ -88,7 +89,7 @@ class GradientReport(tables.Report):
         rows = [
             (
                 row.name,
-                "pass" if row.passed else "FAIL",
+                _WORDS[row.passed],
                 *map(tables.number, (row.max_abs, row.bound_fraction)),
                 f"{row.cells:,}",
                 tables.index(row.worst),
@@ -96,8 +97,11 @@ class GradientReport(tables.Report):
             )
             for row in self.rows
         ]
-        failed = [i for i, row in enumerate(self.rows) if not row.passed]
+        failed = [i for i, row in enumerate(self.rows) if row.passed is False]
         return tables.Table(columns, rows, self._headline(), marked=failed)
+
+
+_WORDS = {True: "pass", False: "FAIL", None: "not judged"}
 
 
 def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwargs: Any) -> GradientReport:
@@ -116,7 +120,8 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
             the algorithm has no gradient, the backend chooses one, and the row says so.
 
     Returns:
-        A `GradientReport`: ``.passed`` and ``.rows``, two for each array argument and one for the bias.
+        A `GradientReport`: ``.passed``, None if a check says nothing because sums may overflow, and
+        ``.rows``, two for each array argument and one for the bias.
 
     Raises:
         ValueError, TypeError: as the op; for arrays that are empty, or not finite; and for ``out``.
@@ -311,7 +316,8 @@ class _Form:
         if any(limit == inf for _, limit, _ in found):
             note = "; ".join(filter(None, [note, "some sums may overflow"]))
         known = [error if error == error else inf for error, limit, _ in found if limit < inf]
-        return GradientRow(name, worst <= 1, max(known, default=0.0), worst, cells, cell, note)
+        passed = bool(worst <= 1) if known else None
+        return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note)
 
 
 def _fraction(error: float, limit: float) -> float:

@@ -54,7 +54,7 @@ def row_of(report, backend, algorithm):
 def all_pass(rows):
     """The rows, all of which have to pass."""
     rows = list(rows)
-    failed = [row for row in rows if not row.passed]
+    failed = [row for row in rows if row.passed is False]
     assert not failed, "\n\n".join(f"{row}\n{row.explanation}" for row in failed)
     return rows
 

@@ -54,9 +54,9 @@ def failures(host, names, dtype, data="normal", cases=CASES):
     """Run cases with the algorithms that take the dtype; return the rows that failed, and how many ran."""
     module = host_backend(host, [NAMES[name] for name in names if dtype in NAMES[name].dtypes])
     rows = [row for row in diffing.check_cases([module], dtype, data, cases) if row.algorithm]
-    return [(row.name, row.algorithm, row.bound_fraction, row.note) for row in rows if not row.passed], len(
-        rows
-    )
+    return [
+        (row.name, row.algorithm, row.bound_fraction, row.note) for row in rows if row.passed is False
+    ], len(rows)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "float32" in NAMES[name].dtypes])

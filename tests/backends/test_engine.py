@@ -40,7 +40,9 @@ def isa(request):
 def test_every_instruction_set_passes_the_cases(isa, dtype, data):
     cases = CASES if dtype == "float32" else CASES[::4]
     rows = check_cases(["cython"], dtype, data, cases)
-    assert all(row.passed for row in rows), [f"{row.name} {row.algorithm}" for row in rows if not row.passed]
+    assert all(row.passed for row in rows), [
+        f"{row.name} {row.algorithm}" for row in rows if row.passed is False
+    ]
 
 
 @settings(max_examples=60)

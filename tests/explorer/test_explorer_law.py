@@ -7,6 +7,7 @@ translated to every framework.
 
 import json
 import random
+import re
 from inspect import Parameter, signature
 
 import numpy as np
@@ -15,6 +16,8 @@ from browser import needs_browser
 from helpers import mostly_release, mostly_slow
 
 import teachconv as tc
+from teachconv.arguments import _SPELLED
+from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
 from teachconv.explorer.calls import PAGE_ARGUMENTS
 from teachconv.explorer.packing import dumps, packed
@@ -62,6 +65,16 @@ const answer = ({ name, shapes, words, at, targets }) => {
   }
 };
 window.documents = (calls) => JSON.stringify(calls.map(answer));
+window.resolved = (calls) => JSON.stringify(calls.map(({ name, shapes, words }) => {
+  try {
+    const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+    const { rows, cols } = resolve(name, shapes, given).geometry;
+    return [rows, cols].map(({ in_size, out_size, pad_before, pad_after }) => [in_size, out_size, pad_before, pad_after]);
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}));
 window.words = () => JSON.stringify(FUNCTIONS, (name, value) => (value === undefined ? "required" : value));
 window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
 """
@@ -316,6 +329,56 @@ def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law
         assert list(parameters)[:2] == arrays
         defaults = {word: parameters[word].default for word in words}
         assert words == {word: "required" if d is Parameter.empty else d for word, d in defaults.items()}
+
+
+# a word for padding that is legal in one function may be unknown in another
+LEGAL_WORDS = {*_SPELLED, *_AUTO_PAD, *map(str.lower, _SPELLED), *map(str.title, _SPELLED)}
+UNKNOWN_WORDS = {
+    "",
+    "EXPLICIT",
+    "FULL",
+    "causal",
+    "SMAE",
+    "raw",
+    "forward SAME_LOWER",
+    "constructor",
+    "toString",
+}
+
+
+def test_words_for_padding_are_pythons_and_others_are_refused(law):
+    shapes = {"NHWC": [1, 5, 7, 4], "NCHW": [1, 4, 5, 7], "HWIO": [3, 3, 4, 4], "OIHW": [4, 4, 3, 3]}
+    calls = []
+    for name, (_, _, arguments) in json.loads(law.execute_script("return words()")).items():
+        planar = name.startswith(("torch", "onnx")) or name == "jax.conv_general_dilated"
+        arrays = [shapes[layout] for layout in (("NCHW", "OIHW") if planar else ("NHWC", "HWIO"))]
+        steps, pad = (next(word for word in arguments if part in word) for part in ("stride", "pad"))
+        calls += [
+            {"name": name, "shapes": arrays, "words": {steps: [step, step], pad: word}}
+            for word in sorted(LEGAL_WORDS | UNKNOWN_WORDS)
+            for step in (1, 2)
+        ]
+    taken = {}
+    for call, got in zip(
+        calls, json.loads(law.execute_script("return resolved(arguments[0])", calls)), strict=True
+    ):
+        words = (
+            call["words"]
+            if call["name"].startswith("onnx.")
+            else {k: tuples(v) for k, v in call["words"].items()}
+        )
+        try:
+            g = tc.resolve(FUNCTIONS[call["name"]], *map(tuple, call["shapes"]), **words).geometry
+        except (ValueError, TypeError) as error:
+            # what was meant is found by a part of Python's library that the page has not
+            want = re.sub(r" \((did you mean|'causal').*\)$", "", str(error))
+        else:
+            want = [[a.in_size, a.out_size, a.pad_before, a.pad_after] for a in (g.rows, g.cols)]
+            taken.setdefault(call["name"], set()).update(map(str, call["words"].values()))
+        assert got == want, call
+    assert len(taken) == len(FUNCTIONS) - 1  # PyTorch's transposed convolution takes no word
+    assert not UNKNOWN_WORDS & set.union(*taken.values())
+    assert LEGAL_WORDS & set.union(*taken.values()) == LEGAL_WORDS
 
 
 @pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, "tensorflow", "torch", "jax"))

@@ -104,12 +104,12 @@ def command(*arguments):
 
 
 def test_command_find_source(capsys):
-    assert command("find-source", "conv2d_transpose") == 0
+    assert command("find-source", "conv2d_transpose", "--all") == 0
     out = capsys.readouterr().out
     for part in ("gen_nn_ops.py:", "core_ops/", "conv_ops.py:", "numpy_backend.py:"):
         assert part in out
     assert command("find-source", "conv2d_transpos") == 2
-    assert "did you mean conv2d_transpose" in capsys.readouterr().err
+    assert 'did you mean "conv2d_transpose"' in capsys.readouterr().err
 
 
 def test_command_ops(capsys):

@@ -1,6 +1,7 @@
 """The ONNX importer, on models made here: nodes, shapes, constants, and the check against onnxruntime."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,7 +59,8 @@ def test_nodes_are_listed_with_their_geometry(model_file):
     assert up.output_shape == (1, 2, 10, 10)
     assert "first" in str(model)
     assert "6x3x3x3" in model._repr_html_()
-    assert model.passed
+    assert model.passed is None  # nothing was checked
+    assert "NOT checked" not in str(model)  # nor was it asked
 
 
 def test_dynamic_sizes_have_defaults_and_names_are_checked(model_file):
@@ -73,7 +75,9 @@ def test_nodes_against_onnxruntime(model_file):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     done = []
     model = tc.onnx_model(model_file, check=True, progress=lambda *state: done.append(state))
-    assert model.passed
+    assert model.passed is None  # of the 1-D Conv nothing is known
+    assert "1 of 4 NOT checked" in str(model)
+    assert "not the file and the network that it came from" in str(model)
     assert done == [(1, 3, "first"), (2, 3, "depthwise"), (3, 3, "y")]
     for node in model.nodes:
         assert node.passed
@@ -97,6 +101,134 @@ def test_a_wrong_weight_is_found(model_file, monkeypatch):
     model = tc.onnx_model(model_file, check=True)
     assert [node.passed for node in model.nodes] == [False, True, True]
     assert not model.passed
+
+
+WEIGHTS = """<float[2, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3, 2, 1}>"""
+ONE_CONV = f"g (float[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y) {WEIGHTS} {{ y = Conv (x, w) }}"
+MODELS = {
+    "QLinearConv": """g (uint8[1, 1, 5, 5] x) => (uint8[1, 1, 3, 3] y)
+        <uint8[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float s = {0.5}, uint8 z = {3}>
+        { y = QLinearConv (x, s, z, w, s, z, s, z) }""",
+    "If": f"""g (float[1, 1, 5, 5] x, bool c) => (float[1, 2, 3, 3] y) {WEIGHTS}
+        {{ [choose] y = If (c) <
+            then_branch = one () => (float[1, 2, 3, 3] a) {{ h = Relu (x) [inside] a = Conv (h, w) }},
+            else_branch = two () => (float[1, 2, 3, 3] b) {{ h = Neg (x) b = Conv (h, w) }}
+        > }}""",
+    "nchwc": f"""g (float[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y) {WEIGHTS}
+        {{ y = com.microsoft.nchwc.Conv (x, w) }}""",
+    "function": f"""g (float[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y) {WEIGHTS}
+        {{ h = local.before (x, w) y = Relu (h) }}
+        <domain: "local", opset_import: ["": 17]> before (a, f) => (b) {{ c = Neg (a) b = Conv (c, f) }}""",
+}
+HEAD = '<ir_version: 8, opset_import: ["": 17, "local": 1, "com.microsoft.nchwc": 1]> '
+
+
+def parsed(text):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    return onnx.parser.parse_model(HEAD + text)
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("QLinearConv", [("QLinearConv", "QLinearConv is not read here", False)]),
+        ("nchwc", [("com.microsoft.nchwc.Conv", "com.microsoft.nchwc.Conv is not read here", False)]),
+        ("If", [("Conv", f"in {branch}_branch of If 'choose'", True) for branch in ("then", "else")]),
+    ],
+)
+def test_what_no_check_reaches_is_counted_and_passes_nothing(name, places):
+    """Nothing of these is run, so that they need no onnxruntime."""
+    model = tc.onnx_model(parsed(MODELS[name]), check=True)
+    assert [(node.op_type, node.note, node.call is not None) for node in model.nodes] == places
+    assert model.passed is None
+    assert f"{len(places)} of {len(places)} NOT checked" in str(model)
+
+
+def test_a_model_without_convolutions_passes_nothing():
+    model = tc.onnx_model(parsed("g (float[3] x) => (float[3] y) { y = Relu (x) }"), check=True)
+    assert model.passed is None
+    assert "nothing to check" in str(model)
+
+
+def test_a_conv_in_a_local_function_is_checked():
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model = tc.onnx_model(parsed(MODELS["function"]), check=True)
+    assert [(node.op_type, node.call.output_shape) for node in model.nodes] == [("Conv", (1, 2, 3, 3))]
+    assert model.passed is True
+    assert "all pass: " in str(model)
+
+
+def test_a_failure_counts_more_than_what_was_not_checked(monkeypatch):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model = tc.onnx_model(parsed(ONE_CONV.replace("{ y =", "{ z = com.microsoft.nchwc.Conv (x, w) y =")))
+    conv = replace(model.nodes[1], passed=False)
+    assert replace(model, nodes=(model.nodes[0], conv)).passed is False
+    assert replace(model, nodes=(model.nodes[0], replace(conv, passed=True))).passed is None
+    assert replace(model, nodes=(replace(conv, passed=True),)).passed is True
+
+
+INPUTS = {
+    "float16": f"""g (float16[1, 1, 5, 5] x) => (float16[1, 2, 3, 3] y) {WEIGHTS}
+        {{ f = Cast <to = 10> (w) y = Conv (x, f) }}""",
+    "an image of bytes": f"""g (uint8[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y) {WEIGHTS}
+        {{ f = Cast <to = 1> (x) y = Conv (f, w) }}""",
+    "indices": f"""g (int64[1, 5] i, float[5, 5] t) => (float[1, 2, 3, 3] y) {WEIGHTS}
+        {{ r = Gather (t, i) u = Constant <value_ints = [1]> () f = Unsqueeze (r, u) y = Conv (f, w) }}""",
+    "a flag, and a bias that is computed": f"""g (float[1, 1, 5, 5] x, bool c, float[2] b) => (float[1, 2, 3, 3] y)
+        {WEIGHTS} {{ n = Not (c) m = Cast <to = 1> (n) d = Mul (m, b) y = Conv (x, w, d) }}""",
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_each_input_is_fed_numbers_of_its_dtype(name):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model = tc.onnx_model(parsed(INPUTS[name]), check=True)
+    assert model.passed is True, model
+    assert 0 <= model.nodes[0].runtime_fraction <= 1  # and not None: it was judged
+
+
+def test_arrays_can_be_fed(tmp_path, rng, capsys):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    onnx = pytest.importorskip("onnx")
+    dynamic = parsed(ONE_CONV.replace("float[1, 1, 5, 5] x", "float[n, 1, rows, 5] x"))
+    x = rng.standard_normal((2, 1, 7, 5)).astype("float32")
+    model = tc.onnx_model(dynamic, {"x": x}, check=True)
+    assert model.inputs == {"x": (2, 1, 7, 5)}
+    assert model.passed
+    assert tc.onnx_model(dynamic, {"x": np.full((1, 1, 5, 5), np.nan, "f4")}, check=True).passed
+    with pytest.raises(tc.ArgumentTypeError, match=r"inputs\['x'\] must have dtype float32; got float64"):
+        tc.onnx_model(dynamic, {"x": x.astype("float64")}, check=True)
+    onnx.save(dynamic, str(tmp_path / "model.onnx"))
+    np.save(tmp_path / "x.npy", x)
+    words = ["onnx", str(tmp_path / "model.onnx"), "--input", f"x={tmp_path / 'x.npy'}", "--check"]
+    assert main(words) == 0
+    assert "x [2, 1, 7, 5]" in capsys.readouterr().out
+
+
+def test_what_onnxruntime_cannot_run_is_not_said_to_be_no_model():
+    """No Conv of float64, and an index beyond the table: neither is the file's fault."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    double = ONE_CONV.replace("float[", "double[")
+    gather = INPUTS["indices"].replace("float[5, 5] t", "float[1, 5] t")
+    for text in (double, gather):
+        with pytest.raises(tc.ArgumentError, match=r"^onnxruntime cannot run this one on (x|i) ") as raised:
+            tc.onnx_model(parsed(text), check=True)
+        assert "must be an ONNX model" not in str(raised.value)
+    words = "g (string[2] s, float[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y, string[2] t)"
+    text = f"{words} {WEIGHTS} {{ t = Identity (s) y = Conv (x, w) }}"
+    with pytest.raises(
+        tc.ArgumentError, match=r"inputs\['s'\] has dtype object, of which no numbers are made"
+    ):
+        tc.onnx_model(parsed(text), check=True)
+
+
+def test_the_exit_status_is_0_only_where_all_was_checked(tmp_path, capsys):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    path = tmp_path / "model.onnx"
+    onnx.save(parsed(MODELS["QLinearConv"]), str(path))
+    assert main(["onnx", str(path)]) == 0
+    assert main(["onnx", str(path), "--check"]) == 1
+    assert "1 of 1 NOT checked" in capsys.readouterr().out
 
 
 def test_on_the_command_line(model_file, capsys):

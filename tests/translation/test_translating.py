@@ -207,6 +207,24 @@ def test_the_code_checks_only_what_it_depends_on():
     assert "made for x [1, 8, 8, C] and w [3, 3, 4, I]" in fixed
 
 
+def test_notes_are_no_part_of_what_sizes_are_compared_by():
+    """At 8 rows torch lacks the pads, at 9 a padding of 0 would do: the notes say that, the calls are the same."""
+    call = (3, 3, 3, 8), 2, ((0, 1), (0, 1))
+    codes = set()
+    for size in (8, 9, 224):
+        for any_size in (False, True):
+            made = tc.translate(tc.conv2d, (1, size, size, 3), *call, to="torch", any_size=any_size)
+            assert "made for" not in made.code
+            lines = made.code.split("\n")
+            codes.add("\n".join(line for line in lines if not line.strip().startswith("#")))
+    assert len(codes) == 1
+    convolve = here(made.source, made._target, made._made_for)
+    for size in (7, 8, 9, 10):
+        x = make_array((2, size, size, 3), "float32", "integers", "x")
+        w = make_array(call[0], "float32", "integers", "w")
+        assert np.array_equal(convolve(x, w), tc.conv2d(x, w, *call[1:])), size
+
+
 def test_filters_and_channels_that_the_code_depends_on():
     # 2 rows of filter would crop nothing: ONNX cuts the padding off at zero
     code = tc.translate(onnx.conv_transpose, (1, 2, 4, 3), (2, 3, 3, 3), output_shape=[3, 4], to="jax").code

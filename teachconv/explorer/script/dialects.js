@@ -5,7 +5,7 @@
 
 import { count, listText, repr, tuple, tupleText } from "./python_text.js";
 import {
-  Refusal, axisGeometry, croppedAxis, forwardAxis, forwardGeometry, fullSize, geometry, normalizePadding, normalizePair,
+  Refusal, axisGeometry, croppedAxis, forwardAxis, forwardGeometry, fullSize, geometry, normalizePadding, normalizePair, oneWord,
   splitPadding, transposedGeometry,
 } from "./law.js";
 
@@ -114,6 +114,7 @@ function torchPadding(padding, strides) {
     return ["SAME", [0, 0]];
   }
   if (padding === "valid") return ["VALID", [0, 0]];
+  if (typeof padding === "string") oneWord(padding, ["same", "valid"], "padding", "'same', 'valid', an int or 2 ints");
   return ["EXPLICIT", pair(padding, "padding", { least: 0, single: true })];
 }
 
@@ -150,6 +151,7 @@ function torchAxis(axis, i, k, s, d, p, extra) {
 // ---------------------------------------------------------------------------------------------
 
 const ONNX_MODES = { SAME_UPPER: "SAME", SAME_LOWER: "SAME_LOWER", VALID: "VALID", NOTSET: "EXPLICIT" };
+const onnxWord = (word) => oneWord(word, Object.keys(ONNX_MODES), "auto_pad", "one of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
 const onnxPair = (value, name) => (value === null ? [1, 1] : pair(value, name, { scalar: false }));
 
 function onnxPads(pads, autoPad) {
@@ -164,6 +166,7 @@ function onnxPads(pads, autoPad) {
 
 function onnxConv([X, [outs, depth, rows, cols]], words) {
   const [n, inChannels, inRows, inCols] = X;
+  onnxWord(words.auto_pad);
   if (!inRows || !inCols) throw new Refusal(`X must have at least one row and one column; got shape ${listText(X)}`);
   const [step, spread] = [onnxPair(words.strides, "strides"), onnxPair(words.dilations, "dilations")];
   const groups = groupCount(words.group, "group");
@@ -180,6 +183,7 @@ function onnxConv([X, [outs, depth, rows, cols]], words) {
 
 function onnxTranspose([X, [weightIn, depth, ...sizes]], words) {
   const [n, inChannels, ...inSizes] = X;
+  onnxWord(words.auto_pad);
   if (inSizes.includes(0)) throw new Refusal(`X must have at least one row and one column; got shape ${listText(X)}`);
   const [step, spread] = [onnxPair(words.strides, "strides"), onnxPair(words.dilations, "dilations")];
   const groups = groupCount(words.group, "group");
@@ -237,11 +241,15 @@ function onnxAxis(autoPad, axis, i, k, s, d, pads, extra, wanted) {
 // JAX
 // ---------------------------------------------------------------------------------------------
 
+const JAX_WORDS = ["SAME", "VALID", "SAME_LOWER"];
+
 function jaxConv([lhs, rhs], words) {
   const [input, filter, output] = words.dimension_numbers ?? ["NCHW", "OIHW", "NCHW"];
   const strides = pair(words.window_strides, "window_strides", { scalar: false });
   const dilations = words.rhs_dilation === null ? [1, 1] : pair(words.rhs_dilation, "rhs_dilation", { scalar: false });
-  const [mode, pads] = normalizePadding(words.padding);
+  const [mode, pads] = typeof words.padding === "string"
+    ? [oneWord(words.padding, JAX_WORDS, "padding", "'SAME', 'SAME_LOWER', 'VALID' or 2 pairs", words.padding.toUpperCase()), [[0, 0], [0, 0]]]
+    : normalizePadding(words.padding);
   const [n, inRows, inCols, channels] = ordered(lhs, input, "NHWC");
   const [kRows, kCols, depth, outs] = ordered(rhs, filter, "HWIO");
   const groups = groupCount(words.feature_group_count, "feature_group_count");
@@ -288,9 +296,9 @@ function jaxTranspose([lhs, rhs], words) {
 
 /** How jax.lax.conv_transpose reads a padding that is a word. */
 function jaxWord(word, strides) {
-  if (word !== "SAME_LOWER") return [word, [[0, 0], [0, 0]]];
-  if (strides[0] === 1 && strides[1] === 1) return ["forward SAME_LOWER", [[0, 0], [0, 0]]]; // as conv_general_dilated reads it
-  throw new Refusal(`padding must be 'SAME', 'VALID' or 2 pairs of ints; got ${repr(word)}`);
+  const [pads, legal] = [[[0, 0], [0, 0]], "'SAME', 'VALID' or 2 pairs of ints"];
+  if (word === "SAME" || word === "VALID" || strides[0] !== 1 || strides[1] !== 1) return [oneWord(word, ["SAME", "VALID"], "padding", legal), pads];
+  return [`forward ${oneWord(word, JAX_WORDS, "padding", legal, word.toUpperCase())}`, pads]; // as conv_general_dilated reads it
 }
 
 /** One axis of a convolution of stride 1 over an input with up - 1 zeros between its cells. */
@@ -332,6 +340,8 @@ function jaxAxis(rule, i, k, s, d, pads) {
 // Keras
 // ---------------------------------------------------------------------------------------------
 
+const kerasWord = (word) => oneWord(word, ["VALID", "SAME"], "padding", "'valid' or 'same'", word.toUpperCase());
+
 function kerasConv([inputs, kernel], words) {
   const [, , depth, outs] = kernel;
   const channels = inputs[3];
@@ -344,7 +354,7 @@ function kerasConv([inputs, kernel], words) {
         `kernel.shape[2] ${depth}); got ${outs}`,
     );
   }
-  const made = forwardGeometry(inputs, kernel, pair(words.strides, "strides"), [words.padding.toUpperCase(), [[0, 0], [0, 0]]],
+  const made = forwardGeometry(inputs, kernel, pair(words.strides, "strides"), [kerasWord(words.padding), [[0, 0], [0, 0]]],
     pair(words.dilation_rate, "dilation_rate"));
   const steps = ["filter: as TensorFlow's, [rows, cols, in, out]"];
   if (Math.max(made.rows.stride, made.cols.stride) > 1 && Math.max(made.rows.dilation, made.cols.dilation) > 1) {
@@ -361,7 +371,7 @@ function kerasTranspose([[n, inRows, inCols, channels], kernel], words) {
   if (Math.min(kRows, kCols) < 1) throw new Refusal(`kernel must have at least one row and one column; got ${listText(kernel)}`);
   const [strides, dilations] = [pair(words.strides, "strides"), pair(words.dilation_rate, "dilation_rate")];
   const extra = words.output_padding === null ? [null, null] : pair(words.output_padding, "output_padding", { least: null });
-  const mode = words.padding.toUpperCase();
+  const mode = kerasWord(words.padding);
   const [rows, cols] = bothAxes((axis, a) => kerasAxis(mode, axis, [inRows, inCols][a], [kRows, kCols][a], strides[a], dilations[a], extra[a]));
   return resolved("keras.conv_transpose", geometry(n, rows, cols, outs, channels, 1), ["NHWC", "HWOI", "NHWC"],
     ["filter: as TensorFlow's, [rows, cols, out, in]"]);

@@ -343,9 +343,18 @@ export function normalizePair(value, name) {
   return pair;
 }
 
+const PADDING_HELP =
+  '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) or 4 pairs in data_format order';
+
+/** The word that is one of `words`, as it is `read` where case does not matter; any other is refused. */
+export function oneWord(value, words, name, legal, read = value) {
+  if (!words.includes(read)) throw new Refusal(`${name} must be ${legal}; got ${repr(value)}`);
+  return read;
+}
+
 /** Padding as its mode and its pads, [[top, bottom], [left, right]]. */
 export function normalizePadding(value) {
-  if (typeof value === "string") return [value, [[0, 0], [0, 0]]];
+  if (typeof value === "string") return [oneWord(value, [...SAME, "VALID"], "padding", PADDING_HELP), [[0, 0], [0, 0]]];
   if (typeof value === "number") return ["EXPLICIT", [[value, value], [value, value]]];
   const sides = [...value].map((side) => (typeof side === "number" ? [side, side] : [...side]));
   return ["EXPLICIT", sides];

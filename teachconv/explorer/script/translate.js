@@ -19,7 +19,7 @@ export function translate(name, shapes, words, to) {
   const family = familyOf(name, conv, shapes, words);
   const target = targetCall(family, to);
   if (target.whyNot) return { code: "", why: target.whyNot, notes: target.notes, call: "" };
-  const code = (other) => sourceText(other, targetCall([other, ...family], to));
+  const code = (other) => sourceText(other, { ...targetCall([other, ...family], to), notes: [] }); // notes may differ where the calls do not
   const checked = madeFor(name, conv, shapes, words, code);
   return { code: sourceText(conv, target, checked), why: "", notes: target.notes, call: `${target.name}(${callWords(target, "x, w").join(", ")})` };
 }
