@@ -136,7 +136,7 @@ kernels-play: $(PLAY)
 
 build/play/%: benchmarks/play/%.c benchmarks/play/play.h $(SOURCES)
 	mkdir -p build/play
-	$(CC) -O3 -march=native -fopenmp -Iteachconv/kernels $< teachconv/kernels/process.c -o $@ -lm
+	$(CC) -O3 -march=native -pthread -Iteachconv/kernels $< $(addprefix teachconv/kernels/,process.c crew.c) -o $@ -lm
 
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:

@@ -52,21 +52,17 @@ def extensions():
         return []
     from Cython.Build import cythonize
 
-    if sys.platform == "darwin":  # Apple's clang has no OpenMP of its own: one thread there
-        compile_args, link_args = ["-O3", "-g0"], []
-    else:
-        compile_args, link_args = ["-O3", "-g0", "-fopenmp"], ["-fopenmp"]
+    compile_args, link_args = ["-O3", "-g0", "-pthread"], ["-pthread"]
     sanitize = os.environ.get("TEACHCONV_SANITIZE", "")
     optimize = {"1": "-O1", "small": "-O0", "fuzz": "-O0"}.get(sanitize)
     if optimize:  # see make sanitize, sanitize-small and fuzz
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
         if sanitize == "fuzz":
             checks.append("-fsanitize=fuzzer-no-link")
-        compile_args, link_args = [optimize, "-g1", "-fopenmp", *checks], ["-fopenmp", *checks]
+        compile_args, link_args = [optimize, "-g1", "-pthread", *checks], ["-pthread", *checks]
     coverage = os.environ.get("TEACHCONV_COVERAGE") == "1"  # for tests/inspection/test_compiled_marks.py
     if coverage:
-        # without OpenMP: gcov leaves out the functions that it makes of parallel regions
-        compile_args, link_args = ["-O0", "-g1", "--coverage"], ["--coverage"]
+        compile_args, link_args = ["-O0", "-g1", "-pthread", "--coverage"], ["-pthread", "--coverage"]
     kernels = Path("teachconv/kernels")
     modules = cythonize(
         Extension(

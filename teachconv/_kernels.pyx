@@ -8,7 +8,6 @@ are passed as unsigned, because unsigned sums wrap around by definition.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.parallel cimport prange, threadid
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, sgemm
@@ -59,6 +58,19 @@ cdef extern from "kernels/engine.h" nogil:
     int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
     int choose_filter_gradient(const conv_problem *p)
 
+    ctypedef struct crew_member:
+        int rank, size
+
+    ctypedef int (*crew_work)(const void *call, const crew_member *me) noexcept nogil
+
+    ctypedef struct crew_shortage:
+        int asked, size, reason
+
+    int in_crew(int threads, crew_work work, const void *call)
+    Py_ssize_t share_start(Py_ssize_t jobs, int rank, int size)
+    int CREW_NO_MEMORY, CREW_NO_THREAD
+    crew_shortage take_crew_shortage "take_shortage"()
+
 
 # the names of the numbers in kernels/choose.h
 cdef tuple ALGORITHMS = (
@@ -85,7 +97,7 @@ cdef class Problem:
             raise MemoryError("the convolution is too large for the sizes of this processor")
 
     def threads(self, int most):
-        """Return how many threads pay for this problem; 1 in a child of a process that had used threads."""
+        """Return how many threads pay for this problem."""
         return threads_that_pay(problem_macs(&self.p), most)
 
     def choose(self, str kind, Py_ssize_t itemsize, str precision):
@@ -138,6 +150,19 @@ def take_paths():
     return [name for bit, name in enumerate(PATHS) if paths >> bit & 1]
 
 
+def take_shortage():
+    """Return in words what crews lacked since the last call; "" if each was as large as asked."""
+    cdef crew_shortage found = take_crew_shortage()
+    if not found.reason:
+        return ""
+    why = "this build has no threads"
+    if found.reason == CREW_NO_MEMORY:
+        why = "there is no memory for their stacks and scratch; see RLIMIT_AS"
+    elif found.reason == CREW_NO_THREAD:
+        why = "the system allows no more; see RLIMIT_NPROC and the cgroup's pids.max"
+    return f"{found.size} of {found.asked} threads: the others could not be created, {why}"
+
+
 def all_finite(const real[:, :, :, ::1] array):
     """Return whether every number is finite."""
     cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
@@ -166,6 +191,71 @@ cdef inline Py_ssize_t out_index(
 
 
 # ----------------------------------------------------------------------------------------------------
+# The threads of a crew (kernels/crew.h) share the jobs of one of the loops below
+# ----------------------------------------------------------------------------------------------------
+
+cdef enum:
+    DIRECT, DIRECT_INPUT, DIRECT_FILTER, IM2COL, IM2COL_FILTER
+
+cdef enum:
+    FLOAT, DOUBLE, INT, LONG_LONG
+
+
+cdef struct loops:
+    int loop, type
+    conv_problem law
+    const void *first  # x or dy
+    const void *second  # w or dy
+    void *result
+    Py_ssize_t jobs
+    char *scratch  # im2col: the patches of each thread
+    Py_ssize_t scratch_bytes, block_rows  # of each thread, of each block
+
+
+cdef int run_share(const void *call, const crew_member *me) noexcept nogil:
+    """Run one thread's jobs."""
+    cdef const loops *c = <const loops *> call
+    cdef void *patches = c.scratch + me.rank * c.scratch_bytes
+    cdef Py_ssize_t job
+    for job in range(share_start(c.jobs, me.rank, me.size), share_start(c.jobs, me.rank + 1, me.size)):
+        if c.type == FLOAT:
+            run_job(c, job, <float *> patches)
+        elif c.type == DOUBLE:
+            run_job(c, job, <double *> patches)
+        elif c.type == INT:
+            run_job(c, job, <unsigned int *> patches)
+        else:
+            run_job(c, job, <unsigned long long *> patches)
+    return 0
+
+
+cdef void run_job(const loops *c, Py_ssize_t job, number *patches) noexcept nogil:
+    cdef const number *first = <const number *> c.first
+    cdef const number *second = <const number *> c.second
+    cdef number *result = <number *> c.result
+    if c.loop == DIRECT:
+        direct_conv2d_row(first, second, result, &c.law, job)
+    elif c.loop == DIRECT_INPUT:
+        direct_conv2d_backprop_input_row(first, second, result, &c.law, job)
+    elif c.loop == DIRECT_FILTER:
+        direct_conv2d_backprop_filter_tap(first, second, result, &c.law, job)
+    elif number is float or number is double:
+        if c.loop == IM2COL:
+            im2col_conv2d_block(first, second, result, &c.law, job, c.block_rows, patches)
+        else:
+            im2col_conv2d_backprop_filter_group(first, second, result, &c.law, job, c.block_rows, patches)
+
+
+cdef int type_of(const number *array) noexcept nogil:
+    if number is float:
+        return FLOAT
+    elif number is double:
+        return DOUBLE
+    else:
+        return INT if sizeof(number) == 4 else LONG_LONG
+
+
+# ----------------------------------------------------------------------------------------------------
 # direct: the loops of the definition, the innermost over output channels, which lie side by side
 # ----------------------------------------------------------------------------------------------------
 
@@ -175,38 +265,45 @@ def direct_conv2d(
     Problem problem, int threads
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
-    cdef conv_problem law = problem.p
-    cdef Py_ssize_t place, places = y.shape[0] * y.shape[1]
+    cdef loops call
+    call = loops(
+        DIRECT, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &w[0, 0, 0, 0], &y[0, 0, 0, 0],
+        y.shape[0] * y.shape[1], NULL, 0, 0,
+    )
     with nogil:
-        for place in prange(places, num_threads=threads, schedule="static"):
-            # mark: kernel of direct/y
-            direct_conv2d_row(x, w, y, law, place // y.shape[1], place % y.shape[1])
+        in_crew(threads, run_share, &call)  # mark: kernel of direct/y
 
 
 cdef void direct_conv2d_row(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    conv_problem law, Py_ssize_t n, Py_ssize_t out_row,
+    const number *x, const number *w, number *y, const conv_problem *law, Py_ssize_t row
 ) noexcept nogil:
-    cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
+    """Compute one out row. Rows are counted through the batch."""
+    cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
+    cdef Py_ssize_t n = row // law.out_rows, out_row = row % law.out_rows
     cdef Py_ssize_t out_col, tap_row, tap_col, in_row, in_col, group, i, o
     cdef number value
+    cdef number *pixel_sums
     cdef number *sums
+    cdef const number *pixel
     cdef const number *weights
-    for out_col in range(y.shape[2]):
-        memset(&y[n, out_row, out_col, 0], 0, y.shape[3] * sizeof(number))
-        for tap_row in range(w.shape[0]):
+    for out_col in range(law.out_cols):
+        pixel_sums = y + (row * law.out_cols + out_col) * law.out_channels  # y[n, out_row, out_col]
+        memset(pixel_sums, 0, law.out_channels * sizeof(number))
+        for tap_row in range(law.filter_rows):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/y
+            if in_row < 0 or in_row >= law.in_rows:  # mark: padding of direct/y
                 continue  # padding contributes nothing
-            for tap_col in range(w.shape[1]):
+            for tap_col in range(law.filter_cols):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                if in_col < 0 or in_col >= x.shape[2]:
+                if in_col < 0 or in_col >= law.in_cols:
                     continue
+                pixel = x + ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels
                 for group in range(law.groups):
-                    sums = &y[n, out_row, out_col, group * outs]
+                    sums = pixel_sums + group * outs
                     for i in range(ins):
-                        value = x[n, in_row, in_col, group * ins + i]
-                        weights = &w[tap_row, tap_col, i, group * outs]
+                        value = pixel[group * ins + i]  # x[n, in_row, in_col, group * ins + i]
+                        weights = w + ((tap_row * law.filter_cols + tap_col) * ins + i) * law.out_channels
+                        weights += group * outs  # w[tap_row, tap_col, i, group * outs]
                         for o in range(outs):
                             sums[o] += value * weights[o]  # mark: multiply-add of direct/y
 
@@ -216,41 +313,48 @@ def direct_conv2d_backprop_input(
     Problem problem, int threads
 ):
     """Scatter, cell by cell of dx, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
-    cdef conv_problem law = problem.p
-    cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
+    cdef loops call
+    call = loops(
+        DIRECT_INPUT, type_of(&dy[0, 0, 0, 0]), problem.p, &dy[0, 0, 0, 0], &w[0, 0, 0, 0], &dx[0, 0, 0, 0],
+        dx.shape[0] * dx.shape[1], NULL, 0, 0,
+    )
     with nogil:
-        for place in prange(places, num_threads=threads, schedule="static"):
-            # mark: kernel of direct/dx
-            direct_conv2d_backprop_input_row(dy, w, dx, law, place // dx.shape[1], place % dx.shape[1])
+        in_crew(threads, run_share, &call)  # mark: kernel of direct/dx
 
 
 cdef void direct_conv2d_backprop_input_row(
-    const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    conv_problem law, Py_ssize_t n, Py_ssize_t in_row,
+    const number *dy, const number *w, number *dx, const conv_problem *law, Py_ssize_t row
 ) noexcept nogil:
-    cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
+    """Compute one row of dx. Rows are counted through the batch."""
+    cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
+    cdef Py_ssize_t n = row // law.in_rows, in_row = row % law.in_rows
     cdef Py_ssize_t in_col, tap_row, tap_col, out_row, out_col, group, i, o
     cdef number total
+    cdef number *sums
+    cdef const number *pixel
     cdef const number *upstream
     cdef const number *weights
-    for in_col in range(dx.shape[2]):
-        memset(&dx[n, in_row, in_col, 0], 0, dx.shape[3] * sizeof(number))
-        for tap_row in range(w.shape[0]):
+    for in_col in range(law.in_cols):
+        sums = dx + (row * law.in_cols + in_col) * law.in_channels  # dx[n, in_row, in_col]
+        memset(sums, 0, law.in_channels * sizeof(number))
+        for tap_row in range(law.filter_rows):
             out_row = out_index(in_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if out_row < 0 or out_row >= dy.shape[1]:  # mark: padding of direct/dx
+            if out_row < 0 or out_row >= law.out_rows:  # mark: padding of direct/dx
                 continue
-            for tap_col in range(w.shape[1]):
+            for tap_col in range(law.filter_cols):
                 out_col = out_index(in_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                if out_col < 0 or out_col >= dy.shape[2]:
+                if out_col < 0 or out_col >= law.out_cols:
                     continue
+                pixel = dy + ((n * law.out_rows + out_row) * law.out_cols + out_col) * law.out_channels
                 for group in range(law.groups):
-                    upstream = &dy[n, out_row, out_col, group * outs]
+                    upstream = pixel + group * outs  # dy[n, out_row, out_col, group * outs]
                     for i in range(ins):
-                        weights = &w[tap_row, tap_col, i, group * outs]
+                        weights = w + ((tap_row * law.filter_cols + tap_col) * ins + i) * law.out_channels
+                        weights += group * outs  # w[tap_row, tap_col, i, group * outs]
                         total = 0
                         for o in range(outs):
                             total = total + upstream[o] * weights[o]  # mark: multiply-add of direct/dx
-                        dx[n, in_row, in_col, group * ins + i] += total
+                        sums[group * ins + i] += total
 
 
 def direct_conv2d_backprop_filter(
@@ -261,38 +365,45 @@ def direct_conv2d_backprop_filter(
 
     Threads share the taps, never the outputs, so each cell of dw is summed in one order.
     """
-    cdef conv_problem law = problem.p
-    cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
+    cdef loops call
+    call = loops(
+        DIRECT_FILTER, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0],
+        dw.shape[0] * dw.shape[1], NULL, 0, 0,
+    )
     with nogil:
-        for tap in prange(taps, num_threads=threads, schedule="static"):
-            # mark: kernel of direct/dw
-            direct_conv2d_backprop_filter_tap(x, dy, dw, law, tap // dw.shape[1], tap % dw.shape[1])
+        in_crew(threads, run_share, &call)  # mark: kernel of direct/dw
 
 
 cdef void direct_conv2d_backprop_filter_tap(
-    const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    conv_problem law, Py_ssize_t tap_row, Py_ssize_t tap_col,
+    const number *x, const number *dy, number *dw, const conv_problem *law, Py_ssize_t tap
 ) noexcept nogil:
-    cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
+    """Compute one tap of dw. Taps are counted through the rows of the filter."""
+    cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
+    cdef Py_ssize_t tap_row = tap // law.filter_cols, tap_col = tap % law.filter_cols
     cdef Py_ssize_t n, out_row, out_col, in_row, in_col, group, i, o
     cdef number value
+    cdef number *tap_sums = dw + tap * ins * law.out_channels  # dw[tap_row, tap_col]
     cdef number *sums
+    cdef const number *pixel
+    cdef const number *out_pixel
     cdef const number *upstream
-    memset(&dw[tap_row, tap_col, 0, 0], 0, dw.shape[2] * dw.shape[3] * sizeof(number))
-    for n in range(dy.shape[0]):
-        for out_row in range(dy.shape[1]):
+    memset(tap_sums, 0, ins * law.out_channels * sizeof(number))
+    for n in range(law.batch):
+        for out_row in range(law.out_rows):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/dw
+            if in_row < 0 or in_row >= law.in_rows:  # mark: padding of direct/dw
                 continue
-            for out_col in range(dy.shape[2]):
+            for out_col in range(law.out_cols):
                 in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                if in_col < 0 or in_col >= x.shape[2]:
+                if in_col < 0 or in_col >= law.in_cols:
                     continue
+                pixel = x + ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels
+                out_pixel = dy + ((n * law.out_rows + out_row) * law.out_cols + out_col) * law.out_channels
                 for group in range(law.groups):
-                    upstream = &dy[n, out_row, out_col, group * outs]
+                    upstream = out_pixel + group * outs  # dy[n, out_row, out_col, group * outs]
                     for i in range(ins):
-                        value = x[n, in_row, in_col, group * ins + i]
-                        sums = &dw[tap_row, tap_col, i, group * outs]
+                        value = pixel[group * ins + i]  # x[n, in_row, in_col, group * ins + i]
+                        sums = tap_sums + i * law.out_channels + group * outs
                         for o in range(outs):
                             sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
 
@@ -328,20 +439,22 @@ cdef inline void gemm(
 
 
 cdef void extract_patches(
-    const real[:, :, :, ::1] x, real *patches, Py_ssize_t n, Py_ssize_t first_row, Py_ssize_t stop_row,
-    Py_ssize_t out_cols, Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t group, Py_ssize_t ins,
-    conv_problem law,
+    const real *x, const conv_problem *law, Py_ssize_t n, Py_ssize_t first_row, Py_ssize_t stop_row,
+    Py_ssize_t group, real *patches,
 ) noexcept nogil:
     """Write patches [out_rows of the block * out_cols, filter_rows * filter_cols * ins], padding as zeros."""
+    cdef Py_ssize_t ins = law.in_channels // law.groups
     cdef Py_ssize_t out_row, out_col, tap_row, tap_col, in_row, in_col
+    cdef const real *pixel
     for out_row in range(first_row, stop_row):
-        for out_col in range(out_cols):
-            for tap_row in range(filter_rows):
+        for out_col in range(law.out_cols):
+            for tap_row in range(law.filter_rows):
                 in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-                for tap_col in range(filter_cols):
+                for tap_col in range(law.filter_cols):
                     in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                    if 0 <= in_row < x.shape[1] and 0 <= in_col < x.shape[2]:  # mark: padding of im2col
-                        memcpy(patches, &x[n, in_row, in_col, group * ins], ins * sizeof(real))
+                    if 0 <= in_row < law.in_rows and 0 <= in_col < law.in_cols:  # mark: padding of im2col
+                        pixel = x + ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels
+                        memcpy(patches, pixel + group * ins, ins * sizeof(real))
                     else:
                         memset(patches, 0, ins * sizeof(real))
                     patches += ins
@@ -352,27 +465,34 @@ def im2col_conv2d(
     Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
     """y = patches(x) times the flattened filter. ``scratch`` has a row for the patches of each thread."""
-    cdef conv_problem law = problem.p
-    cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
-    cdef Py_ssize_t depth = w.shape[0] * w.shape[1] * ins
     cdef Py_ssize_t blocks = (y.shape[1] + block_rows - 1) // block_rows
-    cdef Py_ssize_t job, n, first, stop, group
+    cdef loops call
+    call = loops(
+        IM2COL, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &w[0, 0, 0, 0], &y[0, 0, 0, 0],
+        y.shape[0] * blocks, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
+    )
     cdef int threads = <int> scratch.shape[0]
-    cdef real *patches
     with nogil:
-        for job in prange(y.shape[0] * blocks, num_threads=threads, schedule="static"):
-            patches = &scratch[threadid(), 0]
-            n = job // blocks
-            first = (job % blocks) * block_rows
-            stop = min(first + block_rows, y.shape[1])
-            for group in range(law.groups):
-                extract_patches(  # mark: kernel of im2col/y
-                    x, patches, n, first, stop, y.shape[2], w.shape[0], w.shape[1], group, ins, law
-                )
-                gemm[real](  # mark: multiply-add of im2col/y by BLAS
-                    False, False, (stop - first) * y.shape[2], outs, depth, patches, depth,
-                    &w[0, 0, 0, group * outs], w.shape[3], 0, &y[n, first, 0, group * outs], y.shape[3],
-                )
+        in_crew(threads, run_share, &call)  # mark: kernel of im2col/y
+
+
+cdef void im2col_conv2d_block(
+    const real *x, const real *w, real *y, const conv_problem *law, Py_ssize_t job, Py_ssize_t block_rows,
+    real *patches,
+) noexcept nogil:
+    """Compute one block of out rows. Blocks are counted through the batch."""
+    cdef Py_ssize_t blocks = (law.out_rows + block_rows - 1) // block_rows
+    cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
+    cdef Py_ssize_t n = job // blocks, first = job % blocks * block_rows, group
+    cdef Py_ssize_t stop = min(first + block_rows, law.out_rows)
+    y += (n * law.out_rows + first) * law.out_cols * law.out_channels
+    for group in range(law.groups):
+        extract_patches(x, law, n, first, stop, group, patches)
+        gemm(  # mark: multiply-add of im2col/y by BLAS
+            False, False, (stop - first) * law.out_cols, outs, law.filter_rows * law.filter_cols * ins,
+            patches, law.filter_rows * law.filter_cols * ins, w + group * outs, law.out_channels, 0,
+            y + group * outs, law.out_channels,
+        )
 
 
 def im2col_conv2d_backprop_filter(
@@ -380,28 +500,35 @@ def im2col_conv2d_backprop_filter(
     Problem problem, real[:, ::1] scratch, Py_ssize_t block_rows,
 ):
     """dw = transposed patches of x times dy. Threads share the groups: each cell is summed in one order."""
-    cdef conv_problem law = problem.p
-    cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
-    cdef Py_ssize_t depth = dw.shape[0] * dw.shape[1] * ins
-    cdef Py_ssize_t blocks = (dy.shape[1] + block_rows - 1) // block_rows
-    cdef Py_ssize_t job, n, first, stop, group
+    cdef loops call
+    call = loops(
+        IM2COL_FILTER, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0],
+        problem.p.groups, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
+    )
     cdef int threads = <int> scratch.shape[0]
-    cdef real *patches
     with nogil:
-        for group in prange(law.groups, num_threads=threads, schedule="static"):
-            patches = &scratch[threadid(), 0]
-            for job in range(dy.shape[0] * blocks):
-                n = job // blocks
-                first = (job % blocks) * block_rows
-                stop = min(first + block_rows, dy.shape[1])
-                extract_patches(  # mark: kernel of im2col/dw
-                    x, patches, n, first, stop, dy.shape[2], dw.shape[0], dw.shape[1], group, ins, law
-                )
-                gemm[real](  # mark: multiply-add of im2col/dw by BLAS
-                    True, False, depth, outs, (stop - first) * dy.shape[2], patches, depth,
-                    &dy[n, first, 0, group * outs], dy.shape[3],
-                    0 if job == 0 else 1, &dw[0, 0, 0, group * outs], dw.shape[3],
-                )
+        in_crew(threads, run_share, &call)  # mark: kernel of im2col/dw
+
+
+cdef void im2col_conv2d_backprop_filter_group(
+    const real *x, const real *dy, real *dw, const conv_problem *law, Py_ssize_t group, Py_ssize_t block_rows,
+    real *patches,
+) noexcept nogil:
+    """Compute one group's part of dw, block after block of out rows."""
+    cdef Py_ssize_t blocks = (law.out_rows + block_rows - 1) // block_rows
+    cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
+    cdef Py_ssize_t depth = law.filter_rows * law.filter_cols * ins
+    cdef Py_ssize_t job, n, first, stop
+    for job in range(law.batch * blocks):
+        n = job // blocks
+        first = job % blocks * block_rows
+        stop = min(first + block_rows, law.out_rows)
+        extract_patches(x, law, n, first, stop, group, patches)
+        gemm(  # mark: multiply-add of im2col/dw by BLAS
+            True, False, depth, outs, (stop - first) * law.out_cols, patches, depth,
+            dy + (n * law.out_rows + first) * law.out_cols * law.out_channels + group * outs,
+            law.out_channels, 0 if job == 0 else 1, dw + group * outs, law.out_channels,
+        )
 
 
 # ----------------------------------------------------------------------------------------------------

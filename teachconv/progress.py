@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 __all__ = ["during", "track"]
@@ -69,7 +69,8 @@ def _shown(show: Callable[[str], None], text: str) -> Iterator[Callable[[str], N
 
     timer = threading.Timer(_PATIENCE, begin)
     timer.daemon = True
-    timer.start()
+    with suppress(RuntimeError):  # the system refuses a thread: nothing is shown
+        timer.start()
     try:
         yield say
     finally:
@@ -113,11 +114,13 @@ def _notebook_line() -> Callable[[str], None] | None:
 
 
 def _console() -> Any:
-    """Return a console of rich; None where it is not installed or where nobody looks."""
+    """Return a console of rich; None where it is not installed, cannot run, or nobody looks."""
     if not sys.stderr.isatty():
         return None
     try:
         from rich.console import Console
-    except ImportError:
+
+        threading.Thread(target=str, daemon=True).start()  # rich needs one of its own
+    except (ImportError, RuntimeError):  # RuntimeError: the system refuses a thread
         return None
     return Console(stderr=True)

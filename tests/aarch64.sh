@@ -24,7 +24,7 @@ if [ ! -e "$work/root/.complete" ]; then
       -o Dir::Cache="$work/cache" -o Dir::State::status="$work/status" "$@"
   }
   apt update
-  apt -y --no-install-recommends --download-only install python3 libpython3-dev libgomp1 libstdc++6 >/dev/null
+  apt -y --no-install-recommends --download-only install python3 libpython3-dev libstdc++6 >/dev/null
   for package in "$work"/cache/archives/*.deb; do dpkg -x "$package" "$work/root"; done
   touch "$work/root/.complete"
 fi
@@ -40,8 +40,7 @@ CC="aarch64-linux-gnu-gcc -I$work/root/usr/include/python$version -idirafter $wo
   LDSHARED="aarch64-linux-gnu-gcc -shared" _PYTHON_HOST_PLATFORM=linux-aarch64 TEACHCONV_REQUIRE_CYTHON=1 \
   "$python" setup.py -q build --build-base "$work/build" --build-lib "$work/lib"
 
-# two threads share what cores there are: one that waits must not turn in a loop
-export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
+export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1
 cd "$work"
 on_aarch64() {
   qemu-aarch64 -L root -E PYTHONPATH="$work/lib:$source/tests:$work/site" -E PYTHONSAFEPATH=1 "root/usr/bin/python$version" "$@"

@@ -13,9 +13,9 @@ install() { DEBIAN_FRONTEND=noninteractive timeout 240 apt-get -qq -y --no-insta
 timeout 60 apt-get -qq update >/dev/null 2>&1
 if [ "${1:-}" = clang ]; then
   install clang || echo "clang could not be installed"
-  # libFuzzer, the sanitizers and OpenMP of the version that is installed
+  # libFuzzer and the sanitizers of the version that is installed
   version=$(clang --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p' | head -n 1)
-  install "libclang-rt-$version-dev" "libomp-$version-dev" || echo "the libraries of clang could not be installed"
+  install "libclang-rt-$version-dev" || echo "the libraries of clang could not be installed"
   exit 0
 fi
 install chromium chromium-driver || echo "chromium could not be installed: the tests in a browser skip"

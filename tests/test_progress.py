@@ -101,3 +101,19 @@ def test_a_notebooks_cell_has_one_output_that_is_empty_at_the_end():
     shown, printed = notebook.cells[0].outputs
     assert shown["data"] == {"text/plain": "", "text/html": ""}  # a page would show an empty text as a box
     assert printed["text"] == "done\n"
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_where_the_system_refuses_a_thread_the_work_goes_on(with_rich, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    terminal = without_rich(monkeypatch)
+    if with_rich:
+        monkeypatch.undo()
+        monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    with progress.during("thinking"):
+        pass
+    assert list(progress.track(["a", "b"], "items")) == ["a", "b"]
+    assert terminal.getvalue() == ""

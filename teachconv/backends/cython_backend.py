@@ -27,19 +27,9 @@ from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from . import Algorithm, finish, to_accumulator, winograd_needs
 
-# How OpenMP's threads wait for one another: for some microseconds actively, then asleep. Waiting actively for
-# long is very slow on shared cores; waking up at each barrier of a small call takes longer than the call.
-_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "300"}
-
 
 def _load() -> tuple[Any, ImportError | None]:
-    """Import the compiled module and tell OpenMP how to wait.
-
-    OpenMP reads its environment once, when it is loaded, so the variables are set for that moment only.
-    Settings of the caller's are left alone.
-    """
-    ours = {} if _WAITING.keys() & os.environ.keys() else _WAITING
-    os.environ.update(ours)
+    """Import the compiled module and choose the instruction set."""
     try:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
@@ -49,9 +39,6 @@ def _load() -> tuple[Any, ImportError | None]:
         return kernels, None
     except ImportError as error:  # no compiler at install time; the other backends still work
         return None, error
-    finally:
-        for name in ours:
-            del os.environ[name]
 
 
 _kernels, _import_error = _load()
@@ -150,6 +137,9 @@ _LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
 _APART = 448  # bytes from the input's place in a page to the result's, at most
 _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer than it gains
+_BLAS_BYTES = (
+    64 << 20
+)  # of each thread: OpenBLAS maps 32 MB; without them it loops for ever, or ends the process
 _BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
 
 
@@ -364,9 +354,7 @@ def _run(
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
-            _take_paths(stage)
-            _check(_kernels.run_filter_gradient(job.chosen, job.problem, a, b, sums, threads))
-            _take_paths(stage)
+            _run_kernel(stage, _kernels.run_filter_gradient, job.chosen, job.problem, a, b, sums, threads)
     else:
         wide_bias = None if bias is None else np.ascontiguousarray(to_accumulator(bias))
         if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):
@@ -414,9 +402,8 @@ def _run_rung(
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
-            _take_paths(stage)
-            _check(_kernels.run(job.name, job.problem, data, w, numbers, isa, bias, relu, result, threads))
-            _take_paths(stage)
+            arguments = job.problem, data, w, numbers, isa, bias, relu, result, threads
+            _run_kernel(stage, _kernels.run, job.name, *arguments)
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
     with record.stage("choose algorithm again") as stage:
@@ -436,15 +423,17 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
     threads = job.problem.threads(threads)
     name = f"{chosen}_{job.kind}"
     with record.stage(f"_kernels.{name}") as stage:
+        _forget()
         if chosen == "direct":
             stage.say("threads: {}", threads)
             getattr(_kernels, name)(a, b, sums, job.problem, threads)
         else:
-            scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads)
+            scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
             stage.arrays(patches=scratch)
             stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
             with _one_blas_thread():
                 getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+        _tell(stage)
 
 
 class _InstructionSet:
@@ -457,14 +446,29 @@ class _InstructionSet:
 _ISA = _InstructionSet()
 
 
-def _take_paths(stage: Any) -> None:
-    """Record which ways the kernels took since the last time, while a trace listens: see kernels/paths.h."""
+def _forget() -> None:
+    """Begin to record what the kernels do, if a trace listens."""
+    if record.is_on():
+        _kernels.take_paths()
+        _kernels.take_shortage()
+
+
+def _tell(stage: Any) -> None:
+    """Record which ways the kernels took since `_forget` (kernels/paths.h), and what threads they lacked."""
     if isinstance(stage, record.Stage):
         stage.know(paths=" ".join(_kernels.take_paths()))
+        if shortage := _kernels.take_shortage():
+            stage.say("{}", shortage)
 
 
-def _check(status: int) -> None:
-    """Turn a status of kernels/problem.h into an error."""
+def _run_kernel(stage: Any, kernel: Callable[..., int], *arguments: Any) -> None:
+    """Call a kernel, whose last argument is the number of threads, and turn its status into an error."""
+    _forget()
+    status = kernel(*arguments)
+    if status == 1 and arguments[-1] > 1:
+        stage.say("one thread: there is no memory for the scratch of more")
+        status = kernel(*arguments[:-1], 1)
+    _tell(stage)
     if status == 1:
         raise MemoryError("no memory for the scratch of the kernel")
     if status:
@@ -472,7 +476,7 @@ def _check(status: int) -> None:
 
 
 def _patches(
-    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int
+    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int, stage: Any
 ) -> tuple[np.ndarray, int]:
     """Allocate each thread's patches of one block; return them and the output rows of a block."""
     depth = prod(geometry.filters_shape[:3])
@@ -480,9 +484,24 @@ def _patches(
     block_rows = min(geometry.rows.out_size, max(1, _BLOCK_BYTES // (row * dtype.itemsize)))
     blocks = geometry.batch * -(-geometry.rows.out_size // block_rows)
     jobs = blocks if kind.gathers else geometry.groups
-    shape = (min(threads, jobs), block_rows * row)
+    wanted = min(threads, jobs)
+    shape = (_threads_with_blas(wanted), block_rows * row)
+    if shape[0] < wanted:
+        stage.say("{} of {} threads: there is no memory for the buffers of BLAS in more", shape[0], wanted)
     check_memory(shape, dtype, "the patches of im2col")
     return np.empty(shape, dtype), block_rows
+
+
+def _threads_with_blas(wanted: int) -> int:
+    """Return how many threads BLAS finds memory for, at most ``wanted``, half of it, and so on."""
+    threads = wanted
+    while threads:
+        try:
+            np.empty(threads * _BLAS_BYTES, np.uint8)  # mapped and given back: that takes 7 µs
+            return threads
+        except MemoryError:
+            threads //= 2
+    raise MemoryError(f"im2col needs {_BLAS_BYTES >> 20} MB for the buffers of BLAS; use another algorithm")
 
 
 @lru_cache(maxsize=1)

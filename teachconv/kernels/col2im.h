@@ -124,15 +124,16 @@ KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *scratch) {
     return status;
 }
 
-/* Computes one thread's images, with scratch of its own; `alone`, all images (see IN_THREADS). */
-KERNEL int col2im_images(const col2im_call *c, int alone) {
+/* Computes one thread's images, with scratch of its own. */
+KERNEL int col2im_images(const void *call, const crew_member *me) {
+    const col2im_call *c = (const col2im_call *)call;
     const conv_problem *p = c->p;
     const ptrdiff_t bytes = c->planes.row_count ? planes_scratch_bytes(p, &c->planes)
                                                 : checked_times(c->column_numbers, sizeof(real));
     real *scratch = (real *)new_scratch(bytes);
     int status = scratch ? CONV_OK : CONV_NO_MEMORY;
     if (scratch && c->planes.row_count) memset(scratch, 0, (size_t)bytes);
-    EACH_JOB(alone, (static), image, p->batch, if (scratch) status |= col2im_image(c, image, scratch));
+    EACH_JOB(me, image, p->batch, if (scratch) status |= col2im_image(c, image, scratch));
     free_scratch(scratch);
     return status;
 }
@@ -191,8 +192,7 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
                               .column_numbers = column_numbers,
                               .planes = planes,
                               .threads = image_threads > 1 ? 1 : threads};
-    int status = CONV_OK; /* mark: kernel of col2im */
-    IN_THREADS(image_threads, status, col2im_images(&call, image_threads == 1));
+    const int status = in_crew(image_threads, col2im_images, &call); /* mark: kernel of col2im */
     free_scratch(own_packed);
     return status;
 }

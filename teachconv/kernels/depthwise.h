@@ -185,14 +185,15 @@ KERNEL void depthwise_one_strip(const depthwise_call *c, row_cache *cache, ptrdi
                    c->y + image * g.y_image_step + range.first_out * g.y_col_step);
 }
 
-/* Computes one thread's strips, with copied rows of its own; `alone`, all strips (see IN_THREADS). */
-KERNEL int depthwise_strips(const depthwise_call *c, int alone) {
+/* Computes one thread's strips, with copied rows of its own. */
+KERNEL int depthwise_strips(const void *call, const crew_member *me) {
+    const depthwise_call *c = (const depthwise_call *)call;
     const conv_problem *p = &c->g->shape;
     const ptrdiff_t jobs = p->batch * c->groups * c->parts * c->strips;
     row_cache cache;
     const int ready = open_row_cache(&cache, c->x, p->batch * p->in_rows, p->in_cols, c->held_cols,
                                      p->in_channels, c->multiplier, c->group_lanes, c->slots, 1);
-    EACH_JOB(alone, (static), job, jobs, if (ready) depthwise_one_strip(c, &cache, job));
+    EACH_JOB(me, job, jobs, if (ready) depthwise_one_strip(c, &cache, job));
     free_scratch(cache.rows);
     if (c->ending->streams) streams_end();
     return ready ? CONV_OK : CONV_NO_MEMORY;
@@ -228,9 +229,7 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
                                  .groups = divide_up(p->out_channels, group_lanes),
                                  .parts = divide_up(p->out_cols, cols),
                                  .strips = divide_up(p->out_rows, DEPTHWISE_STRIP)};
-    int status = CONV_OK;
-    threads = useful_threads(problem_macs(p) * 4, threads);
-    IN_THREADS(threads, status, depthwise_strips(&call, threads == 1));
+    const int status = in_crew(useful_threads(problem_macs(p) * 4, threads), depthwise_strips, &call);
     free_scratch(packed);
     return status;
 }

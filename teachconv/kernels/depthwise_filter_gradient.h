@@ -253,8 +253,9 @@ KERNEL void depthwise_filter_one_group(const depthwise_filter_call *c, row_cache
     depthwise_filter_store(p, x, group, sums, c->dw);
 }
 
-/* Computes one thread's groups, with scratch of its own; `alone`, all groups (see IN_THREADS). */
-KERNEL int depthwise_filter_groups(const depthwise_filter_call *c, int alone) {
+/* Computes one thread's groups, with scratch of its own. */
+KERNEL int depthwise_filter_groups(const void *call, const crew_member *me) {
+    const depthwise_filter_call *c = (const depthwise_filter_call *)call;
     const conv_problem *p = c->p;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols;
     row_cache x, dy; /* both in place, or both copied */
@@ -265,7 +266,7 @@ KERNEL int depthwise_filter_groups(const depthwise_filter_call *c, int alone) {
     real *sums = (real *)new_scratch(whole_lines(c->group_lanes * taps) * (ptrdiff_t)sizeof(real)
                                      + taps * (ptrdiff_t)sizeof(real *));
     const int ready = sums && x_ready && dy_ready;
-    EACH_JOB(alone, (static), group, c->groups,
+    EACH_JOB(me, group, c->groups,
              if (ready) depthwise_filter_one_group(c, &x, &dy, sums, group));
     free_scratch(sums);
     free_scratch(x.rows);
@@ -306,7 +307,5 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real
                                         .groups = divide_up(lanes, group_lanes),
                                         .cols = cols,
                                         .x_cols = held_columns(p, cols)};
-    int status = CONV_OK;
-    IN_THREADS(threads, status, depthwise_filter_groups(&call, threads == 1));
-    return status;
+    return in_crew(threads, depthwise_filter_groups, &call);
 }

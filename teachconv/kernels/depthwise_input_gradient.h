@@ -127,8 +127,9 @@ KERNEL void depthwise_input_strip(const depthwise_input_call *c, row_cache *cach
     depthwise_input_rows(p, cache, &range, image, strip * DEPTHWISE_STRIP, c->packed, c->ending, spread, dx);
 }
 
-/* Computes one thread's strips, with scratch of its own; `alone`, all strips (see IN_THREADS). */
-KERNEL int depthwise_input_strips(const depthwise_input_call *c, int alone) {
+/* Computes one thread's strips, with scratch of its own. */
+KERNEL int depthwise_input_strips(const void *call, const crew_member *me) {
+    const depthwise_input_call *c = (const depthwise_input_call *)call;
     const conv_problem *p = c->p;
     const ptrdiff_t jobs = p->batch * c->parts * c->strips;
     row_cache cache;
@@ -137,7 +138,7 @@ KERNEL int depthwise_input_strips(const depthwise_input_call *c, int alone) {
     real *spread =
         c->spread_out ? (real *)new_scratch(checked_times(c->cols * p->out_channels, sizeof(real))) : NULL;
     if (c->spread_out && !spread) ready = 0;
-    EACH_JOB(alone, (static), job, jobs, if (ready) depthwise_input_strip(c, &cache, spread, job));
+    EACH_JOB(me, job, jobs, if (ready) depthwise_input_strip(c, &cache, spread, job));
     free_scratch(spread);
     free_scratch(cache.rows);
     if (c->ending->streams) streams_end();
@@ -186,9 +187,7 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
         .strips = tiles ? divide_up(past_pair - first_pair, 2) : divide_up(p->in_rows, DEPTHWISE_STRIP),
         .first_pair = first_pair,
         .past_pair = past_pair};
-    int status = CONV_OK;
-    threads = useful_threads(problem_macs(p) * 4, threads);
-    IN_THREADS(threads, status, depthwise_input_strips(&call, threads == 1));
+    const int status = in_crew(useful_threads(problem_macs(p) * 4, threads), depthwise_input_strips, &call);
     free_scratch(packed);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef TEACHCONV_ENGINE_H
 #define TEACHCONV_ENGINE_H
 #include "problem.h"
+#include "crew.h"
 #include "isa.h"
 #include "choose.h"
 

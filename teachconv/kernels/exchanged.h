@@ -14,7 +14,10 @@ typedef struct {
     const gather *g;
     const real *w, *packed;
     const ptrdiff_t *tap_starts, *y_starts; /* [taps] in w; [pixels] in y */
-    ptrdiff_t pixels, padded, taps;         /* padded: rounded up to vectors */
+    ptrdiff_t pixels, padded, taps, tiles;  /* padded: rounded up to vectors */
+    const real *bias;
+    int relu;
+    real *y;
 } exchanged;
 
 /* Writes the tile's sums [in_channel][pixel] to dx, with bias and relu as register_tile.h applies them. */
@@ -28,8 +31,7 @@ INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, p
 }
 
 /* Computes in_channels row..row+rows-1 of dx at all pixels. */
-KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, const real *bias, int relu,
-                           real *y) {
+KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows) {
     const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
     const real *w = e->w + row * channels, *packed = e->packed;
     /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
@@ -50,7 +52,8 @@ KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows, co
                      &ending);
         }
     }
-    store_exchanged(sums, e->padded, rows, e->pixels, bias ? bias + row : NULL, relu, e->y_starts, y + row);
+    store_exchanged(sums, e->padded, rows, e->pixels, e->bias ? e->bias + row : NULL, e->relu, e->y_starts,
+                    e->y + row);
 }
 
 /* Returns how many pixels to compute at a time: as many as the scratch bound allows for two copies of their
@@ -61,11 +64,13 @@ INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
            * LANES;
 }
 
-/* Computes tile `index` of `tiles`. */
-KERNEL void exchanged_job(const exchanged *e, ptrdiff_t index, ptrdiff_t tiles, const real *bias, int relu,
-                          real *y) {
-    const ptrdiff_t rows = e->g->shape.out_channels, row = rows * index / tiles;
-    exchanged_tile(e, row, rows * (index + 1) / tiles - row, bias, relu, y);
+/* Computes one thread's tiles. */
+KERNEL int exchanged_tiles(const void *call, const crew_member *me) {
+    const exchanged *e = (const exchanged *)call;
+    const ptrdiff_t rows = e->g->shape.out_channels;
+    EACH_JOB(me, tile, e->tiles,
+             exchanged_tile(e, rows * tile / e->tiles, rows * (tile + 1) / e->tiles - rows * tile / e->tiles));
+    return CONV_OK;
 }
 
 KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
@@ -89,7 +94,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
-        const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps};
+        const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps, tiles, bias, relu, y};
         took(TOOK_PATCHES);
         fill_patches(g, x, done, count, depth, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
@@ -99,11 +104,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
             y_starts[i] = pixel / s->out_cols / s->out_rows * g->y_image_step
                           + pixel / s->out_cols % s->out_rows * g->y_row_step
                           + pixel % s->out_cols * g->y_col_step;
-        if (threads == 1) /* see IN_THREADS */
-            for (ptrdiff_t tile = 0; tile < tiles; tile++) exchanged_job(&e, tile, tiles, bias, relu, y);
-        else
-#pragma omp parallel for num_threads(threads) schedule(static)
-            for (ptrdiff_t tile = 0; tile < tiles; tile++) exchanged_job(&e, tile, tiles, bias, relu, y);
+        in_crew(threads, exchanged_tiles, &e);
     }
     free_scratch(patches);
     return CONV_OK;

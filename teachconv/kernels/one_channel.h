@@ -130,13 +130,21 @@ KERNEL void one_channel_one_row(const conv_problem *p, const real *x, const real
     one_channel_outputs(p, rows, length, packed, bias, relu, y + i * p->out_cols * p->out_channels);
 }
 
-/* Computes one thread's rows; `alone`, all rows (see IN_THREADS). packed: the filter as row_gemm_pack leaves
-   it. */
-KERNEL int one_channel_rows(const conv_problem *p, const real *x, const real *packed, const real *bias,
-                            int relu, real *y, int alone) {
+/* What all threads of one call share. packed: the filter as row_gemm_pack leaves it. */
+typedef struct {
+    const conv_problem *p;
+    const real *x, *packed, *bias;
+    int relu;
+    real *y;
+} one_channel_call;
+
+/* Computes one thread's rows. */
+KERNEL int one_channel_rows(const void *call, const crew_member *me) {
+    const one_channel_call *c = (const one_channel_call *)call;
+    const conv_problem *p = c->p;
     real *rows = (real *)new_scratch(checked_times(3 * one_channel_length(p), sizeof(real)));
-    EACH_JOB(alone, (static), i, p->batch * p->out_rows,
-             if (rows) one_channel_one_row(p, x, packed, bias, relu, i, rows, y));
+    EACH_JOB(me, i, p->batch * p->out_rows,
+             if (rows) one_channel_one_row(p, c->x, c->packed, c->bias, c->relu, i, rows, c->y));
     free_scratch(rows);
     return rows ? CONV_OK : CONV_NO_MEMORY;
 }
@@ -150,11 +158,10 @@ KERNEL int one_channel_or_row_gemm_run(const conv_problem *p, const real *x, con
     if (!packed && !own_packed) return CONV_NO_MEMORY;
     if (!packed) row_gemm_pack(p, w, own_packed, threads);
     if (!packed) packed = own_packed;
-    int status = CONV_OK;
     took(TOOK_ONE_CHANNEL);
-    threads = useful_threads(problem_macs(p), threads);
+    const one_channel_call call = {p, x, packed, bias, relu, y};
     /* mark: kernel of row_gemm if one_channel */
-    IN_THREADS(threads, status, one_channel_rows(p, x, packed, bias, relu, y, threads == 1));
+    const int status = in_crew(useful_threads(problem_macs(p), threads), one_channel_rows, &call);
     free_scratch(own_packed);
     return status;
 }

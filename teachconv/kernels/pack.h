@@ -149,22 +149,32 @@ INLINE ptrdiff_t find_panel(const gather_layout *l, ptrdiff_t group, ptrdiff_t p
     return l->depth * (group * packed_columns(l, LANES) + panel * l->panel_columns);
 }
 
-KERNEL void pack_panels(const gather *g, const gather_layout *l, const real *w, real *packed, ptrdiff_t first,
-                        ptrdiff_t past) {
-    for (ptrdiff_t i = first; i < past; i++) {
-        ptrdiff_t columns, width;
-        const ptrdiff_t group = i / l->panels_per_group, panel = i % l->panels_per_group;
-        const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
-        pack_panel(g, w, group, panel * l->panel_columns, columns, width, 0, l->depth, packed + start);
-    }
+/* What all threads of one pack_filter share. */
+typedef struct {
+    const gather *g;
+    const gather_layout *l;
+    const real *w;
+    real *packed;
+} pack_call;
+
+/* Packs panel i of all groups'. */
+KERNEL void pack_one_panel(const pack_call *c, ptrdiff_t i) {
+    const gather_layout *l = c->l;
+    ptrdiff_t columns, width;
+    const ptrdiff_t group = i / l->panels_per_group, panel = i % l->panels_per_group;
+    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
+    pack_panel(c->g, c->w, group, panel * l->panel_columns, columns, width, 0, l->depth, c->packed + start);
+}
+
+/* Packs one thread's panels. */
+KERNEL int pack_panels(const void *call, const crew_member *me) {
+    const pack_call *c = (const pack_call *)call;
+    EACH_JOB(me, i, c->g->shape.groups * c->l->panels_per_group, pack_one_panel(c, i));
+    return CONV_OK;
 }
 
 KERNEL void pack_filter(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
     const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
-    threads = useful_threads((double)panels * l->depth * l->panel_columns, threads);
-    if (threads == 1) pack_panels(g, l, w, packed, 0, panels);
-    else {
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (ptrdiff_t i = 0; i < panels; i++) pack_panels(g, l, w, packed, i, i + 1);
-    }
+    const pack_call call = {g, l, w, packed};
+    in_crew(useful_threads((double)panels * l->depth * l->panel_columns, threads), pack_panels, &call);
 }

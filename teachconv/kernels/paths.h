@@ -27,13 +27,15 @@ enum {
 
 extern int teachconv_paths;
 
-static inline void took(int path) {
+/* Sets bits of a number that other threads set bits of, too. */
+static inline void set_bits(int *number, int bits) {
 #if defined(__GNUC__)
-    if (~__atomic_load_n(&teachconv_paths, __ATOMIC_RELAXED) & path)
-        __atomic_fetch_or(&teachconv_paths, path, __ATOMIC_RELAXED);
+    if (~__atomic_load_n(number, __ATOMIC_RELAXED) & bits) __atomic_fetch_or(number, bits, __ATOMIC_RELAXED);
 #else
-    teachconv_paths |= path;
+    *number |= bits;
 #endif
 }
+
+static inline void took(int path) { set_bits(&teachconv_paths, path); }
 
 #endif

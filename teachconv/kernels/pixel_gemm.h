@@ -121,19 +121,21 @@ KERNEL void pixel_job(const pixel_call *c, const pixel_range *r, ptrdiff_t block
 }
 
 /* Computes block after block: its copies, then its part of every piece of dw. The threads share each of the
-   three loops; `alone`, one thread runs them (see IN_THREADS). */
-KERNEL int multiply_blocks(const pixel_call *c, int alone) {
+   three loops. */
+KERNEL int multiply_blocks(const void *call, const crew_member *me) {
+    const pixel_call *c = (const pixel_call *)call;
     const conv_problem *p = c->p;
     const pixel_layout *l = c->l;
     for (ptrdiff_t block = 0; block < l->image_blocks * l->row_blocks * l->col_blocks; block++) {
         const pixel_range r = pixel_block_range(p, l, block);
         const ptrdiff_t x_rows = l->copy_x ? r.images * r.copied_rows : 0,
                         dy_rows = l->copy_dy ? r.images * r.rows : 0;
-        EACH_JOB(alone, (static) nowait, i, x_rows,
+        EACH_JOB(me, i, x_rows,
                  copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy));
-        EACH_JOB(alone, (static), i, dy_rows,
-                 copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy));
-        EACH_JOB(alone, (dynamic, c->at_once), job, c->jobs, pixel_job(c, &r, block, job));
+        EACH_JOB(me, i, dy_rows, copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy));
+        meet(me); /* before the copies are read */
+        EACH_JOB_TAKEN(me, c->at_once, job, c->jobs, pixel_job(c, &r, block, job));
+        meet(me); /* before they are written to again */
     }
     return CONV_OK;
 }
@@ -157,8 +159,7 @@ INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *l, const r
         .jobs = jobs,
         /* neighbouring jobs share operands, so a thread takes up to 16 at once; but every thread gets some */
         .at_once = (int)larger(1, smaller(16, jobs / (4 * larger(1, threads))))};
-    int status = CONV_OK;
-    IN_THREADS(threads, status, multiply_blocks(&call, threads == 1));
+    const int status = in_crew(threads, multiply_blocks, &call);
     free_scratch(copies);
     return status;
 }

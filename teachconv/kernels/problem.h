@@ -81,53 +81,18 @@ static inline double problem_macs(const conv_problem *p) {
            * (p->in_channels / p->groups);
 }
 
-/* GNU's OpenMP hangs in a process that was forked after its parent had used threads. Returns 0 in such a
-   process, which then uses one thread. */
-int teachconv_threads_survive(void);
-
 /* Multiply-adds per thread that are worth starting it: about 50 microseconds of one thread. With fewer, two
    threads took longer than one. The fuzzer sets fewer. */
 #if !defined(TEACHCONV_ENOUGH_MACS)
 #define TEACHCONV_ENOUGH_MACS 5e6
 #endif
 
-/* Starting threads takes some microseconds, so a small problem uses one thread. */
+/* Waking threads takes some microseconds, so a small problem uses one thread. */
 static inline int useful_threads(double macs, int threads) {
     const double enough = TEACHCONV_ENOUGH_MACS;
-    if (threads <= 1 || macs < 2 * enough || !teachconv_threads_survive()) return 1;
+    if (threads <= 1 || macs < 2 * enough) return 1;
     return macs / enough < threads ? (int)(macs / enough) : threads;
 }
-
-#define PRAGMA(text) _Pragma(#text)
-
-/* Sets `status` to what `call` returns, or-ed over the threads: each of them makes the call. One thread
-   makes it outside a parallel region, because opening a region takes about a microsecond even for one. The
-   call is told that it is alone, for its EACH_JOB. */
-#define IN_THREADS(threads, status, call)                                   \
-    do {                                                                    \
-        if ((threads) == 1) status = call;                                  \
-        else {                                                              \
-            PRAGMA(omp parallel num_threads(threads) reduction(| : status)) \
-            status |= call;                                                 \
-        }                                                                   \
-    } while (0)
-
-/* Runs the statement for job 0, 1, .. jobs-1. The threads of IN_THREADS share the jobs, as `how` says:
-   (static) or (dynamic, 1). One thread alone has a plain loop: OpenMP would share its jobs among the threads
-   of a region around it, such as col2im's. */
-#define EACH_JOB(alone, how, job, jobs, statement)            \
-    do {                                                      \
-        if (alone) {                                          \
-            for (ptrdiff_t job = 0; job < (jobs); job++) {    \
-                statement;                                    \
-            }                                                 \
-        } else {                                              \
-            PRAGMA(omp for schedule how)                      \
-            for (ptrdiff_t job = 0; job < (jobs); job++) {    \
-                statement;                                    \
-            }                                                 \
-        }                                                     \
-    } while (0)
 
 /* The most scratch memory that one thread allocates, not counting the packed or transformed filter: kernels
    work in blocks that fit. If even the smallest block does not fit, it is allocated anyway; each header says

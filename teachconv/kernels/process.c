@@ -1,8 +1,5 @@
-/* What kernels need of the process: scratch memory, whether threads may be used, and the record of paths. */
+/* What kernels need of the process: scratch memory, and the record of paths. */
 #include "problem.h"
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -11,17 +8,6 @@
 #endif
 
 int teachconv_paths = 0;
-
-int teachconv_threads_survive(void) {
-#if defined(__unix__) || defined(__APPLE__)
-    static long owner = 0; /* two threads that set it at once write the same number */
-    const long here = (long)getpid();
-    if (owner == 0) owner = here;
-    return owner == here;
-#else
-    return 1;
-#endif
-}
 
 #define CACHE_LINE 64
 #define HUGE_PAGE (2 * 1024 * 1024)

@@ -187,24 +187,29 @@ typedef struct {
     /* threads share the blocks; if these are few, threads share the panels of each block too */
     ptrdiff_t shares;
     int small_filter, streaming;
+    const real *x;
+    filter_feed feed; /* of which each thread has a copy, with a piece of its own */
+    real *y;
 } gather_run;
 
 /* Loop 4: multiplies one block's pixels by one share of the panels. */
-KERNEL void run_block(const gather_run *r, const real *x, ptrdiff_t job, real *buffer, pixel_block *block,
-                      const filter_feed *feed, real *y) {
+KERNEL void run_block(const gather_run *r, ptrdiff_t job, real *buffer, pixel_block *block,
+                      const filter_feed *feed) {
     const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
     const ptrdiff_t first = panels * share / r->shares, past = panels * (share + 1) / r->shares;
-    fill_block(r->g, r->l, x, job / r->shares, buffer, block);
-    const block_product m = {r->g, r->l, block, feed, y};
+    fill_block(r->g, r->l, r->x, job / r->shares, buffer, block);
+    const block_product m = {r->g, r->l, block, feed, r->y};
     if (r->small_filter) multiply_small_filter(&m);
     else if (r->streaming) multiply_streaming(&m, first, past);
     else
         for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(&m, panel);
 }
 
-/* Loop 5: runs one thread's blocks, with scratch of its own; `alone`, all blocks (see IN_THREADS). */
-KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real *y, int alone) {
+/* Loop 5: runs one thread's blocks, with scratch of its own. */
+KERNEL int run_blocks(const void *call, const crew_member *me) {
+    const gather_run *r = (const gather_run *)call;
     const gather_layout *l = r->l;
+    filter_feed feed = r->feed;
     const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
     const ptrdiff_t piece_numbers =
         feed.packed ? 0 : whole_lines(PIECE_BYTES / (ptrdiff_t)sizeof(real) + 2 * LANES);
@@ -219,8 +224,8 @@ KERNEL int run_blocks(const gather_run *r, const real *x, filter_feed feed, real
         block.y_starts = tables + l->runs;
         list_runs(r->g, l, tables);
     }
-    EACH_JOB(alone, (dynamic, 1), job, l->blocks * r->shares,
-             if (buffer) run_block(r, x, job, buffer, &block, &feed, y));
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * r->shares,
+                   if (buffer) run_block(r, job, buffer, &block, &feed));
     free_scratch(buffer);
     return buffer ? CONV_OK : CONV_NO_MEMORY;
 }
@@ -235,7 +240,12 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     const gather_layout l = lay_out_gather(g, sizeof(real), TILE_PIXELS, LANES, threads);
     const ptrdiff_t filter_numbers = packed_filter_numbers(g, &l, LANES),
                     panels = s->groups * l.panels_per_group;
-    gather_run r = {g, &l, 1, filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES, 0};
+    gather_run r = {.g = g,
+                    .l = &l,
+                    .shares = 1,
+                    .small_filter = filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES,
+                    .x = x,
+                    .y = y};
     real *own_packed = NULL;
     const int used_often = r.small_filter || l.blocks > 4 * threads;
     if (!packed && used_often) { /* it pays to pack the whole filter */
@@ -246,9 +256,8 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     }
     if (threads > 1 && l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(panels, threads);
     r.streaming = !packed && !g->swapped && s->groups == 1;
-    const filter_feed feed = {w, packed, NULL, bias, relu};
-    int status = CONV_OK;
-    IN_THREADS(threads, status, run_blocks(&r, x, feed, y, threads == 1));
+    r.feed = (filter_feed){w, packed, NULL, bias, relu};
+    const int status = in_crew(threads, run_blocks, &r);
     free_scratch(own_packed);
     return status;
 }

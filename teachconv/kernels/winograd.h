@@ -63,19 +63,31 @@ STAGES(winograd2, 2)
 STAGES(winograd4, 4)
 #undef STAGES
 
+/* What all threads of one winograd_transform_filters share. */
+typedef struct {
+    const winograd_stages *stages;
+    const gather *g;
+    const winograd_layout *l;
+    const real *w;
+    real *u;
+} winograd_filter_call;
+
+/* Transforms one thread's panels of the filter. Returns its range flags. */
+KERNEL int winograd_filter_panels(const void *call, const crew_member *me) {
+    const winograd_filter_call *c = (const winograd_filter_call *)call;
+    int flags = 0;
+    EACH_JOB(me, panel, c->l->panels,
+             flags |= c->stages->transform_filter(c->g, c->l, c->w, panel,
+                                                  c->u + c->l->panel_numbers * panel));
+    return flags;
+}
+
 KERNEL int winograd_transform_filters(const winograd_stages *stages, const gather *g, const real *w, real *u,
                                       int threads) {
     const winograd_layout l = winograd_lay_out(stages->tile, g, 1, threads);
-    int flags = 0;
+    const winograd_filter_call call = {stages, g, &l, w, u};
     threads = useful_threads((double)l.depth * g->shape.out_channels * 2 * l.elements, threads);
-    if (threads == 1) /* see IN_THREADS */
-        for (ptrdiff_t panel = 0; panel < l.panels; panel++)
-            flags |= stages->transform_filter(g, &l, w, panel, u + l.panel_numbers * panel);
-    else
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
-        for (ptrdiff_t panel = 0; panel < l.panels; panel++)
-            flags |= stages->transform_filter(g, &l, w, panel, u + l.panel_numbers * panel);
-    return flags;
+    return in_crew(threads, winograd_filter_panels, &call);
 }
 
 INLINE ptrdiff_t winograd_filter_bytes(const winograd_stages *stages, const gather *g) {
@@ -115,9 +127,9 @@ KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *
     return flags;
 }
 
-/* Computes one thread's blocks, with scratch of its own: V, M and one panel of U. `alone`, all blocks (see
-   IN_THREADS). */
-KERNEL int winograd_blocks(const winograd_call *c, int alone) {
+/* Computes one thread's blocks, with scratch of its own: V, M and one panel of U. */
+KERNEL int winograd_blocks(const void *call, const crew_member *me) {
+    const winograd_call *c = (const winograd_call *)call;
     const winograd_layout *l = c->l;
     const ptrdiff_t v_numbers = l->elements * l->element_step,
                     m_numbers = l->elements * l->round_tiles * 2 * LANES;
@@ -125,8 +137,8 @@ KERNEL int winograd_blocks(const winograd_call *c, int alone) {
                                   * (ptrdiff_t)sizeof(real));
     int flags = v ? 0 : WINOGRAD_NO_MEMORY;
     real *m = v + v_numbers, *panel_u = m + m_numbers;
-    EACH_JOB(alone, (dynamic, 1), job, l->blocks * c->shares,
-             if (v) flags |= winograd_block(c, job, v, m, panel_u));
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares,
+                   if (v) flags |= winograd_block(c, job, v, m, panel_u));
     free_scratch(v);
     return flags;
 }
@@ -138,7 +150,7 @@ KERNEL int winograd_try(const winograd_stages *stages, const gather *g, const re
                         int *filter_flags) {
     const winograd_layout l = winograd_lay_out(stages->tile, g, u != NULL, threads);
     real *own_u = NULL;
-    int flags = 0, flags_of_u = 0;
+    int flags_of_u = 0;
     if (l.once && !u) {
         own_u = (real *)new_scratch(winograd_filter_bytes(stages, g));
         if (!own_u) return CONV_NO_MEMORY;
@@ -158,7 +170,7 @@ KERNEL int winograd_try(const winograd_stages *stages, const gather *g, const re
         .image_flags = image_flags,
         .shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1,
     };
-    IN_THREADS(threads, flags, winograd_blocks(&call, threads == 1));
+    const int flags = in_crew(threads, winograd_blocks, &call);
     free_scratch(own_u);
     *filter_flags = flags | flags_of_u;
     return flags & WINOGRAD_NO_MEMORY ? CONV_NO_MEMORY : CONV_OK;

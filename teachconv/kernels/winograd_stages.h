@@ -171,8 +171,7 @@ INLINE void winograd_transform_inputs(const int tile, const conv_problem *s, con
         winograd_next(l, &at);
         if (i + 1 == past || at.image > image) {
             const int flags = range_flags(&range);
-#pragma omp atomic
-            image_flags[image] |= flags;
+            set_bits(&image_flags[image], flags);
             memset(&range, 0, sizeof range);
         }
     }

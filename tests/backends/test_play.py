@@ -30,8 +30,8 @@ pytestmark = pytest.mark.skipif(
 
 def compiled(source, to):
     """Compile a program as make kernels-play does, without optimisation and for a shorter time."""
-    flags = ["-O0", "-march=native", "-fopenmp", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}"]
-    command = ["cc", *flags, source, KERNELS / "process.c", "-o", to, "-lm"]
+    flags = ["-O0", "-march=native", "-pthread", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}"]
+    command = ["cc", *flags, source, KERNELS / "process.c", KERNELS / "crew.c", "-o", to, "-lm"]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return to
@@ -96,9 +96,10 @@ def test_a_wrong_kernel_is_seen(together):
 
 
 ONE_THREAD = """
+#define run_crew no_crew
 #include "play.h"
-void GOMP_parallel(void (*work)(void *), void *data, unsigned threads, unsigned flags) {
-    fprintf(stderr, "a region of %u threads\\n", threads), exit(1);
+int no_crew(int threads, crew_work work, const void *call) {
+    fprintf(stderr, "a crew of %d threads\\n", threads), exit(1);
 }
 int main(void) {
     for (int channels = 1; channels <= 33; channels += 32)
@@ -120,8 +121,8 @@ int main(void) {
 
 
 @pytest.mark.slow
-def test_one_thread_opens_no_parallel_region(tmp_path):
-    """Opening one takes about a microsecond; a small call takes a few."""
+def test_one_thread_gathers_no_crew(tmp_path):
+    """Gathering one takes about a microsecond; a small call takes a few."""
     source = tmp_path / "one_thread.c"
     source.write_text(ONE_THREAD)
     done = run(compiled(source, tmp_path / "one_thread"))

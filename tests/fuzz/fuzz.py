@@ -27,7 +27,7 @@ KERNELS = ROOT / "teachconv" / "kernels"
 BUILD = ROOT / "build" / "fuzz"
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MOST_BYTES = 96  # of an input: a problem is decoded from fewer
-ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
+ENVIRONMENT = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def corpus(target):
@@ -44,7 +44,7 @@ def build(compiler, name, flags, link_flags=()):
         "-O0",
         "-g1",
         "-w",
-        "-fopenmp",
+        "-pthread",
         "-DTEACHCONV_ENOUGH_MACS=64",
         "-DTEACHCONV_STREAM_BYTES=1024",
         f"-I{KERNELS}",
@@ -59,7 +59,7 @@ def build(compiler, name, flags, link_flags=()):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(compile_one, sources, objects))
     program = folder / "fuzz_kernels"
-    run([compiler, "-fopenmp", *link_flags, *objects, "-o", program, "-lm"])
+    run([compiler, "-pthread", *link_flags, *objects, "-o", program, "-lm"])
     return program
 
 
@@ -106,14 +106,14 @@ def search(target, command, minutes, env=ENVIRONMENT):
 
 def kernels(minutes):
     """Search for inputs that the kernels fail on."""
-    clang = needed("clang", "apt-get install clang libclang-rt-14-dev libomp-14-dev")
+    clang = needed("clang", "apt-get install clang libclang-rt-14-dev")
     program = build(clang, "clang", ["-fsanitize=fuzzer-no-link", *CHECKS], ["-fsanitize=fuzzer", *CHECKS])
     search("kernels", [program], minutes)
 
 
 def calls(minutes):
     """Search for calls of the public API that fail."""
-    clang = needed("clang", "apt-get install clang libclang-rt-14-dev libomp-14-dev")
+    clang = needed("clang", "apt-get install clang libclang-rt-14-dev")
     atheris = subprocess.run(
         [sys.executable, "-c", "import atheris; print(atheris.path())"], capture_output=True, text=True
     )

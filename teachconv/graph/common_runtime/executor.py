@@ -165,7 +165,10 @@ class Executor:
                             inputs = _dereference(inputs, item)
                         if item.expensive and (ready or running) and self._worth_a_thread(running, inputs):
                             step = _Step(item, index, inputs, context, recorder, finished)
-                            _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
+                            try:
+                                _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
+                            except (RuntimeError, MemoryError):  # the system refuses another thread
+                                step()  # here; it is in the pool's queue too, but runs once
                             running += 1
                             continue
                         if recorder is None:
@@ -210,7 +213,7 @@ class Executor:
 class _Step:
     """One node with its inputs, ready to be computed by any thread."""
 
-    __slots__ = ("args", "context", "finished", "index", "inputs", "item", "recorder")
+    __slots__ = ("context", "finished", "index", "inputs", "item", "once", "recorder")
 
     def __init__(
         self,
@@ -223,8 +226,13 @@ class _Step:
     ):
         self.item, self.index, self.inputs, self.context = item, index, inputs, context
         self.recorder, self.finished = recorder, finished
+        self.once = [self]
 
     def __call__(self) -> None:
+        try:
+            self.once.pop()
+        except IndexError:  # another thread runs it, or did
+            return
         try:
             with np.errstate(all="ignore"):
                 if self.recorder is None:
