@@ -7,10 +7,10 @@ reads like a node of a graph, so one gradient engine walks both.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 import numpy as np
@@ -231,12 +231,12 @@ class Recorder(Protocol):
         """Take note of an op that has run."""
 
 
-_state = threading.local()
+_recorders: ContextVar[tuple[Recorder, ...]] = ContextVar("teachconv_recorders", default=())
 
 
 def active_recorders() -> tuple[Recorder, ...]:
-    """Return the active recorders of this thread, the innermost last."""
-    return getattr(_state, "recorders", ())
+    """Return the active recorders of this thread or asyncio task, the innermost last."""
+    return _recorders.get()
 
 
 def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
@@ -250,21 +250,22 @@ def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
 
 @contextmanager
 def recorded_by(recorder: Recorder) -> Iterator[None]:
-    """Within the block, hand the ops that this thread runs to ``recorder`` too."""
-    before = active_recorders()
-    _state.recorders = (*before, recorder)
-    try:
+    """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
+    with _recording((*active_recorders(), recorder)):
         yield
-    finally:
-        _state.recorders = before
 
 
 @contextmanager
 def stop_recording() -> Iterator[None]:
-    """Within the block, hand the ops that this thread runs to nobody."""
-    before = active_recorders()
-    _state.recorders = ()
+    """Within the block, hand the ops that this thread or task runs to nobody."""
+    with _recording(()):
+        yield
+
+
+@contextmanager
+def _recording(recorders: tuple[Recorder, ...]) -> Iterator[None]:
+    token = _recorders.set(recorders)
     try:
         yield
     finally:
-        _state.recorders = before
+        _recorders.reset(token)

@@ -80,7 +80,7 @@ class Operation:
         self.device, self.number = device, number
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
-        self.original_op = graph._original_op
+        self.original_op: Operation | None = None
 
     @property
     def type(self) -> str:

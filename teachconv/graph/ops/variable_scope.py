@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod, sqrt
 from typing import Any
@@ -42,9 +43,12 @@ class VariableScope:
     initializer: Any = None
 
 
+_NO_SCOPE = VariableScope()
+
+
 @dataclass
 class _Store:
-    scope: VariableScope = field(default_factory=VariableScope)
+    scope: ContextVar[VariableScope] = field(default_factory=lambda: ContextVar("scope", default=_NO_SCOPE))
     variables: dict[str, Variable] = field(default_factory=dict)
 
 
@@ -53,7 +57,7 @@ _stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
 
 def get_variable_scope() -> VariableScope:
     """Return the current variable scope of the default graph."""
-    return _store().scope
+    return _store().scope.get()
 
 
 @contextmanager
@@ -79,19 +83,20 @@ def variable_scope(
     ...         print(w.name, get_variable("w", [2]) is w)
     layer/w:0 True
     """
-    store, before = _store(), _store().scope
+    store, before = _store(), get_variable_scope()
     again = isinstance(name_or_scope, VariableScope)
     name = name_or_scope.name if isinstance(name_or_scope, VariableScope) else name_or_scope
-    store.scope = VariableScope(
+    scope = VariableScope(
         name if again else "/".join(filter(None, (before.name, name))),
         (reuse if reuse is not None else before.reuse),
         initializer or before.initializer,
     )
+    token = store.scope.set(scope)
     try:
         with name_scope(name.rpartition("/")[2] if again else name):
-            yield store.scope
+            yield scope
     finally:
-        store.scope = before
+        store.scope.reset(token)
 
 
 def get_variable(
@@ -113,12 +118,12 @@ def get_variable(
     Raises:
         ValueError: if the variable is there and must not be, or the other way round, or has another shape.
     """
-    store = _store()
-    full = f"{store.scope.name}/{name}".lstrip("/")
+    store, scope = _store(), get_variable_scope()
+    full = f"{scope.name}/{name}".lstrip("/")
     found = store.variables.get(full)
-    if found is None and store.scope.reuse is True:
+    if found is None and scope.reuse is True:
         raise ArgumentError(f"Variable {full} does not exist, or was not created with get_variable().")
-    if found is not None and not store.scope.reuse:
+    if found is not None and not scope.reuse:
         raise ArgumentError(
             f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or "
             "reuse=tf.AUTO_REUSE in VarScope?"
@@ -129,7 +134,7 @@ def get_variable(
                 f"Trying to share variable {full}, but specified shape {shape} and found shape {found.shape}."
             )
         return found
-    make = initializer if initializer is not None else store.scope.initializer or glorot_uniform
+    make = initializer if initializer is not None else scope.initializer or glorot_uniform
     if callable(make) and shape is None:
         raise ArgumentError(f"Shape of a new variable ({full}) must be fully defined, but instead was None.")
     with name_scope(None):
