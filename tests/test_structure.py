@@ -62,7 +62,7 @@ GRAPH_RANK = {
     folder: rank for rank, line in enumerate(GRAPH_FOLDERS.strip().split("\n")) for folder in line.split()
 }
 LATE = {  # the few imports inside a function that run the other way, with the reason
-    ("settings", "backends"): "use_backend asks the table, at the moment of the call",
+    ("settings", "backends"): "set_backend asks the table, at the moment of the call",
     ("graph.eager.concrete_function", "graph.eager.functional_ops"): "a call asks for its backward function",
 }
 
