@@ -104,7 +104,7 @@ def test_a_thread_never_sees_the_blocks_of_another(before):
     try:
         sys.setswitchinterval(1e-6)
         looking.start()
-        for _ in range(3000):
+        for _ in range(20000):
             with tc.use_backend("reference"):
                 pass
     finally:
