@@ -20,7 +20,7 @@ import numpy as np
 
 from .devices import Adapter, adapter_of, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, suggestion
+from .errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .tables import size
 
 __all__ = [
@@ -59,7 +59,7 @@ def check_data_format(data_format: Any) -> str:
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
     near = suggestion(data_format, ("NHWC", "NCHW"))
-    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}{near}')
+    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {brief(data_format)}{near}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
@@ -111,17 +111,17 @@ def integer(value: Any, name: str, what: str = "integers") -> int:
     if type(value) is int:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
-        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}")
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}") from None
+        raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}") from None
 
 
 def _items(value: Any, name: str) -> list[Any]:
     """Return the items of a sequence of ints."""
     if isinstance(value, (str, bytes, dict, set)) or not isinstance(value, Iterable):
-        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
     return list(value)
 
 
@@ -165,7 +165,7 @@ _FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bit
 def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
     """Refuse strides, dilations and pads that are too large to compute an index with."""
     if max(map(abs, numbers), default=0) > _FARTHEST:
-        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {value!r}")
+        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {brief(value)}")
 
 
 def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
@@ -198,17 +198,17 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
             if batch != 1 or channels != 1:
                 raise ArgumentError(
                     f"{name} must be 1 at N and C in {data_format} order: no window spans several "
-                    f"images or channels, or steps over them; got {value!r}"
+                    f"images or channels, or steps over them; got {brief(value)}"
                 )
             pair = pair[:2]
         elif len(pair) == 1:
             pair *= 2
     if len(pair) != 2:
         raise ArgumentError(
-            f"{name} must be an int, (rows, cols) or 4 ints in {data_format} order; got {value!r}"
+            f"{name} must be an int, (rows, cols) or 4 ints in {data_format} order; got {brief(value)}"
         )
     if min(pair) < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {value!r}")
+        raise ArgumentError(f"{name} must be at least 1; got {brief(value)}")
     check_steps(pair, name, value)
     return pair[0], pair[1]
 
@@ -231,7 +231,7 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
         return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
     if len(pair) != 2:
-        raise ArgumentError(f"output_padding must be an int or (rows, cols); got {value!r}")
+        raise ArgumentError(f"output_padding must be an int or (rows, cols); got {brief(value)}")
     return pair[0], pair[1]
 
 
@@ -268,7 +268,7 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
         if value in _SPELLED:
             return value, ((0, 0), (0, 0))
         near = suggestion(value, _SPELLED)
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{near}")
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
     pads = _explicit_padding(value, data_format)
@@ -288,7 +288,7 @@ def _explicit_padding(value: Any, data_format: str) -> Pads:
     for item in items:
         sides = [] if _is_scalar(item) else [integer(side, "padding") for side in _items(item, "padding")]
         if len(sides) != 2:
-            raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
+            raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
         pairs.append((sides[0], sides[1]))
     if len(pairs) == 4:
         batch, rows_pair, cols_pair, channels = (
@@ -297,11 +297,11 @@ def _explicit_padding(value: Any, data_format: str) -> Pads:
         if batch != (0, 0) or channels != (0, 0):
             raise ArgumentError(
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "
-                f"not padded; got {value!r}"
+                f"not padded; got {brief(value)}"
             )
         return rows_pair, cols_pair
     if len(pairs) != 2:
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
     return pairs[0], pairs[1]
 
 
@@ -413,7 +413,7 @@ def _no_numbers(array: np.ndarray, name: str) -> str:
     if not wrong:
         got = f"{array.dtype}: {converted(name, 'float64')}, if its elements are numbers"
     else:
-        got = f"{array.dtype}, which holds {wrong[0]!r:.80}" if array.ndim else f"{wrong[0]!r:.80}"
+        got = f"{array.dtype}, which holds {brief(wrong[0])}" if array.ndim else f"{brief(wrong[0])}"
     return f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {got}"
 
 

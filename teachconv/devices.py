@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import record
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = [
     "ADAPTERS",
@@ -130,7 +130,7 @@ class Adapter:
                 return np.asarray(value)
             return np.from_dlpack(value)
         except Exception as error:
-            got = _class_of(value) if hasattr(value, "shape") else f"{value!r:.80}"
+            got = _class_of(value) if hasattr(value, "shape") else f"{brief(value)}"
             raise ArgumentTypeError(f"{name} must be an array or nested lists; got {got}: {error}") from error
 
     def to_host(self, value: Any) -> np.ndarray:

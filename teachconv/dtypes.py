@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentTypeError, suggestion
+from .errors import ArgumentTypeError, brief, suggestion
 
 __all__ = [
     "FLOATS",
@@ -52,7 +52,7 @@ def to_dtype(name: Any) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:
         raise ArgumentTypeError(
-            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
+            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {brief(name)}"
             f"{suggestion(name, FLOATS + INTEGERS)}"
         ) from None
 

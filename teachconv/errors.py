@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
@@ -10,6 +11,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BackendUnavailable",
+    "brief",
     "hide_unknown",
     "no_attribute",
     "refuse_unknown",
@@ -44,6 +46,39 @@ class BackendUnavailable(RuntimeError):  # noqa: N818 (the name is public)
 
     There is no silent fallback: a backend requested by name either runs or raises this error.
     """
+
+
+class _Brief(reprlib.Repr):
+    """What `reprlib` cuts while it is written; of a long whole, `brief` cuts the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlong, self.maxstring, self.maxother = 5, _MOST, _MOST, _MOST
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 10
+        self.repr_bytes = self.repr_bytearray = self.repr_str  # type: ignore[attr-defined]
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write an int of more than 4300 digits, and takes long for one of nearly as "
+        "many."""
+        return super().repr_int(x, level) if x.bit_length() <= 2048 else f"<int of {x.bit_length()} bits>"
+
+
+_MOST = 160  # characters of a value in a message
+
+
+def brief(value: Any) -> str:
+    """Return ``repr(value)`` for a message: on one line, cut to 160 characters, and whatever the value is.
+
+    >>> brief((1, "SAME", None)), len(brief(["x" * 1000] * 1000)), brief(10**5000)
+    ("(1, 'SAME', None)", 160, '<int of 16610 bits>')
+    """
+    try:
+        text = _Brief().repr(value)
+    except Exception:  # of a method of the value, or of lists in lists without end
+        text = f"<{type(value).__name__} instance>"
+    text = " ".join(line.strip() for line in text.splitlines())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2 - 2]}...{text[1 - _MOST // 2 :]}"
 
 
 def suggestion(word: Any, known: Iterable[str]) -> str:
@@ -81,7 +116,7 @@ def refuse_unknown(
     known, own = inspect.signature(function).parameters, getattr(tool, "__kwdefaults__", ())
     near = suggestion(word, [*known, *own])
     owner = tool if near and near == suggestion(word, own) else function
-    raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {word!r}{near}")
+    raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {brief(word)}{near}")
 
 
 def hide_unknown(function: F) -> F:
@@ -103,4 +138,4 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     """
     near = "" if name.startswith("__") else suggestion(name, known)
     # with an object Python would look for near names itself, and print a second suggestion
-    return AttributeError(f"module {module!r} has no attribute {name!r}{near}", name=name, obj=None)
+    return AttributeError(f"module {brief(module)} has no attribute {brief(name)}{near}", name=name, obj=None)

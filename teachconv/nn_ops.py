@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .devices import check_same_place, override_of
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
+from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 from .prepared import run_prepared
@@ -592,7 +592,7 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
     """
     if not isinstance(geometry, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError(
-            f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {geometry!r}"
+            f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
         )
     w = as_array(filters, "filters")
     if w.shape != geometry.filters_shape:
@@ -642,7 +642,7 @@ def call_of(
         )
     if op not in RESOLVERS:
         known = ", ".join(name_of(known) for known in RESOLVERS)
-        raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+        raise ArgumentTypeError(f"op must be one of {known}; got {brief(op)}")
     bound = bind(op, args, kwargs, tool)
     bound.apply_defaults()
     arguments = dict(bound.arguments)

@@ -20,7 +20,7 @@ from .arguments import as_array, normalize_shape
 from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief
 from .prepared import Kernel, kernel_of, run_kernel
 from .tables import size
 
@@ -145,7 +145,8 @@ class Plan:
             backend = backend.__name__
             if sys.modules.get(backend) is not self._module:
                 raise TypeError(
-                    f"a plan is pickled with its backend's name, and module {backend!r} cannot be imported"
+                    f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
+                    "imported"
                 )
         return _planned_again, self._asked_of(backend)
 
@@ -209,7 +210,7 @@ def plan(
     """
     if op not in _PLANNED:
         known = ", ".join(f"teachconv.{known.__name__}" for known in _PLANNED)
-        raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+        raise ArgumentTypeError(f"op must be one of {known}; got {brief(op)}")
     nn_ops.refuse(kwargs, "plan", out="give it to the plan's calls, plan(x, out=y)")
     w = as_array(filters, "filters")
     shape = normalize_shape(input_shape, "input_shape")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = ["get_num_threads", "set_backend", "set_num_threads", "use_backend"]
 
@@ -89,7 +89,7 @@ def set_num_threads(num_threads: int) -> None:
     try:
         wanted = operator.index(None if isinstance(num_threads, bool) else num_threads)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentTypeError(f"num_threads must be an integer; got {num_threads!r}") from None
+        raise ArgumentTypeError(f"num_threads must be an integer; got {brief(num_threads)}") from None
     if not 1 <= wanted <= 4096:
         raise ArgumentError(f"num_threads must be from 1 to 4096; got {wanted}")
     _num_threads = wanted
@@ -188,7 +188,8 @@ class use_backend:
         if self._is_plain:
             self._is_plain, _process_default = False, self._name
             warnings.warn(
-                f"use_backend({self._name!r}) without `with` is deprecated: use set_backend({self._name!r})",
+                f"use_backend({brief(self._name)}) without `with` is deprecated: use "
+                f"set_backend({brief(self._name)})",
                 DeprecationWarning,
                 stacklevel=3,
             )

@@ -18,7 +18,7 @@ from .arguments import integer
 from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS
 
@@ -148,7 +148,7 @@ def autotune(
     """
     rounds = integer(rounds, "rounds", "an integer")
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise ArgumentTypeError(f"seconds must be a number; got {seconds!r}")
+        raise ArgumentTypeError(f"seconds must be a number; got {brief(seconds)}")
     if rounds < 1 or not seconds > 0:
         raise ArgumentError(f"rounds must be at least 1 and seconds above 0; got {rounds} and {seconds}")
     start = record.clock()
@@ -212,7 +212,7 @@ class _Kept:
         self.path = tuning_file.path_of(cache)
         own = [name for name, _ in found if name not in TABLE]
         if own or is_on_device(call.first):
-            what = f"backend {own[0]!r}" if own else "arrays on a GPU"
+            what = f"backend {brief(own[0])}" if own else "arrays on a GPU"
             raise ArgumentError(f"cache is for the backends that come with teachconv on the host; got {what}")
         self.candidates = {(name, one.name) for name, _, one in fitting}
         self.machine, self.call = tuning_file.machine_name(), tuning_file.call_name(call)

@@ -17,7 +17,7 @@ from dask.base import get_scheduler
 from dask.diagnostics import ProgressBar
 
 from .. import tables
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = ["to_zarr"]
 
@@ -51,7 +51,9 @@ def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = F
         raise ArgumentTypeError(f"array must be a dask array; got {type(array).__qualname__}")
     target = Path(path)
     if target.exists():
-        raise ArgumentError(f"path must be a path where nothing is yet; got {str(target)!r}, which exists")
+        raise ArgumentError(
+            f"path must be a path where nothing is yet; got {brief(str(target))}, which exists"
+        )
     unfinished = target.with_name(f"{target.name}.unfinished-{os.getpid()}")
     try:
         stored = da.to_zarr(array, str(unfinished), compute=False)

@@ -17,7 +17,7 @@ from ..arguments import check_memory, normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 
 __all__ = [
     "OPS",
@@ -162,7 +162,7 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
     except ValueError:
         shape = (-1,)
     if min(shape) < 0:
-        raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {text!r}")
+        raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {brief(text)}")
     return _seeded(arguments, shape, name)
 
 
@@ -214,7 +214,7 @@ def numbers(text: str) -> Any:
     try:
         found = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {brief(text)}") from None
     return found[0] if len(found) == 1 else found
 
 

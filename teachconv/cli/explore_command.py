@@ -11,7 +11,7 @@ import numpy as np
 from .. import nn_ops
 from ..data import photo
 from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
@@ -135,5 +135,5 @@ def _cell(text: str) -> tuple[int, ...]:
     except ValueError:
         numbers = ()
     if len(numbers) != 4:
-        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {brief(text)}")
     return numbers

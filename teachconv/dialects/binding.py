@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import nn_ops
 from ..arguments import Shape, as_array, integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from .calls import FUNCTIONS, ConvCall
 
 __all__ = ["bind_shapes", "is_shape"]
@@ -36,7 +36,7 @@ def bind_shapes(
     entry = FUNCTIONS.get(function)
     if entry is None:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"function must be one of {known}; got {function!r}")
+        raise ArgumentTypeError(f"function must be one of {known}; got {brief(function)}")
     bound = nn_ops.bind(function, args, kwargs)
     bound.apply_defaults()
     unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")

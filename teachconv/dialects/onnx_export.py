@@ -19,7 +19,7 @@ from .. import nn_ops
 from ..arguments import as_array, axis_order
 from ..devices import to_host
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..files import replacing
 from ..geometry import AxisGeometry
 from .binding import bind_shapes, is_shape
@@ -71,7 +71,7 @@ def _path(path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise ArgumentTypeError(f"path must be a path; got {path!r}") from None
+        raise ArgumentTypeError(f"path must be a path; got {brief(path)}") from None
 
 
 @singledispatch
@@ -88,14 +88,14 @@ def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> An
     """
     if not callable(op) or op not in FUNCTIONS:
         known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {op!r}")
+        raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {brief(op)}")
     wanted = arguments.pop("dtype", None)
     conv, shapes = bind_shapes(op, args, arguments, "to_onnx")
     entry, given = FUNCTIONS[op], nn_ops.bind(op, args, arguments).arguments
     arrays = _arrays(entry, given)
     dtype = next((array.dtype for array in arrays.values()), to_dtype(wanted or "float32"))
     if wanted is not None and to_dtype(wanted) != dtype:
-        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {wanted!r}")
+        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {brief(wanted)}")
     check_dtype(dtype, next(iter(arrays), "dtype"))
     graph, operands = OnnxGraph(entry.name), {}
     for operand in entry.operands:

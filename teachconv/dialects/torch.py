@@ -16,7 +16,7 @@ from .. import tables
 from ..arguments import Pair, Shape, as_array, integer, normalize_shape
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import (
@@ -64,7 +64,7 @@ def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
         if padding == "valid":
             return "VALID", (0, 0)
         near = suggestion(padding, ("same", "valid"))
-        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {padding!r}{near}")
+        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {brief(padding)}{near}")
     return "EXPLICIT", pair(padding, "padding", least=0, single=True)
 
 
@@ -137,7 +137,7 @@ def _conv_transpose2d(
             f"groups must divide the input's {tables.count(in_channels, 'channel')}; got {groups}"
         )
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {brief(padding)}")
     if not depth:
         raise ArgumentError("weight.shape[1], the output channels / groups, must be at least 1; got 0")
     strides, dilations = pair(stride, "stride", single=True), pair(dilation, "dilation", single=True)
@@ -204,7 +204,7 @@ def _gradient(
 ) -> ConvCall:
     """Return the call of a gradient, whose geometry is that of the forward convolution."""
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {brief(padding)}")
     geometry, steps = _forward(input_size, weight, stride, padding, dilation, groups, strings=False)
     n, rows, cols, outs = geometry.output_shape
     if tuple(grad_output) != (n, outs, rows, cols):
@@ -493,10 +493,10 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.n
     x = as_array(input, "input", (3, 4), _INPUT.axes)
     if mode not in _MODES:
         near = suggestion(mode, _MODES)
-        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}{near}")
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {brief(mode)}{near}")
     numbers = [integer(size, "pad") for size in pad] if hasattr(pad, "__iter__") else []
     if len(numbers) not in (2, 4):
-        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {pad!r}")
+        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {brief(pad)}")
     left, right, top, bottom = (*numbers, 0, 0)[:4]
     sides = [(0, 0)] * (x.ndim - 2) + [(top, bottom), (left, right)]
     for axis, size, (before, after) in zip(("rows", "cols"), x.shape[-2:], sides[-2:], strict=True):
@@ -522,15 +522,17 @@ def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
     try:
         number = 0 if value is None else value if isinstance(value, int) else float(value)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"value must be a number or None; got {value!r}") from None
+        raise ArgumentTypeError(f"value must be a number or None; got {brief(value)}") from None
     if mode != "constant" and number != 0:
-        raise ArgumentError(f"value must be None or 0 for {mode}, which pads with the input; got {value!r}")
+        raise ArgumentError(
+            f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
+        )
     if is_integer(dtype):
         fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
     else:
         fits = not isfinite(number) or abs(number) <= float_format(dtype).largest
     if not fits:
-        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {value!r}")
+        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
     return number
 
 

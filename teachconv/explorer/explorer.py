@@ -15,7 +15,7 @@ from .. import dispatch, nn_ops
 from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..progress import during
@@ -132,7 +132,7 @@ class Explorer:
             ImportError: if a package that the format needs is not installed; the message names it.
         """
         if not isinstance(path, (str, Path)):
-            raise ArgumentTypeError(f"path must be a path as text or a Path; got {path!r}")
+            raise ArgumentTypeError(f"path must be a path as text or a Path; got {brief(path)}")
         path = Path(path)
         ending = path.suffix.lower()
         words = nn_ops.without_options(self.kwargs)
@@ -145,7 +145,7 @@ class Explorer:
         elif ending in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
-            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
+            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {brief(str(path))}")
         return path
 
     @property

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import backends
 from ..dispatch import find_backend
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..inspection.marks import place
 from ..inspection.sources import (
     SourceChain,
@@ -128,7 +128,7 @@ def _of_node(
     )
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
-        steps.append(gradient_step(node.original_op, f"the gradient of {node.original_op.name!r}"))
+        steps.append(gradient_step(node.original_op, f"the gradient of {brief(node.original_op.name)}"))
     more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
     return SourceChain(owner.name, (*steps, *more), tuple(lines))
 
@@ -205,7 +205,7 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if args or kwargs:
-        raise ArgumentError(f"find_source takes no arguments after {owner!r}, which is not called")
+        raise ArgumentError(f"find_source takes no arguments after {brief(owner)}, which is not called")
 
 
 def gradient_step(op: Any, note: str) -> SourceStep:
@@ -273,7 +273,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
     known = {*REGISTRY, *gen_nn_ops.__all__, *(public for module in _PUBLIC for public in module.__all__)}
     near = difflib.get_close_matches(str(name), known, 3)
     raise ArgumentError(
-        f"name must be that of an op or of its wrapper; got {name!r}"
+        f"name must be that of an op or of its wrapper; got {brief(name)}"
         + (f" (did you mean {' or '.join(near)}?)" if near else "")
     )
 

@@ -18,7 +18,7 @@ from .. import backends, dialects, nn_ops, record, tables
 from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, run_canonical
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, suggestion
 from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
 from ..kinds import OPS, Kind, Op
 from . import marks
@@ -237,7 +237,7 @@ def find_op(op: Callable[..., Any] | str) -> Callable[..., Any]:
     plain = plain.removeprefix("dialects.")
     if plain not in names:
         near = suggestion(plain, names)
-        raise ArgumentError(f"op must be an op of teachconv or the name of one; got {op!r}{near}")
+        raise ArgumentError(f"op must be an op of teachconv or the name of one; got {brief(op)}{near}")
     return names[plain]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, suggestion
 from .missing import module_getattr
 
 __all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
@@ -147,7 +147,7 @@ class EarlyStopping(Callback):
         restore_best_weights: bool = False,
     ):
         if mode not in ("auto", "min", "max"):
-            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {mode!r}")
+            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {brief(mode)}")
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.restore_best_weights = restore_best_weights
         largest = mode == "max" or (mode == "auto" and monitor.endswith(("accuracy", "acc")))
@@ -163,7 +163,9 @@ class EarlyStopping(Callback):
         """Compare; stop the training, or wait."""
         if self.monitor not in (logs or {}):
             near = suggestion(self.monitor, logs or {})
-            raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
+            raise ArgumentError(
+                f"monitor must be one of {', '.join(logs or {})}; got {brief(self.monitor)}{near}"
+            )
         value = self._sign * (logs or {})[self.monitor]
         if value < self._best - self._min_delta:
             self._best, self.wait = value, 0

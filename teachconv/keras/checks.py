@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = ["check_list", "check_number", "check_sizes", "positive", "refuse"]
 
@@ -42,7 +42,7 @@ def check_number(value: Any, name: str, low: float, high: float = inf, *, below:
     0.5
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ArgumentTypeError(f"{name} must be a number; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}")
     if not (low <= value <= high and value < inf and not (below and value == high)):
         upper = f" to {'below ' * below}{high}" if high < inf else ", and finite"
         raise ArgumentError(f"{name} must be from {low}{upper}; got {value}")
@@ -53,18 +53,18 @@ def check_sizes(value: Any, name: str, least: int | None = 0) -> tuple[Any, ...]
     """Return a shape without its batch as a tuple; None is an unknown size if ``least`` is not negative."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ArgumentTypeError(
-            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {value!r}"
+            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {brief(value)}"
         )
     sizes = tuple(None if size is None and least == 0 else integer(size, name) for size in value)
     if any(size is not None and least is not None and size < least for size in sizes):
-        raise ArgumentError(f"{name} must hold sizes from {least}; got {value!r}")
+        raise ArgumentError(f"{name} must hold sizes from {least}; got {brief(value)}")
     return sizes
 
 
 def check_list(value: Any, name: str, of: str) -> list[Any]:
     """Return a list or tuple as a list; raise for anything else."""
     if not isinstance(value, (list, tuple)):
-        raise ArgumentTypeError(f"{name} must be a list of {of}; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be a list of {of}; got {brief(value)}")
     return list(value)
 
 
@@ -98,5 +98,6 @@ def refuse(function: str, unknown: Mapping[str, Any]) -> None:
         if value is not None and not (isinstance(value, (bool, int, float)) and not value):
             instead = _INSTEAD.get(name)
             raise ArgumentTypeError(
-                f"{function} has no argument {name!r} in teachconv.keras{': ' * bool(instead)}{instead or ''}"
+                f"{function} has no argument {brief(name)} in "
+                f"teachconv.keras{': ' * bool(instead)}{instead or ''}"
             )

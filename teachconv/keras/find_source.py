@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..graph import function
 from ..graph.find_source import steps_of_run
 from ..inspection.sources import SourceChain, SourceStep, source_of, step_at
@@ -40,10 +40,10 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return _of_step(owner, op, args, kwargs)
     if name not in ("__call__", "call"):
         known = ", ".join(_STEPS) if isinstance(owner, Trainer) else "call"
-        raise ArgumentError(f"op must be a layer or one of its methods ({known}); got {name!r}")
+        raise ArgumentError(f"op must be a layer or one of its methods ({known}); got {brief(name)}")
     if not args:
-        raise ArgumentError(f"find_source of {owner!r} needs an input: find_source(layer, x)")
-    first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {owner.name!r}")
+        raise ArgumentError(f"find_source of {brief(owner)} needs an input: find_source(layer, x)")
+    first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {brief(owner.name)}")
     return _of_run(f"{owner.name} {list(np.shape(args[0]))}", [first], lambda x: owner(x, **kwargs), args)
 
 

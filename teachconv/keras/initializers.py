@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import check_memory, integer
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
 from .missing import module_getattr
@@ -68,10 +68,10 @@ class Initializer:
 def _check_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple of ints; raise unless it is one."""
     if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {shape!r}")
+        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {brief(shape)}")
     sizes = tuple(integer(size, "shape") for size in shape)
     if min(sizes, default=0) < 0:
-        raise ArgumentError(f"shape must hold sizes from 0; got {shape!r}")
+        raise ArgumentError(f"shape must hold sizes from 0; got {brief(shape)}")
     return sizes
 
 
@@ -88,7 +88,7 @@ class Constant(Initializer):
     def __init__(self, value: Any = 0.0):
         self.value = np.asarray(value)
         if self.value.dtype.kind not in "iuf" and self.value.dtype.name != "bfloat16":
-            raise ArgumentTypeError(f"value must be a number or an array of them; got {value!r}")
+            raise ArgumentTypeError(f"value must be a number or an array of them; got {brief(value)}")
 
     def values(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the constant."""
@@ -194,7 +194,7 @@ class VarianceScaling(_Random):
         ):
             if value not in legal:
                 raise ArgumentError(
-                    f"{name} must be one of {', '.join(legal)}; got {value!r}{suggestion(value, legal)}"
+                    f"{name} must be one of {', '.join(legal)}; got {brief(value)}{suggestion(value, legal)}"
                 )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .missing import instead_of
 
 __all__ = ["clear_session", "look_up", "snake_case", "unique_name"]
@@ -67,8 +67,10 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
         if identifier not in by_name:
             instead = instead_of("losses" if noun == "loss" else f"{noun}s", identifier)
             near = f"; nearest: {instead}" if instead else suggestion(identifier, known)
-            raise ArgumentError(f"{noun} must be one of {', '.join(known)}; got {identifier!r}{near}")
+            raise ArgumentError(f"{noun} must be one of {', '.join(known)}; got {brief(identifier)}{near}")
         return by_name[identifier]
     if not callable(identifier):
-        raise ArgumentTypeError(f"{noun} must be a name ({', '.join(known)}) or callable; got {identifier!r}")
+        raise ArgumentTypeError(
+            f"{noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
+        )
     return identifier

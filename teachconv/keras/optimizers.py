@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.constant_op import is_tensor
@@ -83,8 +83,8 @@ class Optimizer:
         unknown = [weight for weight in variables if id(weight) not in self._slots]
         if self.built and unknown:
             raise ArgumentError(
-                f"Unknown variable: {unknown[0]!r}. This optimizer can only be called for the variables it "
-                "was originally built with. When working with a new set of variables, you should recreate "
+                f"Unknown variable: {brief(unknown[0])}. This optimizer can only be called for the variables "
+                "it was originally built with. When working with a new set of variables, you should recreate "
                 "a new optimizer instance."
             )
         with init_scope():
@@ -284,7 +284,7 @@ def get(identifier: Any) -> Optimizer:
     made = found() if isinstance(found, type) else found
     if not isinstance(made, Optimizer):
         raise ArgumentTypeError(
-            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}"
+            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {brief(made)}"
         )
     return made
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -342,7 +342,9 @@ class Trainer(Layer):
     ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray] | None, int]:
         """Return the checked data for training and for validation, and the batch size."""
         if not self.compiled:
-            raise ArgumentError(f"model {self.name!r} is not compiled: call compile(optimizer, loss) first")
+            raise ArgumentError(
+                f"model {brief(self.name)} is not compiled: call compile(optimizer, loss) first"
+            )
         size = as_batch_size(batch_size)
         (x, y), rest = split(x, y, validation_split)
         if validation_data is not None:
@@ -363,12 +365,12 @@ class Trainer(Layer):
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
         if verbose not in ("auto", 0, 1, 2):
-            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {verbose!r}")
+            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {brief(verbose)}")
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:
             if not isinstance(callback, Callback):
-                raise ArgumentTypeError(f"callbacks must be Callbacks; got {callback!r}")
+                raise ArgumentTypeError(f"callbacks must be Callbacks; got {brief(callback)}")
             callback.set_model(self)
             callback.set_params({"epochs": epochs, "steps": steps, "verbose": level})
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments import as_array
 from ..devices import contiguous
 from ..dialects.calls import count, groups_to_last
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, suggestion
 from ..tables import count as counted
 from .targets import framework
 
@@ -57,9 +57,9 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
     for name, value in (("from_", from_), ("to", to)):
         if value not in _FILTERS:
             near = suggestion(value, _FILTERS)
-            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
+            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {brief(value)}{near}")
         if value == "tensorflow_depthwise" and transposed:
-            raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
+            raise ArgumentError(f"{name} must not be {brief(value)} for a transposed convolution")
     groups = count(groups, "groups")
     filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
     law = "HWOI" if transposed else "HWIO"

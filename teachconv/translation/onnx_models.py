@@ -19,7 +19,7 @@ from .. import dispatch, nn_ops, tables
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError, BackendUnavailable
+from ..errors import ArgumentError, BackendUnavailable, brief
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .onnx_run import run_model
@@ -195,7 +195,8 @@ def onnx_model(
     for node in nodes:
         if len(node.input) < 2 or not node.output:
             raise ArgumentError(
-                f"path must be a valid model: the {node.op_type} {node.name!r} has no filter or no output"
+                f"path must be a valid model: the {node.op_type} {brief(node.name)} has no filter or no "
+                "output"
             )
     flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
     values: dict[str, np.ndarray] = {}
@@ -293,7 +294,7 @@ def _fix_inputs(
         )
         given = tuple(wanted.pop(info.name, shape))
         if len(given) != len(shape):
-            raise ArgumentError(f"inputs[{info.name!r}] must have {len(shape)} sizes; got {list(given)}")
+            raise ArgumentError(f"inputs[{brief(info.name)}] must have {len(shape)} sizes; got {list(given)}")
         for dim, size in zip(dims, given, strict=True):
             dim.ClearField("dim_param")
             dim.dim_value = size

@@ -20,7 +20,7 @@ from .. import nn_ops
 from ..data.seeded import make_array
 from ..dialects.binding import bind_shapes
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
-from ..errors import ArgumentError, BackendUnavailable, suggestion
+from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
 from ..inspection.pictures import padding_picture
 from ..verification.diffing import DiffReport, DiffRow, diff
 from .sizes import family_of, made_for
@@ -264,7 +264,7 @@ def translate(
     to = framework(to)
     if to not in TARGETS:
         near = suggestion(to, TARGETS)
-        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
+        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
     called = _function(function)
     source, given = bind_shapes(called, args, arguments)
     entry = FUNCTIONS[called]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import record
 from ...devices import to_host
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.default_graph import eager_device
@@ -124,7 +124,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     """Return an input as the tape sees it and as the kernel does, and whether nobody else can write to it."""
     if isinstance(value, Tensor):
         raise ArgumentTypeError(
-            f"{arg.name} of {op_def.name}: {value.name!r} is a tensor of a graph, and this op would run "
+            f"{arg.name} of {op_def.name}: {brief(value.name)} is a tensor of a graph, and this op would run "
             "eagerly: use it inside `with graph.as_default():`"
         )
     if arg.is_ref:
@@ -150,7 +150,9 @@ def _reference(value: Any, arg: ArgDef, op_def: OpDef) -> VariableRef:
     """Return the storage of an eager variable."""
     ref = getattr(value, "_storage", None)
     if ref is None:
-        raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable made eagerly; got {value!r}")
+        raise ArgumentTypeError(
+            f"{arg.name} of {op_def.name} must be a variable made eagerly; got {brief(value)}"
+        )
     found: VariableRef = ref
     return found
 

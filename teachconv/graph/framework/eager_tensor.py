@@ -15,7 +15,7 @@ import numpy as np
 from ...arguments import as_array, converted
 from ...devices import to_host
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .tensor import Operators
 from .tensor_shape import TensorShape, as_shape
 
@@ -89,7 +89,7 @@ class EagerTensor(Operators):
                 f"a tensor has no {name}: only a variable as a whole has one, and v[...] is a tensor"
             )
         raise AttributeError(
-            f"EagerTensor has no attribute {name!r}"
+            f"EagerTensor has no attribute {brief(name)}"
             + (": .numpy() gives an array, which has it" if hasattr(np.ndarray, name) else "")
         )
 
@@ -199,7 +199,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     if isinstance(first, (bool, np.bool_)) or getattr(value, "dtype", None) == np.bool_:
         if dtype is None or dtype == np.bool_:
             return np.asarray(value)
-        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r}, which is bool")
+        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {brief(value)}, which is bool")
     python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
     if isinstance(value, (int, float)) and python:
         array = as_array([value], name, None).reshape(())
@@ -275,5 +275,5 @@ def int_vector(value: Any, name: str = "shape") -> Any:
     if isinstance(value, int):
         return [value]
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise ArgumentTypeError(f"{name} must be ints or a vector; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be ints or a vector; got {brief(value)}")
     return list(value) or to_array([], None, name).astype("int32")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .config import DeviceSpec
 from .context import set_default_graph
 from .errors import UnknownNameError
@@ -118,7 +118,7 @@ class Graph:
             ValueError: if the graph has no operation of that name.
         """
         if name not in self._by_name:
-            raise UnknownNameError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+            raise UnknownNameError(f"the graph has no operation {brief(name)}; it has {self._some_names()}")
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
@@ -135,10 +135,12 @@ class Graph:
         """
         op_name, colon, index = name.partition(":")
         if not colon or not index.isdigit():
-            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
+            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {brief(name)}')
         outputs = self.get_operation_by_name(op_name).outputs
         if int(index) >= len(outputs):
-            raise UnknownNameError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+            raise UnknownNameError(
+                f"operation {brief(op_name)} has {len(outputs)} outputs; got {brief(name)}"
+            )
         return outputs[int(index)]
 
     def as_graph_element(self, obj: Any) -> Tensor | Operation:
@@ -160,7 +162,7 @@ class Graph:
         if not isinstance(obj, (Tensor, Operation)):
             raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
         if obj.graph is not self:
-            raise ArgumentError(f"{obj.name!r} is not an element of this graph.")
+            raise ArgumentError(f"{brief(obj.name)} is not an element of this graph.")
         return obj
 
     def as_graph_def(self) -> GraphDef:
@@ -254,7 +256,7 @@ class Graph:
         """
         target = op.op if isinstance(op, Tensor) else op
         if not isinstance(target, Operation) or target.graph is not self:
-            raise ArgumentError(f"op must be an operation or tensor of this graph; got {op!r}")
+            raise ArgumentError(f"op must be an operation or tensor of this graph; got {brief(op)}")
         with self._within(colocate=target, device=DeviceSpec()):
             yield
 
@@ -334,9 +336,11 @@ class Graph:
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
         if not isinstance(found, Operation):
-            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {item!r}")
+            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {brief(item)}")
         if found.graph is not self:
-            raise ArgumentError(f"{what} must belong to this graph; {found.name!r} belongs to another one")
+            raise ArgumentError(
+                f"{what} must belong to this graph; {brief(found.name)} belongs to another one"
+            )
         return found
 
     # --- adding ----------------------------------------------------------------------------------
@@ -362,7 +366,7 @@ class Graph:
         if not isinstance(name, str) or not (_NAME if scope else _ROOT_NAME).match(name):
             raise ArgumentError(
                 f"name must be letters, digits and any of _ . / > - with a letter, digit or . first outside "
-                f"of a scope; got {name!r}"
+                f"of a scope; got {brief(name)}"
             )
         full = scope + name
         key = full.lower()
@@ -407,7 +411,9 @@ class Graph:
         self.check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
-                raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
+                raise ArgumentError(
+                    f"{brief(tensor.name)} belongs to a graph other than that of {brief(name)}"
+                )
         scopes = self._scopes.get()
         label = scopes.kernel_labels.get(op_def.name)
         if label is not None:

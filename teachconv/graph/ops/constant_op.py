@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arguments import check_memory
 from ...dtypes import to_dtype
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope
@@ -235,7 +235,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
         if dtype is not None and value.dtype != to_dtype(dtype):
             raise ArgumentError(
                 f"Tensor conversion requested dtype {to_dtype(dtype)} for Tensor with dtype {value.dtype}: "
-                f"{value!r}; cast converts a tensor"
+                f"{brief(value)}; cast converts a tensor"
             )
         return value
     if isinstance(value, (list, tuple)) and (dtypes := list(_dtypes(value))):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...graph import cast, matmul, nn, reshape, shape
 from ...graph.ops.random_ops import random_uniform
 from .. import activations
@@ -189,7 +189,7 @@ class Softmax(Layer):
 
     def __init__(self, axis: int = -1, **more: Any):
         if axis != -1:
-            raise ArgumentError(f"axis must be -1, the last one; got {axis!r}")
+            raise ArgumentError(f"axis must be -1, the last one; got {brief(axis)}")
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import is_integer, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ...graph import TensorSpec, Variable, cast, constant, function, init_scope, name_scope, shape
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
@@ -76,7 +76,7 @@ class KerasTensor:
 
     def _no_operator(self, *_: Any) -> Any:
         raise ArgumentTypeError(
-            f"{self!r} has no value: a model is one path of layers, and operators are not layers. "
+            f"{brief(self)} has no value: a model is one path of layers, and operators are not layers. "
             "Use a layer, or teachconv.graph's functions in a function with a GradientTape"
         )
 
@@ -128,7 +128,7 @@ class Layer:
         for key in unknown:
             self._refuse(key, unknown[key])
         if not isinstance(name, str | None) or name == "":
-            raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
+            raise ArgumentTypeError(f"name must be a text or None; got {brief(name)}")
         self.name = unique_name(type(self).__name__) if name is None else name
         self._trainable = bool(trainable)
         self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
@@ -161,8 +161,8 @@ class Layer:
                 "`__init__()` method. Go add it!"
             )
         if name in ("input", "output"):  # their properties raised
-            raise AttributeError(f"layer {self.name!r} has not been called, and has no {name} yet")
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            raise AttributeError(f"layer {brief(self.name)} has not been called, and has no {name} yet")
+        raise AttributeError(f"{brief(kind)} object has no attribute {brief(name)}")
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that means nothing."""
@@ -170,9 +170,11 @@ class Layer:
         if any(word in key for word in _NOT_HERE):
             if value is None or value is False:
                 return
-            raise ArgumentError(f"{key} of {kind} is not in teachconv.keras; leave it out; got {value!r}")
+            raise ArgumentError(
+                f"{key} of {kind} is not in teachconv.keras; leave it out; got {brief(value)}"
+            )
         known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
-        raise ArgumentTypeError(f"{kind} has no argument {key!r}{suggestion(key, known)}")
+        raise ArgumentTypeError(f"{kind} has no argument {brief(key)}{suggestion(key, known)}")
 
     # --- what a subclass defines -----------------------------------------------------------------
 
@@ -246,7 +248,7 @@ class Layer:
         if isinstance(inputs, KerasTensor):
             if args:
                 raise ArgumentTypeError(
-                    f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                    f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
                     f"got also {args}"
                 )
             given = kwargs if training is None else {"training": training, **kwargs}
@@ -283,12 +285,12 @@ class Layer:
                 value is None or is_tensor(value) or isinstance(value, (KerasTensor, _INPUTS, list, tuple))
             ):
                 raise ArgumentError(
-                    f"layer {self.name!r}: only tensors may be passed as positional arguments; pass this one "
-                    f"as a keyword argument: {value!r}"
+                    f"layer {brief(self.name)}: only tensors may be passed as positional arguments; pass "
+                    f"this one as a keyword argument: {brief(value)}"
                 )
         if any(isinstance(value, KerasTensor) for value in (*args, *kwargs.values())):
             raise ArgumentTypeError(
-                f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
                 "got another one as an argument of its call"
             )
 
@@ -333,7 +335,7 @@ class Layer:
             return check(shape)
         except (ArgumentError, ArgumentTypeError) as error:
             raise type(error)(
-                f"layer {self.name!r} ({type(self).__name__}) cannot take an input of shape "
+                f"layer {brief(self.name)} ({type(self).__name__}) cannot take an input of shape "
                 f"{shape_text(shape)}: {error}"
             ) from None
 
@@ -353,7 +355,7 @@ class Layer:
         if self._node is not None:
             return self._node
         if self.input_shape is None or self.output_shape is None:
-            raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
+            raise AttributeError(f"layer {brief(self.name)} has not been called, and has no output yet")
         source = KerasTensor(self.input_shape, self.dtype, self, None)
         return KerasTensor(self.output_shape, self.dtype, self, source)
 
@@ -488,7 +490,7 @@ class Layer:
         Raises:
             ValueError: if their number or a shape differs.
         """
-        set_all(self.weights, weights, f"{type(self).__name__} {self.name!r}")
+        set_all(self.weights, weights, f"{type(self).__name__} {brief(self.name)}")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
@@ -536,12 +538,12 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
     for variable, array in zip(variables, arrays, strict=True):
         if tuple(variable.shape) != array.shape:
             raise ArgumentError(
-                f"{owner}: the weight {variable.name!r} has shape {shape_text(tuple(variable.shape))}; got "
-                f"{shape_text(array.shape)}"
+                f"{owner}: the weight {brief(variable.name)} has shape {shape_text(tuple(variable.shape))}; "
+                f"got {shape_text(array.shape)}"
             )
         if not np.can_cast(array.dtype, variable.dtype, "same_kind"):
             raise ArgumentTypeError(
-                f"{owner}: the weight {variable.name!r} has dtype {variable.dtype.name}; got "
+                f"{owner}: the weight {brief(variable.name)} has dtype {variable.dtype.name}; got "
                 f"{array.dtype.name}"
             )
     for variable, array in zip(variables, arrays, strict=True):
