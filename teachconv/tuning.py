@@ -209,7 +209,7 @@ class _Kept:
     """The place of one call's measurements in a file."""
 
     def __init__(self, cache: Any, call: Call, found: Sequence[Any], fitting: Sequence[Any]) -> None:
-        self.path = tuning_file.path_of(cache)
+        self.path = tuning_file.place_of(cache)
         own = [name for name, _ in found if name not in TABLE]
         if own or is_on_device(call.first):
             what = f"backend {brief(own[0])}" if own else "arrays on a GPU"

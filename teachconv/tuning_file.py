@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 
 from . import backends, settings
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError, brief
-from .files import replacing
+from .errors import ArgumentError, brief
+from .files import path_of, replacing
 
-__all__ = ["call_name", "machine_name", "parsed", "path_of", "processor", "read", "write"]
+__all__ = ["call_name", "machine_name", "parsed", "place_of", "processor", "read", "write"]
 
 # of each machine, of each call, its measurements: the fields of `teachconv.tuning.Measurement` by name
 Measured: TypeAlias = dict[str, dict[str, list[dict[str, Any]]]]
@@ -32,11 +32,9 @@ _TEXTS, _SECONDS = ("backend", "algorithm"), ("median", "least")
 _RATES = ("gflops", "over_reference", "over_numpy")  # 0 GFLOP/s of an empty call, 0 times what cannot run
 
 
-def path_of(cache: Any) -> Path:
+def place_of(cache: Any) -> Path:
     """Return the path that the caller gave; its folder must exist, so that nothing is measured in vain."""
-    if not isinstance(cache, (str, Path)):
-        raise ArgumentTypeError(f"cache must be a path; got {brief(cache)}")
-    path = Path(cache)
+    path = path_of(cache, "cache")
     if not path.parent.is_dir() or (path.exists() and not path.is_file()):
         raise ArgumentError(
             f"cache must be the path of a file in a folder that exists; got {brief(str(cache))}"

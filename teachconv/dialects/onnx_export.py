@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import singledispatch
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..arguments import as_array, axis_order
 from ..devices import to_host
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..files import replacing
+from ..files import path_of, replacing
 from ..geometry import AxisGeometry
 from .binding import bind_shapes, is_shape
 from .calls import FUNCTIONS, ConvCall, DialectFunction
@@ -59,19 +58,12 @@ def to_onnx(op: Any, *args: Any, path: Any = None, **arguments: Any) -> Any:
     [27.0, 27.0, 27.0, 18.0]
     """
     import_onnx("to_onnx")
-    target = None if path is None else _path(path)
+    target = None if path is None else path_of(path)
     model = write_model(op, args, arguments)
     if target is not None:
         with replacing(target) as file:
             file.write(model.SerializeToString())
     return model
-
-
-def _path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise ArgumentTypeError(f"path must be a path; got {brief(path)}") from None
 
 
 @singledispatch

@@ -16,6 +16,7 @@ from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..files import path_of
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..progress import during
@@ -131,9 +132,7 @@ class Explorer:
             TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
-        if not isinstance(path, (str, Path)):
-            raise ArgumentTypeError(f"path must be a path as text or a Path; got {brief(path)}")
-        path = Path(path)
+        path = path_of(path)
         ending = path.suffix.lower()
         words = nn_ops.without_options(self.kwargs)
         if self._document.empty and ending in (".svg", ".png", ".gif", ".mp4"):

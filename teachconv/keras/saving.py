@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..files import replacing
+from ..errors import ArgumentError, brief
+from ..files import path_of, replacing
 from ..graph import Variable
 from .layers.layer import Layer, number_of_elements, set_all, shape_text
 from .naming import snake_case
@@ -130,10 +130,7 @@ def _by_key(layer: Layer, sublayers: list[Layer]) -> dict[str, Variable]:
 
 
 def _path(filepath: Any) -> tuple[Path, bool]:
-    try:
-        path = Path(filepath)
-    except TypeError:
-        raise ArgumentTypeError(f"filepath must be a path; got {brief(filepath)}") from None
+    path = path_of(filepath, "filepath")
     if path.name.endswith(_NPZ):
         return path, True
     if not path.name.endswith(_SAFETENSORS):
