@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from math import prod
 from numbers import Number
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ import numpy as np
 
 from .devices import Adapter, adapter_of, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .tables import size
 
 __all__ = [
@@ -94,6 +95,9 @@ def axis_order(layout: str) -> tuple[int, ...]:
     return tuple(canonical.index(letter) for letter in layout)
 
 
+_LARGEST = 2**256  # in size: nothing legal comes near, and messages can write it
+
+
 def integer(value: Any, name: str, what: str = "integers") -> int:
     """Return ``value`` as an int.
 
@@ -107,22 +111,58 @@ def integer(value: Any, name: str, what: str = "integers") -> int:
 
     Raises:
         ArgumentTypeError: if it is not an integer; floats and bools are not.
+        ArgumentError: if it has more than 256 bits.
     """
-    if type(value) is int:
+    if type(value) is int and -_LARGEST <= value <= _LARGEST:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}")
     try:
-        return operator.index(value)
+        found = operator.index(value)
     except TypeError:
         raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}") from None
+    if abs(found) > _LARGEST:
+        raise ArgumentError(f"{name} must be {what} of at most 256 bits; got {brief(value)}")
+    return found
+
+
+def real(value: Any, name: str) -> float:
+    """Return ``value`` as a float.
+
+    Args:
+        value: a number of any library.
+        name: what error messages call the argument.
+
+    Returns:
+        A Python float, which may be infinite or NaN.
+
+    Raises:
+        ArgumentTypeError: if it is not a number; texts and bools are not.
+        ArgumentError: if it is an integer that is too large for a float.
+    """
+    try:
+        if isinstance(value, (str, bytes, bytearray)) or type(value).__name__ in ("bool_", "bool"):
+            raise TypeError
+        return float(value)
+    except OverflowError:
+        raise ArgumentError(f"{name} must be a number that a float can hold; got {brief(value)}") from None
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}") from None
+
+
+def truth(value: Any, name: str) -> bool:
+    """Return whether ``value`` is true; raise ``ArgumentTypeError`` where it has no answer."""
+    try:
+        return bool(value)
+    except Exception:
+        raise ArgumentTypeError(f"{name} must be True or False; got {brief(value)}") from None
 
 
 def _items(value: Any, name: str) -> list[Any]:
-    """Return the items of a sequence of ints."""
-    if isinstance(value, (str, bytes, dict, set)) or not isinstance(value, Iterable):
+    """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
+    if isinstance(value, (str, bytes, bytearray, dict, set)) or not isinstance(value, Iterable):
         raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
-    return list(value)
+    return list(islice(value, 16))
 
 
 def _is_scalar(value: Any) -> bool:
@@ -150,13 +190,19 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None) -> Shape:
     label = f"{name} shape" if name in ("input", "filters") else name
     sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
-        raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
+        raise ArgumentError(f"{label} must have 4 sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
         sizes = (batch, *sizes[1:])
     if min(sizes) < 0:
         but = "" if batch is None else " except -1 for the batch"
-        raise ArgumentError(f"{label} must have no negative size{but}; got {list(_items(shape, label))}")
+        raise ArgumentError(f"{label} must have no negative size{but}; got {brief(list(sizes))}")
     return sizes
+
+
+def check_elements(sizes: Shape, label: str) -> None:
+    """Refuse a shape of more elements than an array can have."""
+    if prod(max(size, 1) for size in sizes) > sys.maxsize:
+        raise ArgumentError(f"{label} must have at most {sys.maxsize} elements; got {brief(list(sizes))}")
 
 
 _FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bits
@@ -228,8 +274,10 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     """
     if _is_scalar(value):
         both = integer(value, "output_padding")
+        check_steps([both], "output_padding", value)
         return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
+    check_steps(pair, "output_padding", value)
     if len(pair) != 2:
         raise ArgumentError(f"output_padding must be an int or (rows, cols); got {brief(value)}")
     return pair[0], pair[1]
@@ -335,7 +383,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
             raise ArgumentTypeError(_no_numbers(array, name))
         axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
         expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
-        raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")
+        raise ArgumentError(f"{name} must have {expected}; got shape {brief(list(array.shape))}")
     if array.dtype not in KNOWN_DTYPES and array.dtype.name != "bfloat16":
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
@@ -391,8 +439,10 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
     """Return nested lists as an array: integers as int32, floats as float64."""
     try:
         array = np.asarray(value)
-    except (ValueError, OverflowError) as error:
-        raise ArgumentError(f"{name} must be nested lists of equal lengths, of numbers: {error}") from None
+    except Exception as error:  # of an item's method, or of lists in lists without end
+        raise ArgumentError(
+            f"{name} must be nested lists of equal lengths, of numbers: {plain(error)}"
+        ) from None
     if not is_integer(array.dtype):
         return array
     limits = np.iinfo(np.int32)

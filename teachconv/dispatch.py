@@ -19,7 +19,7 @@ from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device, on_device_of
-from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, suggestion
+from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
@@ -271,10 +271,10 @@ def candidates(
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
     names = dict.fromkeys(one.name for _, module in found for one in module.ALGORITHMS)
-    named = None if algorithm == "auto" else algorithm
+    named = None if is_one_of(algorithm, ("auto",)) else algorithm
     if not found:
         return []
-    if named is not None and named not in names:
+    if named is not None and not is_one_of(named, names):
         near = suggestion(named, names)
         raise ArgumentError(
             f"algorithm must be one of auto, {', '.join(names)}; got {brief(algorithm)}{near}"
@@ -348,13 +348,13 @@ def check_algorithm(
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
     _check_precision(algorithms, precision)
-    if algorithm is None or algorithm == "auto":
+    if is_one_of(algorithm, (None, "auto")):
         fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]
         if not fitting:
             have = ", ".join(backends.dtypes_of(algorithms))
             raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {dtype.name}; it has {have}")
         return None
-    found = next((a for a in algorithms if a.name == algorithm), None)
+    found = next((a for a in algorithms if is_one_of(algorithm, (a.name,))), None)
     if found is None:
         have = ", ".join(a.name for a in algorithms)
         near = suggestion(algorithm, [a.name for a in algorithms])
@@ -384,8 +384,10 @@ def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:
 
 def _check_precision(algorithms: Sequence[Algorithm], precision: Any) -> None:
     has_tf32 = _has_tf32(algorithms)
-    if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
-        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else suggestion(precision, ("strict", "fast"))
+    known = (None, "strict", "fast", *["tf32"] * has_tf32)
+    if not is_one_of(precision, known):
+        is_tf32 = is_one_of(precision, ("tf32",))
+        hint = ' ("tf32" is for a GPU)' if is_tf32 else suggestion(precision, ("strict", "fast"))
         legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
         raise ArgumentError(f"precision must be {legal}; got {brief(precision)}{hint}")
 

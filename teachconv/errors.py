@@ -13,7 +13,9 @@ __all__ = [
     "BackendUnavailable",
     "brief",
     "hide_unknown",
+    "is_one_of",
     "no_attribute",
+    "plain",
     "refuse_unknown",
     "suggestion",
 ]
@@ -76,9 +78,33 @@ def brief(value: Any) -> str:
         text = _Brief().repr(value)
     except Exception:  # of a method of the value, or of lists in lists without end
         text = f"<{type(value).__name__} instance>"
+    return _cut(text)
+
+
+def plain(value: Any) -> str:
+    """Return ``str(value)`` for a message, cut as `brief` cuts: a path, or what an error of others says."""
+    try:
+        return _cut(str(value))
+    except Exception:  # of a method of the value
+        return f"<{type(value).__name__} instance>"
+
+
+def _cut(text: str) -> str:
     text = " ".join(line.strip() for line in text.splitlines())
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return text if len(text) <= _MOST else f"{text[: _MOST // 2 - 2]}...{text[1 - _MOST // 2 :]}"
+
+
+def is_one_of(value: Any, known: Iterable[Any]) -> bool:
+    """Return whether a value is among others; for some values ``in`` raises, such as lists and arrays.
+
+    >>> is_one_of("SAME", ["SAME", "VALID"]), is_one_of([], {"SAME": 1})
+    (True, False)
+    """
+    try:
+        return value in known
+    except (TypeError, ValueError):
+        return False
 
 
 def suggestion(word: Any, known: Iterable[str]) -> str:

@@ -91,7 +91,7 @@ def set_num_threads(num_threads: int) -> None:
     except TypeError:
         raise ArgumentTypeError(f"num_threads must be an integer; got {brief(num_threads)}") from None
     if not 1 <= wanted <= 4096:
-        raise ArgumentError(f"num_threads must be from 1 to 4096; got {wanted}")
+        raise ArgumentError(f"num_threads must be from 1 to 4096; got {brief(wanted)}")
     _num_threads = wanted
 
 

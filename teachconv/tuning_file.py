@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from . import backends, settings
 from .dispatch import Call
-from .errors import ArgumentError, brief
+from .errors import ArgumentError, brief, plain
 from .files import path_of, replacing
 
 __all__ = ["call_name", "machine_name", "parsed", "place_of", "processor", "read", "write"]
@@ -96,7 +96,7 @@ def read(path: Path) -> Measured:
     try:
         return parsed(content)
     except (ValueError, RecursionError) as error:  # json's errors are ValueErrors, and Unicode's
-        why = str(error)[:200]
+        why = plain(error)
         raise ArgumentError(
             f"cache {brief(str(path))} is no file of autotune's: {why}; remove it, or give another path"
         ) from None

@@ -17,7 +17,7 @@ from ..arguments import check_memory, normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, plain
 
 __all__ = [
     "OPS",
@@ -185,8 +185,9 @@ def read_npy(path: str) -> np.ndarray:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # a damaged header makes NumPy raise many types, SyntaxError among them
-        reason = str(error).partition("\n")[0][:200]
-        raise ArgumentError(f"{path} must be an .npy file of numbers; it cannot be read: {reason}") from error
+        raise ArgumentError(
+            f"{plain(path)} must be an .npy file of numbers; it cannot be read: {plain(error)}"
+        ) from error
 
 
 def _check_header(file: BinaryIO) -> None:

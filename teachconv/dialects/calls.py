@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -409,7 +410,7 @@ def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, s
             raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
         numbers = [integer(value, name)] * 2
     else:
-        numbers = [integer(item, name) for item in value]
+        numbers = [integer(item, name) for item in islice(value, 3)]
         if single and len(numbers) == 1:
             numbers *= 2
     if len(numbers) != 2:

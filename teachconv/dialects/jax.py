@@ -8,12 +8,13 @@ the call into a transposed convolution with a flipped filter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from .. import tables
-from ..arguments import Pads, Pair, Shape, check_steps, integer
+from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
@@ -80,7 +81,7 @@ def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
 
 def _from_positions(spec: Any, letters: str) -> str:
     """Return a layout in letters, given the positions of ``letters`` in it."""
-    positions = [integer(position, "dimension_numbers") for position in spec]
+    positions = [integer(position, "dimension_numbers") for position in islice(spec, 5)]
     if sorted(positions) != [0, 1, 2, 3]:
         raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {brief(spec)}")
     return "".join(letters[positions.index(axis)] for axis in range(4))
@@ -110,8 +111,8 @@ def _pairs(padding: Any) -> Pads:
     legal = "a string or 2 pairs of ints, ((low, high), (low, high))"
     if not hasattr(padding, "__iter__"):
         raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
-    sides = list(padding)
-    if len(sides) != 2 or any(not hasattr(side, "__iter__") or len(list(side)) != 2 for side in sides):
+    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, 3)]
+    if [len(side) for side in sides] != [2, 2]:
         raise ArgumentError(f"padding must be {legal}; got {brief(padding)}")
     first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
     check_steps((*first, *second), "padding", padding)
@@ -278,6 +279,7 @@ def _conv_transpose(
     steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
     dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
     n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
+    transpose_kernel = truth(transpose_kernel, "transpose_kernel")
     # with transpose_kernel, the axis that the layout calls O holds the input's channels
     rhs_layout = layouts.rhs.translate(str.maketrans("IO", "OI")) if transpose_kernel else layouts.rhs
     *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
@@ -286,7 +288,7 @@ def _conv_transpose(
         raise ArgumentError(f"rhs must have lhs's {tables.count(channels, 'channel')} at {name}; got {depth}")
     if min(sizes) < 1:
         raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
-    rule, pads = _transposed_rule(padding, steps_of, bool(use_consistent_padding))
+    rule, pads = _transposed_rule(padding, steps_of, truth(use_consistent_padding, "use_consistent_padding"))
     pads = layouts.ordered(pads)
     rows, cols = (
         _transposed_axis(rule, *facts)

@@ -18,7 +18,7 @@ from .. import nn_ops
 from ..arguments import as_array, axis_order
 from ..devices import to_host
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of, replacing
 from ..geometry import AxisGeometry
 from .binding import bind_shapes, is_shape
@@ -78,15 +78,16 @@ def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> An
     Returns:
         An ``onnx.ModelProto``.
     """
-    if not callable(op) or op not in FUNCTIONS:
-        known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {brief(op)}")
+    if not is_one_of(op, FUNCTIONS):
+        known = nn_ops.listed(FUNCTIONS)
+        raise ArgumentTypeError(f"op must be a keras.Model or one of {known}; got {brief(op)}")
     wanted = arguments.pop("dtype", None)
     conv, shapes = bind_shapes(op, args, arguments, "to_onnx")
     entry, given = FUNCTIONS[op], nn_ops.bind(op, args, arguments).arguments
     arrays = _arrays(entry, given)
-    dtype = next((array.dtype for array in arrays.values()), to_dtype(wanted or "float32"))
-    if wanted is not None and to_dtype(wanted) != dtype:
+    asked = None if wanted is None else to_dtype(wanted)
+    dtype = next((array.dtype for array in arrays.values()), asked or np.dtype("float32"))
+    if asked is not None and asked != dtype:
         raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {brief(wanted)}")
     check_dtype(dtype, next(iter(arrays), "dtype"))
     graph, operands = OnnxGraph(entry.name), {}

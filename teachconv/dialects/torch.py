@@ -7,16 +7,17 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
+from itertools import islice
 from math import isfinite
 from typing import Any, Never
 
 import numpy as np
 
 from .. import tables
-from ..arguments import Pair, Shape, as_array, integer, normalize_shape
+from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import (
@@ -491,10 +492,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.n
     if (override := override_of(input)) is not None:
         return override(_PAD, locals())
     x = as_array(input, "input", (3, 4), _INPUT.axes)
-    if mode not in _MODES:
+    if not is_one_of(mode, _MODES):
         near = suggestion(mode, _MODES)
         raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {brief(mode)}{near}")
-    numbers = [integer(size, "pad") for size in pad] if hasattr(pad, "__iter__") else []
+    numbers = [integer(size, "pad") for size in islice(pad, 5)] if hasattr(pad, "__iter__") else []
+    check_steps(numbers, "pad", pad)
     if len(numbers) not in (2, 4):
         raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {brief(pad)}")
     left, right, top, bottom = (*numbers, 0, 0)[:4]
@@ -519,10 +521,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.n
 
 def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
     """Return the number to pad with; raise unless the dtype holds it, and the mode takes it."""
-    try:
-        number = 0 if value is None else value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"value must be a number or None; got {brief(value)}") from None
+    number = 0 if value is None else value if isinstance(value, int) else real(value, "value")
     if mode != "constant" and number != 0:
         raise ArgumentError(
             f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
@@ -530,7 +529,9 @@ def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
     if is_integer(dtype):
         fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
     else:
-        fits = not isfinite(number) or abs(number) <= float_format(dtype).largest
+        fits = abs(number) <= float_format(dtype).largest or (
+            isinstance(number, float) and not isfinite(number)
+        )
     if not fits:
         raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
     return number

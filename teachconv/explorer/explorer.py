@@ -15,7 +15,7 @@ from .. import dispatch, nn_ops
 from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
@@ -335,7 +335,7 @@ def explore(
     >>> picture.html()[:15]
     '<!DOCTYPE html>'
     """
-    if callable(op):
+    if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:
         raise ArgumentError(f"budget must be at least 1 byte; got {budget}")

@@ -374,7 +374,7 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
     axes = f"({', '.join(words[letter] for letter in layout)})"
     try:
-        numbers = [integer(index, name) for index in cell]
+        numbers = [integer(index, name) for index in islice(cell, 5)]
     except TypeError:
         raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}") from None
     if len(numbers) != len(shape):

@@ -66,7 +66,9 @@ def get(identifier: Any) -> Callable[[Any], Any]:
     >>> get(None).__name__, get("relu").__name__
     ('linear', 'relu')
     """
-    function: Callable[[Any], Any] = look_up(identifier or linear, _BY_NAME, "activation")
+    function: Callable[[Any], Any] = look_up(
+        linear if identifier is None else identifier, _BY_NAME, "activation"
+    )
     return function
 
 

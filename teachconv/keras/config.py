@@ -79,7 +79,7 @@ def check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise ArgumentTypeError(f"seed must be an integer; got {brief(seed)}")
     if not 0 <= seed < 2**32:
-        raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {seed}")
+        raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {brief(seed)}")
     return int(seed)
 
 

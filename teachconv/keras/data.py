@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 from .checks import check_number, positive
 from .layers.layer import shape_text
 
@@ -66,7 +66,7 @@ def _finite(values: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ArgumentError(f"{name} must be an array: {error}") from None
+        raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
     if not array.ndim or not len(array):

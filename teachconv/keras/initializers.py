@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import check_memory, integer
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
 from .missing import module_getattr
@@ -67,7 +67,7 @@ class Initializer:
 
 def _check_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple of ints; raise unless it is one."""
-    if isinstance(shape, str) or not isinstance(shape, Sequence):
+    if isinstance(shape, (str, bytes, bytearray)) or not isinstance(shape, Sequence) or len(shape) > 64:
         raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {brief(shape)}")
     sizes = tuple(integer(size, "shape") for size in shape)
     if min(sizes, default=0) < 0:
@@ -86,7 +86,10 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0.0):
-        self.value = np.asarray(value)
+        try:
+            self.value = np.asarray(value)
+        except Exception as error:  # of lists of several lengths, and of a method of the argument
+            raise ArgumentTypeError(f"value must be a number or an array of them: {plain(error)}") from None
         if self.value.dtype.kind not in "iuf" and self.value.dtype.name != "bfloat16":
             raise ArgumentTypeError(f"value must be a number or an array of them; got {brief(value)}")
 
@@ -147,7 +150,9 @@ class RandomUniform(_Random):
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         super().__init__(seed)
         self.minval = check_number(minval, "minval", -inf)
-        self.maxval = check_number(maxval, "maxval", self.minval)
+        self.maxval = check_number(maxval, "maxval", -inf)
+        if self.maxval < self.minval:
+            raise ArgumentError(f"minval must be at most maxval; got {self.minval} and {self.maxval}")
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Return uniform values."""
@@ -186,13 +191,13 @@ class VarianceScaling(_Random):
     ):
         super().__init__(seed)
         if not check_number(scale, "scale", 0):
-            raise ArgumentError(f"scale must be positive; got {scale}")
-        distribution = "truncated_normal" if distribution == "normal" else distribution
+            raise ArgumentError(f"scale must be positive; got {brief(scale)}")
+        distribution = "truncated_normal" if is_one_of(distribution, ("normal",)) else distribution
         for name, value, legal in (
             ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
             ("distribution", distribution, ("uniform", "truncated_normal", "untruncated_normal")),
         ):
-            if value not in legal:
+            if not is_one_of(value, legal):
                 raise ArgumentError(
                     f"{name} must be one of {', '.join(legal)}; got {brief(value)}{suggestion(value, legal)}"
                 )
@@ -299,7 +304,12 @@ def get(identifier: Any) -> Callable[..., Any]:
     >>> get("he_normal")((2, 2)).shape
     (2, 2)
     """
-    found = look_up(identifier, _BY_NAME, "initializer")
+    return initializer_of(identifier, "initializer")
+
+
+def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
+    """Return what `get` returns; error messages call the identifier ``argument``."""
+    found = look_up(identifier, _BY_NAME, "initializer", argument)
     made: Callable[..., Any] = found() if isinstance(found, type) else found
     return made
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import constant
 from ..graph.ops.constant_op import is_tensor
+from .checks import check_name
 from .config import floatx
 from .layers.layer import Shape, shape_text
 from .missing import module_getattr
@@ -38,7 +39,7 @@ class Metric:
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
-        self.name = name or snake_case(type(self).__name__)
+        self.name = check_name(name, snake_case(type(self).__name__))
         self.reset_state()
 
     def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:

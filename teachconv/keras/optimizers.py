@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import truth
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.constant_op import is_tensor
-from .checks import check_number, refuse
+from .checks import check_name, check_number, refuse
 from .config import floatx
 from .missing import module_getattr
 from .naming import look_up, snake_case
@@ -39,7 +40,7 @@ class Optimizer:
 
     def __init__(self, learning_rate: float, name: str | None = None, **unknown: Any):
         refuse(type(self).__name__, unknown)
-        self.name = name or snake_case(type(self).__name__)
+        self.name = check_name(name, snake_case(type(self).__name__))
         with init_scope():
             self._learning_rate = Variable(
                 _number(learning_rate, "learning_rate"),
@@ -196,7 +197,7 @@ class SGD(Optimizer):
         **unknown: Any,
     ):
         super().__init__(learning_rate, name, **unknown)
-        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), bool(nesterov)
+        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), truth(nesterov, "nesterov")
         self._slot_names = ("momentum",) if momentum else ()
 
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:

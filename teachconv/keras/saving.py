@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, plain
 from ..files import path_of, replacing
 from ..graph import Variable
 from .layers.layer import Layer, number_of_elements, set_all, shape_text
@@ -54,9 +54,9 @@ def load_weights(model: Model, filepath: Any) -> None:
     except (ArgumentError, OSError, MemoryError):
         raise
     except Exception as error:  # of a damaged file: zipfile's, zlib's, NumPy's and safetensors' own types
-        reason = str(error).partition("\n")[0][:200]
         raise ArgumentError(
-            f"filepath {brief(str(path))} must be a whole file of weights; this one cannot be read: {reason}"
+            f"filepath {brief(str(path))} must be a whole file of weights; this one cannot be "
+            f"read: {plain(error)}"
         ) from error
     set_all(list(weights.values()), arrays, f"filepath {brief(str(path))}")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
+from ..arguments import integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import (
     ConfigProto,
@@ -284,7 +284,7 @@ class Trainer(Layer):
             metric.get(identifier)
         self._config = ConfigProto(backend=backend or "")
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
-        self._identifiers, self.run_eagerly = identifiers, bool(run_eagerly)
+        self._identifiers, self.run_eagerly = identifiers, truth(run_eagerly, "run_eagerly")
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
         self.compiled = True

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, tables
+from ..arguments import integer, truth
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError, BackendUnavailable, brief
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
+from ..files import path_of
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .onnx_run import run_model
@@ -184,6 +186,11 @@ def onnx_model(
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
     """
     onnx = _import("onnx")
+    if not isinstance(inputs, Mapping | None):
+        raise ArgumentTypeError(f"inputs must be shapes by the names of inputs; got {brief(inputs)}")
+    if progress is not None and not callable(progress):
+        raise ArgumentTypeError(f"progress must be a function; got {brief(progress)}")
+    check = truth(check, "check")
     with _reading(path):
         given = path if isinstance(path, onnx.ModelProto) else load(onnx, path)
         model = onnx.ModelProto()
@@ -201,6 +208,8 @@ def onnx_model(
     flat = [node for node in nodes if len(shapes.get(node.input[1], (0,) * 4)) == 4]
     values: dict[str, np.ndarray] = {}
     if check or any(node.input[0] not in shapes or node.input[1] not in shapes for node in flat):
+        with _reading(path):
+            _check_runnable(onnx, model)
         with _reading(path, "run by onnxruntime"):
             values = _activations(onnx, model, flat, fed)
         shapes |= {name: array.shape for name, array in values.items()}
@@ -240,13 +249,14 @@ _LARGEST = 2**31 - 1  # bytes, protobuf's limit; larger models have their weight
 
 def load(onnx: Any, path: Any, **options: Any) -> Any:
     """Return the model in a file; one that is longer than any model is not read."""
-    size = Path(path).stat().st_size
+    size = path_of(path).stat().st_size
     if size > _LARGEST:
         raise ArgumentError(
-            f"path must be an ONNX model; {path} has {size:,} bytes, and protobuf has {_LARGEST:,} at most"
+            f"path must be an ONNX model; {plain(path)} has {size:,} bytes, and protobuf has "
+            f"{_LARGEST:,} at most"
         )
     if not size:  # protobuf reads an empty file as a message without fields
-        raise ArgumentError(f"path must be an ONNX model; {path} is empty")
+        raise ArgumentError(f"path must be an ONNX model; {plain(path)} is empty")
     return onnx.load(str(path), **options)
 
 
@@ -263,11 +273,11 @@ def _reading(path: Any, done: str = "read") -> Iterator[None]:
     """Turn what onnx, protobuf and onnxruntime raise of a damaged file into an error that names it."""
     try:
         yield
-    except (ArgumentError, BackendUnavailable, OSError, MemoryError):
+    except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
         raise
     except Exception as error:  # they do not say which types they raise
-        name = path if isinstance(path, (str, Path)) else "this one"
-        raise ArgumentError(f"path must be an ONNX model; {name} cannot be {done}: {error}") from error
+        name = plain(path) if isinstance(path, (str, Path)) else "this one"
+        raise ArgumentError(f"path must be an ONNX model; {name} cannot be {done}: {plain(error)}") from error
 
 
 def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
@@ -292,15 +302,17 @@ def _fix_inputs(
             dim.dim_value if dim.dim_value > 0 else (1 if axis == 0 else _UNKNOWN)
             for axis, dim in enumerate(dims)
         )
-        given = tuple(wanted.pop(info.name, shape))
-        if len(given) != len(shape):
-            raise ArgumentError(f"inputs[{brief(info.name)}] must have {len(shape)} sizes; got {list(given)}")
+        given = wanted.pop(info.name, shape)
+        what = f"inputs[{brief(info.name)}]"
+        if not isinstance(given, (list, tuple)) or len(given) != len(shape):
+            raise ArgumentError(f"{what} must have {len(shape)} sizes; got {brief(given)}")
+        given = tuple(integer(size, what) for size in given)
         for dim, size in zip(dims, given, strict=True):
             dim.ClearField("dim_param")
             dim.dim_value = size
         fed[info.name] = given
     if wanted:
-        raise ArgumentError(f"inputs must be named {', '.join(fed)}; got {', '.join(wanted)}")
+        raise ArgumentError(f"inputs must be named {', '.join(fed)}; got {brief(list(wanted))}")
     return fed
 
 
@@ -313,6 +325,15 @@ def _shapes(onnx: Any, model: Any) -> dict[str, tuple[int, ...]]:
         if dims and min(dims) > 0:
             found[info.name] = tuple(dims)
     return found
+
+
+def _check_runnable(onnx: Any, model: Any) -> None:
+    """Raise where onnxruntime is missing: for a damaged model not that, but what is wrong with it."""
+    try:
+        _import("onnxruntime")
+    except BackendUnavailable:
+        onnx.checker.check_model(model, full_check=True)
+        raise
 
 
 def _activations(

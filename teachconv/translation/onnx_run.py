@@ -17,7 +17,7 @@ import numpy as np
 from ..arguments import as_array, check_memory
 from ..devices import to_host
 from ..dialects import onnx as dialect
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
 from ..settings import use_backend
 
 __all__ = ["OPERATORS", "run_model"]
@@ -54,7 +54,7 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
         raise
     except Exception as error:  # of an invalid graph; onnx does not say which types it raises
         raise ArgumentError(
-            f"the model {brief(model.graph.name)} is not valid and cannot be run: {error}"
+            f"the model {brief(model.graph.name)} is not valid and cannot be run: {plain(error)}"
         ) from error
 
 

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from pathlib import Path
 
 import numpy as np
 import pytest

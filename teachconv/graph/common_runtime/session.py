@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arguments import converted
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
 from ..framework.context import get_default_graph, set_default_graph, set_default_session
@@ -240,7 +240,7 @@ def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarra
         try:
             tensor = _graph_element(key, graph, "feed_dict")
         except ArgumentError as error:
-            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {plain(error)}") from None
         if isinstance(tensor, Operation):
             raise ArgumentTypeError(
                 f"feed_dict: {brief(tensor.name)} is an operation; feed its tensor, "

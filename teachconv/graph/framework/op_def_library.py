@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...dtypes import to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .context import get_default_graph
 from .eager_tensor import EagerTensor, frozen, to_array
 from .op_def import ArgDef, OpDef, get_op_def
@@ -155,7 +155,7 @@ def _infer_types(
         try:
             known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
         except ArgumentTypeError as error:
-            raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
+            raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {plain(error)}") from None
         if arg.type in source and checked[arg.type] != known:
             first, dtypes = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
             which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"

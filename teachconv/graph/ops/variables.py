@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
@@ -328,7 +328,7 @@ def _lifted(initial_value: Any, function: Any) -> Any:
     except InvalidArgumentError as error:
         raise InvalidArgumentError(
             f"initial_value must not depend on the arguments of {brief(function.name)}, because the "
-            f"variable outlives the call; {brief(name)} does: {error}"
+            f"variable outlives the call; {brief(name)} does: {plain(error)}"
         ) from error
     return value
 

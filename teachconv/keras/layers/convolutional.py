@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import Pair, normalize_pair
+from ...arguments import Pair, normalize_pair, truth
 from ...dialects.calls import pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError, brief
@@ -43,7 +43,7 @@ class _Convolution(Windowed):
     ):
         self.dilation_rate = normalize_pair(dilation_rate, "dilation_rate")
         self.activation = activations.get(activation)
-        self.use_bias = bool(use_bias)
+        self.use_bias = truth(use_bias, "use_bias")
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)
         self._check_strides()

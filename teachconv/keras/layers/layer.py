@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import truth
 from ...dtypes import is_integer, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ...graph import TensorSpec, Variable, cast, constant, function, init_scope, name_scope, shape
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
-from ..checks import check_sizes
+from ..checks import check_name, check_sizes
 from ..config import floatx
 from ..naming import unique_name
 
@@ -127,11 +128,12 @@ class Layer:
     ):
         for key in unknown:
             self._refuse(key, unknown[key])
-        if not isinstance(name, str | None) or name == "":
-            raise ArgumentTypeError(f"name must be a text or None; got {brief(name)}")
-        self.name = unique_name(type(self).__name__) if name is None else name
-        self._trainable = bool(trainable)
-        self.dtype: str = to_dtype(floatx() if dtype is None else dtype).name
+        self.name = check_name(name, "") or unique_name(type(self).__name__)
+        self._trainable = truth(trainable, "trainable")
+        kind = to_dtype(floatx() if dtype is None else dtype)
+        if kind.kind not in "biuf" and kind.name != "bfloat16":
+            raise ArgumentTypeError(f"dtype must be one of numbers; got {brief(dtype)}")
+        self.dtype: str = kind.name
         self.built = False
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
@@ -401,10 +403,13 @@ class Layer:
         if is_integer(np.dtype(dtype)):
             raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
         sizes = () if shape is None else check_sizes(shape, "shape", 1)
-        value = initializers.get("glorot_uniform" if initializer is None else initializer)(sizes, dtype)
+        value = initializers.initializer_of(initializer or "glorot_uniform", f"{name} initializer")(
+            sizes, dtype
+        )
         if np.shape(value) != sizes:
             raise ArgumentError(
-                f"the initializer of {name} must return shape {shape_text(sizes)}; got {np.shape(value)}"
+                f"the initializer of {name} must return shape {shape_text(sizes)}; "
+                f"got {brief(np.shape(value))}"
             )
         with init_scope():
             variable = Variable(value, trainable and self.trainable, f"{self.name}/{name}", dtype)
@@ -432,7 +437,7 @@ class Layer:
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        self._trainable = bool(value)
+        self._trainable = truth(value, "trainable")
         for weight in self._own_weights[0]:
             weight.trainable = self._trainable
         for layer in self._sublayers:

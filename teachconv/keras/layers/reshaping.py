@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ...arguments import normalize_pair
-from ...errors import ArgumentError, brief, suggestion
+from ...errors import ArgumentError, brief, is_one_of, suggestion
 from ...geometry import conv2d_transpose_geometry
 from ...graph import reshape, transpose
 from ...graph.ops import gen_nn_ops
@@ -111,7 +111,7 @@ class UpSampling2D(Layer):
     ):
         self.size = normalize_pair(size, "size")
         self.data_format = check_data_format(data_format)
-        if interpolation != "nearest":
+        if not is_one_of(interpolation, ("nearest",)):
             near = suggestion(interpolation, ("nearest",))
             raise ArgumentError(f"interpolation must be 'nearest'; got {brief(interpolation)}{near}")
         super().__init__(**more)

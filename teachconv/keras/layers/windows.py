@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arguments import normalize_pair, to_nhwc
-from ...errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from .layer import Layer, Shape
 
@@ -92,7 +92,7 @@ def check_data_format(data_format: Any) -> str:
     if data_format is None:
         return legal[0]
     data_format = data_format.lower() if isinstance(data_format, str) else data_format
-    if data_format not in legal:
+    if not is_one_of(data_format, legal):
         raise ArgumentError(
             f"data_format must be 'channels_last', 'channels_first' or None; got {brief(data_format)}"
             f"{suggestion(data_format, legal)}"
