@@ -31,7 +31,7 @@ from .nn_ops import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
 )
-from .settings import get_num_threads, set_num_threads, use_backend
+from .settings import get_num_threads, set_backend, set_num_threads, use_backend
 
 if TYPE_CHECKING:
     from . import arrays, dialects
@@ -104,6 +104,7 @@ __all__ = [
     "plot",
     "receptive_field",
     "resolve",
+    "set_backend",
     "set_num_threads",
     "to_onnx",
     "trace",

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from math import prod
 from numbers import Number
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ import numpy as np
 
 from .devices import Adapter, adapter_of, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, suggestion
+from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .tables import size
 
 __all__ = [
@@ -60,7 +61,7 @@ def check_data_format(data_format: Any) -> str:
     if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
         return data_format
     near = suggestion(data_format, ("NHWC", "NCHW"))
-    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {data_format!r}{near}')
+    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {brief(data_format)}{near}')
 
 
 def to_nhwc(shape: Shape, data_format: str) -> Shape:
@@ -95,6 +96,9 @@ def axis_order(layout: str) -> tuple[int, ...]:
     return tuple(canonical.index(letter) for letter in layout)
 
 
+_LARGEST = 2**256  # in size: nothing legal comes near, and messages can write it
+
+
 def integer(value: Any, name: str, what: str = "integers") -> int:
     """Return ``value`` as an int.
 
@@ -108,22 +112,58 @@ def integer(value: Any, name: str, what: str = "integers") -> int:
 
     Raises:
         ArgumentTypeError: if it is not an integer; floats and bools are not.
+        ArgumentError: if it has more than 256 bits.
     """
-    if type(value) is int:
+    if type(value) is int and -_LARGEST <= value <= _LARGEST:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
-        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}")
     try:
-        return operator.index(value)
+        found = operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be {what}; got {value!r}") from None
+        raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}") from None
+    if abs(found) > _LARGEST:
+        raise ArgumentError(f"{name} must be {what} of at most 256 bits; got {brief(value)}")
+    return found
+
+
+def real(value: Any, name: str) -> float:
+    """Return ``value`` as a float.
+
+    Args:
+        value: a number of any library.
+        name: what error messages call the argument.
+
+    Returns:
+        A Python float, which may be infinite or NaN.
+
+    Raises:
+        ArgumentTypeError: if it is not a number; texts and bools are not.
+        ArgumentError: if it is an integer that is too large for a float.
+    """
+    try:
+        if isinstance(value, (str, bytes, bytearray)) or type(value).__name__ in ("bool_", "bool"):
+            raise TypeError
+        return float(value)
+    except OverflowError:
+        raise ArgumentError(f"{name} must be a number that a float can hold; got {brief(value)}") from None
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}") from None
+
+
+def truth(value: Any, name: str) -> bool:
+    """Return whether ``value`` is true; raise ``ArgumentTypeError`` where it has no answer."""
+    try:
+        return bool(value)
+    except Exception:
+        raise ArgumentTypeError(f"{name} must be True or False; got {brief(value)}") from None
 
 
 def _items(value: Any, name: str) -> list[Any]:
-    """Return the items of a sequence of ints."""
-    if isinstance(value, (str, bytes, dict, set)) or not isinstance(value, Iterable):
-        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {value!r}")
-    return list(value)
+    """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
+    if isinstance(value, (str, bytes, bytearray, dict, set)) or not isinstance(value, Iterable):
+        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
+    return list(islice(value, 16))
 
 
 def _is_scalar(value: Any) -> bool:
@@ -151,13 +191,19 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None) -> Shape:
     label = f"{name} shape" if name in ("input", "filters") else name
     sizes = tuple(integer(item, label) for item in _items(shape, label))
     if len(sizes) != 4:
-        raise ArgumentError(f"{label} must have 4 sizes; got {list(sizes)}")
+        raise ArgumentError(f"{label} must have 4 sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
         sizes = (batch, *sizes[1:])
     if min(sizes) < 0:
         but = "" if batch is None else " except -1 for the batch"
-        raise ArgumentError(f"{label} must have no negative size{but}; got {list(_items(shape, label))}")
+        raise ArgumentError(f"{label} must have no negative size{but}; got {brief(list(sizes))}")
     return sizes
+
+
+def check_elements(sizes: Shape, label: str) -> None:
+    """Refuse a shape of more elements than an array can have."""
+    if prod(max(size, 1) for size in sizes) > sys.maxsize:
+        raise ArgumentError(f"{label} must have at most {sys.maxsize} elements; got {brief(list(sizes))}")
 
 
 _FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bits
@@ -166,7 +212,7 @@ _FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bit
 def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
     """Refuse strides, dilations and pads that are too large to compute an index with."""
     if max(map(abs, numbers), default=0) > _FARTHEST:
-        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {value!r}")
+        raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {brief(value)}")
 
 
 def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
@@ -199,17 +245,17 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
             if batch != 1 or channels != 1:
                 raise ArgumentError(
                     f"{name} must be 1 at N and C in {data_format} order: no window spans several "
-                    f"images or channels, or steps over them; got {value!r}"
+                    f"images or channels, or steps over them; got {brief(value)}"
                 )
             pair = pair[:2]
         elif len(pair) == 1:
             pair *= 2
     if len(pair) != 2:
         raise ArgumentError(
-            f"{name} must be an int, (rows, cols) or 4 ints in {data_format} order; got {value!r}"
+            f"{name} must be an int, (rows, cols) or 4 ints in {data_format} order; got {brief(value)}"
         )
     if min(pair) < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {value!r}")
+        raise ArgumentError(f"{name} must be at least 1; got {brief(value)}")
     check_steps(pair, name, value)
     return pair[0], pair[1]
 
@@ -229,10 +275,12 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
     """
     if _is_scalar(value):
         both = integer(value, "output_padding")
+        check_steps([both], "output_padding", value)
         return both, both
     pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
+    check_steps(pair, "output_padding", value)
     if len(pair) != 2:
-        raise ArgumentError(f"output_padding must be an int or (rows, cols); got {value!r}")
+        raise ArgumentError(f"output_padding must be an int or (rows, cols); got {brief(value)}")
     return pair[0], pair[1]
 
 
@@ -269,7 +317,7 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
         if value in _SPELLED:
             return value, ((0, 0), (0, 0))
         near = suggestion(value, _SPELLED)
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}{near}")
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
     pads = _explicit_padding(value, data_format)
@@ -289,7 +337,7 @@ def _explicit_padding(value: Any, data_format: str) -> Pads:
     for item in items:
         sides = [] if _is_scalar(item) else [integer(side, "padding") for side in _items(item, "padding")]
         if len(sides) != 2:
-            raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
+            raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
         pairs.append((sides[0], sides[1]))
     if len(pairs) == 4:
         batch, rows_pair, cols_pair, channels = (
@@ -298,11 +346,11 @@ def _explicit_padding(value: Any, data_format: str) -> Pads:
         if batch != (0, 0) or channels != (0, 0):
             raise ArgumentError(
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "
-                f"not padded; got {value!r}"
+                f"not padded; got {brief(value)}"
             )
         return rows_pair, cols_pair
     if len(pairs) != 2:
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {value!r}")
+        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
     return pairs[0], pairs[1]
 
 
@@ -336,7 +384,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
             raise ArgumentTypeError(_no_numbers(array, name))
         axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
         expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
-        raise ArgumentError(f"{name} must have {expected}; got shape {list(array.shape)}")
+        raise ArgumentError(f"{name} must have {expected}; got shape {brief(list(array.shape))}")
     if array.dtype not in KNOWN_DTYPES and array.dtype.name != "bfloat16":
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
@@ -392,8 +440,10 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
     """Return nested lists as an array: integers as int32, floats as float64."""
     try:
         array = np.asarray(value)
-    except (ValueError, OverflowError) as error:
-        raise ArgumentError(f"{name} must be nested lists of equal lengths, of numbers: {error}") from None
+    except Exception as error:  # of an item's method, or of lists in lists without end
+        raise ArgumentError(
+            f"{name} must be nested lists of equal lengths, of numbers: {plain(error)}"
+        ) from None
     if not is_integer(array.dtype):
         return array
     limits = np.iinfo(np.int32)
@@ -414,7 +464,7 @@ def _no_numbers(array: np.ndarray, name: str) -> str:
     if not wrong:
         got = f"{array.dtype}: {converted(name, 'float64')}, if its elements are numbers"
     else:
-        got = f"{array.dtype}, which holds {wrong[0]!r:.80}" if array.ndim else f"{wrong[0]!r:.80}"
+        got = f"{array.dtype}, which holds {brief(wrong[0])}" if array.ndim else f"{brief(wrong[0])}"
     return f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {got}"
 
 

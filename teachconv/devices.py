@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import record
-from .errors import ArgumentError, ArgumentTypeError, leave_untraced
+from .errors import ArgumentError, ArgumentTypeError, brief, leave_untraced, plain
 
 __all__ = [
     "ADAPTERS",
@@ -130,8 +130,10 @@ class Adapter:
                 return np.asarray(value)
             return np.from_dlpack(value)
         except Exception as error:
-            got = _class_of(value) if hasattr(value, "shape") else f"{value!r:.80}"
-            raise ArgumentTypeError(f"{name} must be an array or nested lists; got {got}: {error}") from error
+            got = _class_of(value) if hasattr(value, "shape") else f"{brief(value)}"
+            raise ArgumentTypeError(
+                f"{name} must be an array or nested lists; got {got}: {plain(error)}"
+            ) from error
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, for tools that only look at them."""
@@ -270,14 +272,14 @@ def device_array(value: Any, name: str) -> Any:
     except ImportError as error:
         raise ArgumentTypeError(
             f"{name} lies on a GPU ({kind}), where only the cupy backend works, and CuPy cannot be imported: "
-            f"{error}; pip install teachconv[gpu-cuda13] or [gpu-cuda12], or copy {name} to the host"
+            f"{plain(error)}; pip install teachconv[gpu-cuda13] or [gpu-cuda12], or copy {name} to the host"
         ) from error
     try:
         if isinstance(value, cupy.ndarray):
             return value
         array = cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
     except Exception as error:
-        raise ArgumentTypeError(f"{name} must be an array; got {kind}: {error}") from error
+        raise ArgumentTypeError(f"{name} must be an array; got {kind}: {plain(error)}") from error
     with _lock:
         _borrowed.append((None, array))
     return array

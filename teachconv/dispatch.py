@@ -19,7 +19,7 @@ from . import backends, record, settings
 from .arguments import Shape, axis_order, check_memory
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device, on_device_of
-from .errors import ArgumentError, ArgumentTypeError, ContractError, suggestion
+from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
 
@@ -235,7 +235,7 @@ def _checked(
     """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
     found = check_algorithm(name, module, kind, dtype, algorithm, precision)
     if found is not None and (reason := found.refuses(kind, geometry)):
-        raise ArgumentError(f"algorithm {algorithm!r} needs {reason}")
+        raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}")
     return None if found is None else found.name
 
 
@@ -249,7 +249,7 @@ def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[
     name, module = _named_backend("cupy" if backend is None else backend)
     if not getattr(module, "TAKES_DEVICE_ARRAYS", False):
         raise ArgumentError(
-            f"backend {name!r} works in the memory of the host, and the arrays are on a GPU: use "
+            f"backend {brief(name)} works in the memory of the host, and the arrays are on a GPU: use "
             f"backend='cupy', or copy them with cupy.asnumpy"
         )
     return name, module
@@ -277,12 +277,14 @@ def candidates(
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
     names = dict.fromkeys(one.name for _, module in found for one in module.ALGORITHMS)
-    named = None if algorithm == "auto" else algorithm
+    named = None if is_one_of(algorithm, ("auto",)) else algorithm
     if not found:
         return []
-    if named is not None and named not in names:
+    if named is not None and not is_one_of(named, names):
         near = suggestion(named, names)
-        raise ArgumentError(f"algorithm must be one of auto, {', '.join(names)}; got {algorithm!r}{near}")
+        raise ArgumentError(
+            f"algorithm must be one of auto, {', '.join(names)}; got {brief(algorithm)}{near}"
+        )
     _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
     fitting = [
         (name, module, one)
@@ -315,7 +317,7 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if missing:
         raise ArgumentError(
             f"backend must be one of {', '.join(backends.TABLE)}, or a module with {', '.join(missing)}; "
-            f"got {backend!r}"
+            f"got {brief(backend)}"
         )
     name = getattr(backend, "__name__", type(backend).__name__)
     if type(backend).__hash__ is None:  # what was found for it is kept
@@ -327,12 +329,12 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
 
 
 def _check_algorithms(name: str, algorithms: Any) -> None:
-    legal = f"ALGORITHMS of backend {name!r} must be a tuple of teachconv.backends.Algorithm"
+    legal = f"ALGORITHMS of backend {brief(name)} must be a tuple of teachconv.backends.Algorithm"
     if not isinstance(algorithms, (tuple, list)):
-        raise ArgumentTypeError(f"{legal}; got {algorithms!r}")
+        raise ArgumentTypeError(f"{legal}; got {brief(algorithms)}")
     for one in algorithms:
         if not isinstance(one, Algorithm):
-            raise ArgumentTypeError(f"{legal}; got {one!r} in it")
+            raise ArgumentTypeError(f"{legal}; got {brief(one)} in it")
     if not algorithms:
         raise ArgumentError(f"{legal}, at least one; it is empty")
 
@@ -352,29 +354,31 @@ def check_algorithm(
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
     _check_precision(algorithms, precision)
-    if algorithm is None or algorithm == "auto":
+    if is_one_of(algorithm, (None, "auto")):
         fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]
         if not fitting:
             have = ", ".join(backends.dtypes_of(algorithms))
-            raise ArgumentTypeError(f"backend {name!r} has no {kind} for {dtype.name}; it has {have}")
+            raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {dtype.name}; it has {have}")
         return None
-    found = next((a for a in algorithms if a.name == algorithm), None)
+    found = next((a for a in algorithms if is_one_of(algorithm, (a.name,))), None)
     if found is None:
         have = ", ".join(a.name for a in algorithms)
         near = suggestion(algorithm, [a.name for a in algorithms])
         raise ArgumentError(
-            f"algorithm of backend {name!r} must be one of auto, {have}; got {algorithm!r}{near}"
+            f"algorithm of backend {brief(name)} must be one of auto, {have}; got {brief(algorithm)}{near}"
         )
     if kind not in found.kinds:
         have = ", ".join(a.name for a in algorithms if kind in a.kinds)
-        raise ArgumentError(f"algorithm {algorithm!r} has no {kind}; backend {name!r} has {have} for it")
+        raise ArgumentError(
+            f"algorithm {brief(algorithm)} has no {kind}; backend {brief(name)} has {have} for it"
+        )
     if dtype.name not in found.dtypes:
         have = ", ".join(found.dtypes)
-        raise ArgumentTypeError(f"algorithm {algorithm!r} has no {dtype.name}; it has {have}")
+        raise ArgumentTypeError(f"algorithm {brief(algorithm)} has no {dtype.name}; it has {have}")
     if precision == "strict" and found.precision != "strict":
         have = ", ".join(a.name for a in algorithms if a.precision == "strict")
         raise ArgumentError(
-            f"algorithm {algorithm!r} does not keep the element-wise bound that precision='strict' asks "
+            f"algorithm {brief(algorithm)} does not keep the element-wise bound that precision='strict' asks "
             f"for; those that do: {have}"
         )
     return found
@@ -386,10 +390,12 @@ def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:
 
 def _check_precision(algorithms: Sequence[Algorithm], precision: Any) -> None:
     has_tf32 = _has_tf32(algorithms)
-    if precision not in (None, "strict", "fast") and not (precision == "tf32" and has_tf32):
-        hint = ' ("tf32" is for a GPU)' if precision == "tf32" else suggestion(precision, ("strict", "fast"))
+    known = (None, "strict", "fast", *["tf32"] * has_tf32)
+    if not is_one_of(precision, known):
+        is_tf32 = is_one_of(precision, ("tf32",))
+        hint = ' ("tf32" is for a GPU)' if is_tf32 else suggestion(precision, ("strict", "fast"))
         legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
-        raise ArgumentError(f"precision must be {legal}; got {precision!r}{hint}")
+        raise ArgumentError(f"precision must be {legal}; got {brief(precision)}{hint}")
 
 
 def _check_out(out: Any, call: Call) -> None:

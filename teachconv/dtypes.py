@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentTypeError, suggestion
+from .errors import ArgumentTypeError, brief, is_one_of, suggestion
 
 __all__ = [
     "FLOATS",
@@ -41,7 +41,7 @@ def to_dtype(name: Any) -> np.dtype[Any]:
     Raises:
         ArgumentTypeError: if there is no such dtype, or ml_dtypes is needed and not installed.
     """
-    if name == "bfloat16":
+    if is_one_of(name, ("bfloat16",)):
         try:
             import ml_dtypes  # noqa: F401
         except ImportError:
@@ -50,9 +50,9 @@ def to_dtype(name: Any) -> np.dtype[Any]:
             ) from None
     try:
         return np.dtype(name)
-    except TypeError:
+    except Exception:  # of a text that is no type's, or of a method of the argument
         raise ArgumentTypeError(
-            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {name!r}"
+            f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {brief(name)}"
             f"{suggestion(name, FLOATS + INTEGERS)}"
         ) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
@@ -12,9 +13,12 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BackendUnavailable",
+    "brief",
     "hide_unknown",
+    "is_one_of",
     "leave_untraced",
     "no_attribute",
+    "plain",
     "printable",
     "refuse_unknown",
     "suggestion",
@@ -57,6 +61,63 @@ class BackendUnavailable(RuntimeError, _Message):  # noqa: N818 (the name is pub
     """
 
 
+class _Brief(reprlib.Repr):
+    """What `reprlib` cuts while it is written; of a long whole, `brief` cuts the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlong, self.maxstring, self.maxother = 5, _MOST, _MOST, _MOST
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 10
+        self.repr_bytes = self.repr_bytearray = self.repr_str
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write an int of more than 4300 digits, and takes long for one of nearly as "
+        "many."""
+        return super().repr_int(x, level) if x.bit_length() <= 2048 else f"<int of {x.bit_length()} bits>"
+
+
+_MOST = 160  # characters of a value in a message
+
+
+def brief(value: Any) -> str:
+    """Return ``repr(value)`` for a message: on one line, cut to 160 characters, and whatever the value is.
+
+    >>> brief((1, "SAME", None)), len(brief(["x" * 1000] * 1000)), brief(10**5000)
+    ("(1, 'SAME', None)", 160, '<int of 16610 bits>')
+    """
+    try:
+        text = _Brief().repr(value)
+    except Exception:  # of a method of the value, or of lists in lists without end
+        text = f"<{type(value).__name__} instance>"
+    return _cut(text)
+
+
+def plain(value: Any) -> str:
+    """Return ``str(value)`` for a message, cut as `brief` cuts: a path, or what an error of others says."""
+    try:
+        return _cut(str(value))
+    except Exception:  # of a method of the value
+        return f"<{type(value).__name__} instance>"
+
+
+def _cut(text: str) -> str:
+    text = " ".join(line.strip() for line in text.splitlines())
+    text = printable(text)
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2 - 2]}...{text[1 - _MOST // 2 :]}"
+
+
+def is_one_of(value: Any, known: Iterable[Any]) -> bool:
+    """Return whether a value is among others; for some values ``in`` raises, such as lists and arrays.
+
+    >>> is_one_of("SAME", ["SAME", "VALID"]), is_one_of([], {"SAME": 1})
+    (True, False)
+    """
+    try:
+        return value in known
+    except (TypeError, ValueError):
+        return False
+
+
 def suggestion(word: Any, known: Iterable[str]) -> str:
     """Return a hint at the known word that is nearest to an unknown one, or "" if none is near.
 
@@ -92,7 +153,7 @@ def refuse_unknown(
     known, own = inspect.signature(function).parameters, getattr(tool, "__kwdefaults__", ())
     near = suggestion(word, [*known, *own])
     owner = tool if near and near == suggestion(word, own) else function
-    raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {word!r}{near}")
+    raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {brief(word)}{near}")
 
 
 class _Untraced:
@@ -143,7 +204,7 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     """
     near = "" if name.startswith("__") else suggestion(name, known)
     # with an object Python would look for near names itself, and print a second suggestion
-    return AttributeError(f"module {module!r} has no attribute {name!r}{near}", name=name, obj=None)
+    return AttributeError(f"module {brief(module)} has no attribute {brief(name)}{near}", name=name, obj=None)
 
 
 def printable(text: str, kept: str = "") -> str:

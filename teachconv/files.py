@@ -4,19 +4,53 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-__all__ = ["replacing"]
+from .errors import ArgumentError, ArgumentTypeError, brief
+
+__all__ = ["path_of", "replacing"]
+
+_LONGEST = 4096  # characters of a path, Linux's limit; the system's own message would repeat them all
+
+
+def path_of(path: Any, name: str = "path") -> Path:
+    """Return an argument as the path of a file.
+
+    Args:
+        path: what the caller gave.
+        name: the argument's name.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArgumentTypeError: if it is no path.
+        ArgumentError: if it is "", or holds what no file's name does.
+    """
+    try:
+        found = Path(path)
+        given = os.fspath(path)
+        legal = 0 < len(os.fsencode(found)) <= _LONGEST and given != "" and "\0" not in given
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be a path; got {brief(path)}") from None
+    except ValueError:  # of characters that no name can have
+        legal = False
+    if not legal:
+        raise ArgumentError(f"{name} must be the path of a file; got {brief(path)}")
+    return found
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a new file beside ``path``, which takes its name at the end of the block.
 
-    If the block raises, the new file is removed, and what had the name before is as it was.
+    If the block raises, the new file is removed, and what had the name before is as it was. The new file gets
+    the permissions of the one that it replaces, and until then nobody else may read it; if there was none,
+    it gets those that the process gives to all its files. A device or a pipe is written to.
 
     Args:
         path: the file to write; a link is followed.
@@ -25,17 +59,50 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         The file, open for writing bytes.
 
     Raises:
-        OSError: if the folder does not exist or cannot be written to.
+        OSError: if the folder does not exist or cannot be written to, if the file must not be, or if
+            ``path`` is a folder.
     """
-    target = path.resolve()
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    target = Path(os.path.realpath(path))
+    beside = target.parent / f".{secrets.token_hex(8)}.part"
     try:
-        file = beside.open("xb")
+        old = _facts(path)
+        in_place = old is not None and not (stat.S_ISREG(old.st_mode) and os.access(path, os.W_OK))
+        file = path.open("wb") if in_place else _new(beside, 0o666 if old is None else 0o600)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with file:
             yield file
-        os.replace(beside, target)
+        if old is not None and not in_place:
+            _give(beside, old)
+        if not in_place:
+            os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    """Return what the system knows of a file; None if there is none."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _new(path: Path, mode: int) -> BinaryIO:
+    """Open a file that is not there yet, with these permissions less those of the umask."""
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+
+
+def _give(path: Path, old: os.stat_result) -> None:
+    """Give a file the permissions of another, and its group and owner, as far as the process may."""
+    mode, new = stat.S_IMODE(old.st_mode), path.stat()
+    try:
+        if new.st_gid != old.st_gid:
+            os.chown(path, -1, old.st_gid)
+    except OSError:
+        mode &= ~stat.S_IRWXG  # they are for another group
+    path.chmod(mode)
+    if new.st_uid != old.st_uid:
+        with suppress(OSError):  # only root may give files away
+            os.chown(path, old.st_uid, -1)

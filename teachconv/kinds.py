@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from .errors import ArgumentError
+from .errors import ArgumentError, brief
 
 __all__ = [
     "FILTER_GRADIENT",
@@ -111,7 +111,7 @@ def kind_of(kind: Kind | str) -> Kind:
     if isinstance(kind, Kind):
         return kind
     if kind not in _NAMED:
-        raise ArgumentError(f"kind must be one of {', '.join(_NAMED)}; got {kind!r}")
+        raise ArgumentError(f"kind must be one of {', '.join(_NAMED)}; got {brief(kind)}")
     return _NAMED[kind]
 
 

@@ -8,7 +8,7 @@ of the three functions of a backend module.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Never
@@ -29,7 +29,7 @@ from .arguments import (
 )
 from .devices import check_same_place, override_of
 from .dispatch import Call, run
-from .errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
+from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import OPS, DepthwiseCells
 from .prepared import run_prepared
@@ -593,7 +593,7 @@ def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry
     """
     if not isinstance(geometry, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError(
-            f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {geometry!r}"
+            f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
         )
     w = as_array(filters, "filters")
     if w.shape != geometry.filters_shape:
@@ -641,9 +641,8 @@ def call_of(
             "give the op first, then its arguments, such as (teachconv.conv2d, x, w); "
             f"got a {type(op).__name__} as the op"
         )
-    if op not in RESOLVERS:
-        known = ", ".join(name_of(known) for known in RESOLVERS)
-        raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+    if not is_one_of(op, RESOLVERS):
+        raise ArgumentTypeError(f"op must be one of {listed(RESOLVERS)}; got {brief(op)}")
     bound = bind(op, args, kwargs, tool)
     bound.apply_defaults()
     arguments = dict(bound.arguments)
@@ -669,7 +668,7 @@ def bind(
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ArgumentTypeError(f"{op.__name__}: {error}") from None
+        raise ArgumentTypeError(f"{op.__name__}: {plain(error)}") from None
 
 
 def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -695,7 +694,13 @@ def name_of(op: Callable[..., Any]) -> str:
     """Return the public name of an op, such as teachconv.conv2d or teachconv.dialects.torch.conv2d."""
     module = getattr(op, "__module__", "")
     place = module if module.startswith("teachconv.dialects.") else "teachconv"
-    return f"{place}.{getattr(op, '__name__', repr(op))}"
+    return f"{place}.{getattr(op, '__name__', brief(op))}"
+
+
+def listed(functions: Iterable[Callable[..., Any]]) -> str:
+    """Return the names of functions for a message, without the packages that all of them are in."""
+    names = (name_of(function).removeprefix("teachconv.") for function in functions)
+    return ", ".join(name.removeprefix("dialects.") for name in names)
 
 
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {

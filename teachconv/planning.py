@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from . import backends, dispatch, nn_ops, record, settings
-from .arguments import as_array, normalize_shape
+from .arguments import as_array, check_elements, normalize_shape
 from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .prepared import Kernel, kernel_of, run_kernel
 from .tables import size
 
@@ -145,7 +145,8 @@ class Plan:
             backend = backend.__name__
             if sys.modules.get(backend) is not self._module:
                 raise TypeError(
-                    f"a plan is pickled with its backend's name, and module {backend!r} cannot be imported"
+                    f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
+                    "imported"
                 )
         return _planned_again, self._asked_of(backend)
 
@@ -207,12 +208,12 @@ def plan(
     >>> planned(np.ones((1, 4, 4, 1), "float32"))[0, :, 0, 0].tolist()
     [4.0, 6.0, 6.0, 4.0]
     """
-    if op not in _PLANNED:
-        known = ", ".join(f"teachconv.{known.__name__}" for known in _PLANNED)
-        raise ArgumentTypeError(f"op must be one of {known}; got {op!r}")
+    if not is_one_of(op, _PLANNED):
+        raise ArgumentTypeError(f"op must be one of {nn_ops.listed(_PLANNED)}; got {brief(op)}")
     nn_ops.refuse(kwargs, "plan", out="give it to the plan's calls, plan(x, out=y)")
     w = as_array(filters, "filters")
     shape = normalize_shape(input_shape, "input_shape")
+    check_elements(shape, "input_shape")
     if op in nn_ops.FORWARD_OF:
         shape_of_dy = _output_shape(op, shape, w, kwargs)
         call, _ = nn_ops.call_of(op, (shape, w, _blank(shape_of_dy, w)), kwargs)

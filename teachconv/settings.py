@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator
+import sys
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
-from weakref import ref
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["get_num_threads", "set_num_threads", "use_backend"]
+__all__ = ["get_num_threads", "set_backend", "set_num_threads", "use_backend"]
 
 
 def _threads_at_start() -> int:
@@ -89,25 +89,22 @@ def set_num_threads(num_threads: int) -> None:
     try:
         wanted = operator.index(None if isinstance(num_threads, bool) else num_threads)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentTypeError(f"num_threads must be an integer; got {num_threads!r}") from None
+        raise ArgumentTypeError(f"num_threads must be an integer; got {brief(num_threads)}") from None
     if not 1 <= wanted <= 4096:
-        raise ArgumentError(f"num_threads must be from 1 to 4096; got {wanted}")
+        raise ArgumentError(f"num_threads must be from 1 to 4096; got {brief(wanted)}")
     _num_threads = wanted
 
 
 def default_backend() -> str | None:
-    """Return the backend that `use_backend` set, or None where the library chooses."""
-    overrides = _overrides.get()
-    return overrides[-1]._name if overrides else _plain_calls[-1][1]
+    """Return the backend of the innermost block, or else of the process; None where the library chooses."""
+    blocks = _blocks.get()
+    return blocks[-1]._name if blocks else _process_default
 
 
-class use_backend:
-    """Set the default backend: of the whole process, or in ``with`` of the block alone.
+def set_backend(name: str | None) -> None:
+    """Set the default backend of the whole process, all its threads included.
 
-    Called plainly, it sets the default of the process, all its threads included. In a ``with`` it holds for
-    the block only, in the thread or asyncio task that runs it, and blocks may be nested; other threads keep
-    their default. A generator that yields inside such a block shares it with whoever runs it, as it does
-    every context variable. One instance may be used for several blocks.
+    Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
 
     Args:
         name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
@@ -118,58 +115,95 @@ class use_backend:
         BackendUnavailable: for a backend that cannot run here.
 
     >>> import teachconv as tc
+    >>> tc.set_backend("numpy")
+    >>> tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
+    'numpy'
+    >>> tc.set_backend(None)
+    """
+    global _process_default
+    _process_default = _checked(name)
+
+
+class use_backend:
+    """Set the default backend of a block: ``with use_backend("numpy"):``.
+
+    It holds in the thread or asyncio task that runs the block, and nowhere else, at no moment: other threads
+    keep their default. What starts inside the block inherits it if it gets a copy of the context: tasks of
+    asyncio and functions of ``asyncio.to_thread`` do, and keep it when the block is over; threads and the
+    workers of an executor do not, except where Python itself gives them a copy (free-threaded builds from
+    3.14 on). Blocks may be nested, and one instance may be used for several blocks. A generator that yields
+    inside a block shares it with whoever runs it, as it does every context variable.
+
+    Without ``with``, it is a deprecated name of `set_backend`. Only when the instance is gone without having
+    entered a block is it known that there was no ``with``: a statement ``use_backend("numpy")`` takes effect
+    as it ends, and an instance that is kept takes none.
+
+    Args:
+        name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
+            cython for host arrays.
+
+    Raises:
+        ValueError: for a name that is not in the table.
+        BackendUnavailable: for a backend that cannot run here.
+
+    Warns:
+        DeprecationWarning: without ``with``; use `set_backend`.
+
+    >>> import teachconv as tc
     >>> with tc.use_backend("reference"):
     ...     tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
     'reference'
     """
 
+    _is_plain = False  # while `__init__` has not ended, and once a block is entered
+
     def __init__(self, name: str | None) -> None:
-        global _plain_calls
-        if name is not None:
-            from .backends import get  # the table stands to the right; it is asked only here
-
-            get(name)
-        self._name = name
-        with _lock:
-            # an instance that is gone can no longer be taken back, so what was set before it is settled
-            gone = [number for number, (owner, _) in enumerate(_plain_calls) if owner() is None]
-            _plain_calls = (*_plain_calls[gone[-1] :], (ref(self), name))
-
-    def _take_back(self) -> None:
-        """Give the process the default that it had without this call."""
-        global _plain_calls
-        with _lock:
-            _plain_calls = tuple(call for call in _plain_calls if call[0]() is not self)
+        self._name = _checked(name)
+        self._is_plain = True
 
     def __enter__(self) -> use_backend:
-        self._take_back()
-        _overrides.set((*_overrides.get(), self))
+        self._is_plain = False
+        _blocks.set((*_blocks.get(), self))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._take_back()
-        overrides = _overrides.get()
-        if self in overrides:
+        blocks = _blocks.get()
+        if self in blocks:
             # it need not be the innermost: a generator may leave its block while its caller is in another
-            last = len(overrides) - 1 - overrides[::-1].index(self)
-            _overrides.set(overrides[:last] + overrides[last + 1 :])
+            last = len(blocks) - 1 - blocks[::-1].index(self)
+            _blocks.set(blocks[:last] + blocks[last + 1 :])
+
+    def __repr__(self) -> str:
+        if hasattr(sys, "ps1"):  # a prompt shows the value of a statement, and keeps it
+            self._settle()
+        return f"use_backend({self._name!r})"
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self._settle()
+
+    def _settle(self) -> None:
+        """Take an instance that entered no block for a plain call."""
+        global _process_default
+        if self._is_plain:
+            self._is_plain, _process_default = False, self._name
+            warnings.warn(
+                f"use_backend({brief(self._name)}) without `with` is deprecated: use "
+                f"set_backend({brief(self._name)})",
+                DeprecationWarning,
+                stacklevel=3,
+            )
 
 
-# The defaults that plain calls of `use_backend` set, the last one in force, each with the instance that did.
-# Whether a call was a plain one shows only where its instance enters a block; then it is taken out again.
-_plain_calls: tuple[tuple[Callable[[], use_backend | None], str | None], ...]
-_plain_calls = ((lambda: None, os.environ.get("TEACHCONV_BACKEND") or None),)
-_lock = Lock()
+def _checked(name: str | None) -> str | None:
+    """Return the name of a backend that can run here, or None; raise otherwise."""
+    if name is not None:
+        from .backends import get  # the table stands to the right; it is asked only here
+
+        get(name)
+    return name
 
 
-def _renew_lock() -> None:
-    """Another thread may have held it at the moment of a fork, and is not there to release it."""
-    global _lock
-    _lock = Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
+_process_default = os.environ.get("TEACHCONV_BACKEND") or None
 # The blocks of ``with use_backend(...)`` that the running context is in, the innermost last.
-_overrides: ContextVar[tuple[use_backend, ...]] = ContextVar("teachconv_use_backend", default=())
+_blocks: ContextVar[tuple[use_backend, ...]] = ContextVar("teachconv_use_backend", default=())

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
-from numbers import Real
 from statistics import median
 from types import ModuleType
 from typing import Any
 
 from . import dispatch, nn_ops, record, tables, tuning_file
-from .arguments import integer
+from .arguments import integer, real
 from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, brief, is_one_of
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS
 
@@ -147,8 +146,7 @@ def autotune(
     'numpy'
     """
     rounds = integer(rounds, "rounds", "an integer")
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise ArgumentTypeError(f"seconds must be a number; got {seconds!r}")
+    seconds = real(seconds, "seconds")
     if rounds < 1 or not seconds > 0:
         raise ArgumentError(f"rounds must be at least 1 and seconds above 0; got {rounds} and {seconds}")
     start = record.clock()
@@ -157,7 +155,7 @@ def autotune(
     algorithm, precision = options.get("algorithm"), options.get("precision")
     found = dispatch.find_backends(backends, call.first)
     fitting = dispatch.candidates(found, call, algorithm, precision)
-    if algorithm in (None, "auto"):
+    if is_one_of(algorithm, (None, "auto")):
         fitting = [one for one in fitting if one[2].may_be_chosen(precision)]
     if not fitting:
         names = ", ".join(name for name, _ in found) or "none"
@@ -209,10 +207,10 @@ class _Kept:
     """The place of one call's measurements in a file."""
 
     def __init__(self, cache: Any, call: Call, found: Sequence[Any], fitting: Sequence[Any]) -> None:
-        self.path = tuning_file.path_of(cache)
+        self.path = tuning_file.place_of(cache)
         own = [name for name, _ in found if name not in TABLE]
         if own or is_on_device(call.first):
-            what = f"backend {own[0]!r}" if own else "arrays on a GPU"
+            what = f"backend {brief(own[0])}" if own else "arrays on a GPU"
             raise ArgumentError(f"cache is for the backends that come with teachconv on the host; got {what}")
         self.candidates = {(name, one.name) for name, _, one in fitting}
         self.machine, self.call = tuning_file.machine_name(), tuning_file.call_name(call)
@@ -245,7 +243,7 @@ def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) 
             fitting.append(one)
     for one in fitting:
         one.attempt(one.run, one.call)
-    for number in range(rounds):
+    for number in range(rounds if fitting else 0):
         for one in fitting:
             if number and record.clock() + one.seconds > deadline:
                 return

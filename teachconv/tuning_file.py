@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 
 from . import backends, settings
 from .dispatch import Call
-from .errors import ArgumentError, ArgumentTypeError
-from .files import replacing
+from .errors import ArgumentError, brief, plain
+from .files import path_of, replacing
 
-__all__ = ["call_name", "machine_name", "parsed", "path_of", "processor", "read", "write"]
+__all__ = ["call_name", "machine_name", "parsed", "place_of", "processor", "read", "write"]
 
 # of each machine, of each call, its measurements: the fields of `teachconv.tuning.Measurement` by name
 Measured: TypeAlias = dict[str, dict[str, list[dict[str, Any]]]]
@@ -32,13 +32,13 @@ _TEXTS, _SECONDS = ("backend", "algorithm"), ("median", "least")
 _RATES = ("gflops", "over_reference", "over_numpy")  # 0 GFLOP/s of an empty call, 0 times what cannot run
 
 
-def path_of(cache: Any) -> Path:
+def place_of(cache: Any) -> Path:
     """Return the path that the caller gave; its folder must exist, so that nothing is measured in vain."""
-    if not isinstance(cache, (str, Path)):
-        raise ArgumentTypeError(f"cache must be a path; got {cache!r}")
-    path = Path(cache)
+    path = path_of(cache, "cache")
     if not path.parent.is_dir() or (path.exists() and not path.is_file()):
-        raise ArgumentError(f"cache must be the path of a file in a folder that exists; got {str(cache)!r}")
+        raise ArgumentError(
+            f"cache must be the path of a file in a folder that exists; got {brief(str(cache))}"
+        )
     return path
 
 
@@ -96,9 +96,9 @@ def read(path: Path) -> Measured:
     try:
         return parsed(content)
     except (ValueError, RecursionError) as error:  # json's errors are ValueErrors, and Unicode's
-        why = str(error)[:200]
+        why = plain(error)
         raise ArgumentError(
-            f"cache {str(path)!r} is no file of autotune's: {why}; remove it, or give another path"
+            f"cache {brief(str(path))} is no file of autotune's: {why}; remove it, or give another path"
         ) from None
 
 
@@ -123,7 +123,7 @@ def _refuse(constant: str) -> None:
 def _checked(value: Any, expected: type, what: str) -> Any:
     if type(value) is not expected:
         name = "object" if expected is dict else "array"
-        raise ValueError(f"{what} must be a JSON {name}; got {value!r:.60}")
+        raise ValueError(f"{what} must be a JSON {name}; got {brief(value)}")
     return value
 
 
@@ -135,7 +135,7 @@ def _check_entry(entry: dict[str, Any]) -> None:
     good = good and all(type(number) is float and isfinite(number) for number in (*seconds, *rates))
     if not good or min(seconds) <= 0 or min(rates) < 0:
         raise ValueError(
-            f"a measurement must have names, positive times and no negative number; got {entry!r:.120}"
+            f"a measurement must have names, positive times and no negative number; got {brief(entry)}"
         )
 
 

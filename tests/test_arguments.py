@@ -175,7 +175,7 @@ def test_empty_problems_have_empty_or_zero_results():
 
 
 def test_mixed_up_ops_are_refused():
-    with pytest.raises(TypeError, match=r"op must be one of teachconv.conv2d, .*got <built-in function len>"):
+    with pytest.raises(TypeError, match=r"op must be one of conv2d, .*got <built-in function len>"):
         tc.trace(len, X)
     with pytest.raises(TypeError, match="missing a required argument: 'filters'"):
         tc.diff(tc.conv2d, X)

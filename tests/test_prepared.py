@@ -219,12 +219,12 @@ def test_the_settings_are_part_of_the_key(short, threads):
         worker.join()
     assert same(other[0], want)
     assert short == [True, True, True]
-    process = tc.use_backend("numpy")
+    tc.set_backend("numpy")
     try:
         assert same(tc.conv2d(X, W), tc.conv2d(X, W, backend="numpy"))
         assert len(short) == 3
     finally:
-        process._take_back()
+        tc.set_backend(None)
     assert same(tc.conv2d(X, W), want)
     assert len(short) == 4
 

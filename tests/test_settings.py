@@ -1,6 +1,9 @@
-"""The default backend: of the process by a plain call, of a block and its context alone by ``with``."""
+"""The default backend: of the process by `set_backend`, of a block and its context alone by `use_backend`."""
 
 import asyncio
+import contextvars
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,9 +24,9 @@ def default():
 @pytest.fixture(autouse=True)
 def before():
     """The default that there was, which every test leaves as it was."""
-    plain = settings._plain_calls
+    process = settings._process_default
     yield default()
-    settings._plain_calls = plain
+    settings._process_default = process
 
 
 def in_a_thread(function):
@@ -31,13 +34,90 @@ def in_a_thread(function):
         return pool.submit(function).result()
 
 
-def test_a_plain_call_sets_the_default_of_the_process(before):
-    tc.use_backend("numpy")
+def test_set_backend_sets_the_default_of_the_process(before):
+    tc.set_backend("numpy")
     assert (default(), in_a_thread(default)) == ("numpy", "numpy")
-    in_a_thread(lambda: tc.use_backend("scipy"))
+    in_a_thread(lambda: tc.set_backend("scipy"))
     assert (default(), in_a_thread(default)) == ("scipy", "scipy")
-    tc.use_backend(None)
+    for wrong in ("cudnn", "", 3, ["numpy"]):
+        with pytest.raises(ValueError, match="backend must be one of reference"):
+            tc.set_backend(wrong)
+        with pytest.raises(ValueError, match="backend must be one of reference"):
+            tc.use_backend(wrong)
+    assert default() == "scipy"
+    tc.set_backend(None)
     assert default() == before
+
+
+def test_a_call_without_with_is_a_deprecated_set_backend(before):
+    with pytest.warns(DeprecationWarning, match=r"use set_backend\('numpy'\)") as warned:
+        tc.use_backend("numpy")
+    assert warned[0].filename == __file__
+    assert (default(), in_a_thread(default)) == ("numpy", "numpy")
+    with pytest.warns(DeprecationWarning, match="use set_backend"):
+        in_a_thread(lambda: tc.use_backend("scipy"))
+    assert (default(), in_a_thread(default)) == ("scipy", "scipy")
+    with pytest.warns(DeprecationWarning, match=r"set_backend\(None\)"):
+        tc.use_backend(None)
+    assert default() == before
+
+
+def test_a_call_without_with_takes_effect_at_a_prompt(monkeypatch, before):
+    """A prompt keeps the value of the last statement: it shows it first."""
+    block = tc.use_backend("numpy")
+    assert repr(block) == "use_backend('numpy')"
+    assert default() == before
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    with block:
+        assert repr(block) == "use_backend('numpy')"
+    assert default() == before
+    kept = tc.use_backend("numpy")
+    with pytest.warns(DeprecationWarning, match="use set_backend"):
+        repr(kept)
+    assert default() == "numpy"
+    tc.set_backend(None)
+    del kept  # not a second time
+    assert default() == before
+
+
+def test_a_block_has_no_effect_on_the_process_at_any_moment(before):
+    block = tc.use_backend("reference")
+    assert (default(), in_a_thread(default)) == (before, before)  # made, not entered
+    with block:
+        assert in_a_thread(default) == before
+    del block
+    assert (default(), in_a_thread(default)) == (before, before)
+    with pytest.raises(ValueError, match="backend must be one of"), tc.use_backend("cudnn"):
+        pass
+    assert default() == before
+
+
+def test_a_thread_never_sees_the_blocks_of_another(before):
+    over, seen = threading.Event(), set()
+
+    def look():
+        while not over.is_set():
+            seen.add(settings.default_backend())
+
+    process, interval = settings.default_backend(), sys.getswitchinterval()
+    looking = threading.Thread(target=look)
+    try:
+        sys.setswitchinterval(1e-6)
+        looking.start()
+        for _ in range(20000):
+            with tc.use_backend("reference"):
+                pass
+    finally:
+        over.set()
+        looking.join()
+        sys.setswitchinterval(interval)
+    assert seen == {process}
+
+
+def test_an_instance_that_outlives_the_interpreter_is_no_plain_call():
+    code = "import teachconv as tc; block = tc.use_backend('numpy')"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_block_sets_the_default_of_its_context_alone(before):
@@ -55,16 +135,15 @@ def test_a_block_sets_the_default_of_its_context_alone(before):
     assert default() == before
 
 
-def test_a_plain_call_in_a_block_is_seen_after_it():
+def test_set_backend_in_a_block_is_seen_after_it():
     with tc.use_backend("reference"):
-        tc.use_backend("numpy")
+        tc.set_backend("numpy")
         assert (default(), in_a_thread(default)) == ("reference", "numpy")
     assert default() == "numpy"
 
 
 def test_one_instance_serves_several_blocks(before):
     block = tc.use_backend("reference")
-    assert default() == "reference"  # so far it is a plain call
     for _ in range(3):
         with block:
             assert default() == "reference"
@@ -72,13 +151,8 @@ def test_one_instance_serves_several_blocks(before):
                 assert default() == "reference"
             assert default() == "reference"
         assert default() == before
-    inside = []
-    threads = [threading.Thread(target=lambda: inside.append(run_in(block))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert inside == ["reference"] * 4
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run_in, [block] * 4)) == ["reference"] * 4
     assert default() == before
 
 
@@ -133,6 +207,24 @@ def test_tasks_of_asyncio_have_a_default_each(before):
     assert default() == before
 
 
+def test_what_starts_in_a_block_inherits_it_with_a_copy_of_the_context(before):
+    async def look():
+        await asyncio.sleep(0)
+        return default()
+
+    async def main():
+        with tc.use_backend("numpy"):
+            task, thread = asyncio.create_task(look()), asyncio.to_thread(default)
+            assert await asyncio.get_running_loop().run_in_executor(None, default) == before
+            inherited = await thread
+        return await task, inherited, await look()  # the task goes on when the block is over
+
+    assert asyncio.run(main()) == ("numpy", "numpy", before)
+    with tc.use_backend("numpy"):
+        context = contextvars.copy_context()
+    assert in_a_thread(lambda: context.run(default)) == "numpy"
+
+
 def test_a_generator_leaves_its_own_block(before):
     def cells():
         with tc.use_backend("numpy"):
@@ -145,15 +237,6 @@ def test_a_generator_leaves_its_own_block(before):
         assert list(generator) == ["reference"]  # the block entered last
         assert default() == "reference"  # the generator took its own block back, not this one
     assert default() == before
-
-
-def test_plain_calls_do_not_add_up():
-    for _ in range(50):
-        tc.use_backend("numpy")
-    assert len(settings._plain_calls) <= 3
-    with pytest.raises(ValueError, match="backend must be one of reference"):
-        tc.use_backend("cudnn")
-    assert default() == "numpy"
 
 
 def test_a_graph_on_several_threads_runs_on_the_backend_of_the_block():

@@ -84,13 +84,13 @@ class Process(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from([None, *BACKENDS]))
     def set_default(self, name):
-        tc.use_backend(name)
+        tc.set_backend(name)
         self.default = name
 
     @rule()
     def set_default_badly(self):
         with pytest.raises(ValueError, match="nump"):
-            tc.use_backend("nump")
+            tc.set_backend("nump")
 
     @rule(name=st.sampled_from([None, *BACKENDS]))
     def enter_block(self, name):
@@ -168,7 +168,7 @@ class Process(RuleBasedStateMachine):
     def teardown(self):
         while self.blocks:
             self.leave_block()
-        tc.use_backend(None)
+        tc.set_backend(None)
 
 
 def run_machine(examples, steps):

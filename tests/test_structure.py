@@ -63,7 +63,7 @@ GRAPH_RANK = {
     folder: rank for rank, line in enumerate(GRAPH_FOLDERS.strip().split("\n")) for folder in line.split()
 }
 LATE = {  # the few imports inside a function that run the other way, with the reason
-    ("settings", "backends"): "use_backend asks the table, at the moment of the call",
+    ("settings", "backends"): "set_backend asks the table, at the moment of the call",
     ("graph.eager.concrete_function", "graph.eager.functional_ops"): "a call asks for its backward function",
 }
 
@@ -338,3 +338,16 @@ def test_tests_that_share_run_in_one_worker(pytestconfig):
     for name in ("inspection/test_compiled_marks", "backends/test_large_arrays", "graph/test_networks"):
         assert scope(f"tests/{name}.py::test_b[1]") == scope(f"tests/{name}.py::test_c")
     assert scope("tests/test_cuda_a.py::test_b") == scope("tests/test_cupy.py::test_c[1]")
+
+
+def test_messages_show_values_cut_to_a_length():
+    """``{value!r}`` of a caller's value may be a million characters, or raise: `errors.brief` is neither."""
+    found = [
+        f"{name}:{part.lineno}"
+        for name, path in modules()
+        for raised in ast.walk(ast.parse(path.read_text()))
+        if isinstance(raised, ast.Raise) and raised.exc is not None
+        for part in ast.walk(raised.exc)
+        if isinstance(part, ast.FormattedValue) and part.conversion == ord("r")
+    ]
+    assert found == []

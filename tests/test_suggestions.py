@@ -26,6 +26,7 @@ ONNX, TORCH, KERAS, JAX = tc.dialects.onnx, tc.dialects.torch, tc.dialects.keras
         (lambda: tc.conv2d(X, W, data_format="NWHC"), "NHWC"),
         (lambda: tc.conv2d(X, W, backend="cyton"), "cython"),
         (lambda: tc.use_backend("Numpy"), "numpy"),
+        (lambda: tc.set_backend("Numpy"), "numpy"),
         (lambda: tc.diff(tc.conv2d, X, W, backends=["scippy"]), "scipy"),
         (lambda: tc.autotune(tc.conv2d, X, W, backends="nunpy"), "numpy"),
         (lambda: tc.conv2d(X, W, backend="numpy", algorithm="im2cols"), "im2col"),

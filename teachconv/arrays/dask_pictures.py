@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from ..arguments import Pair
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..palette import COLOURS, svg_style
 from .dask_arrays import ADAPTER
 from .dask_chunks import AxisChunk
@@ -45,7 +45,7 @@ def chunk_picture(op: Callable[..., Any], *args: Any, chunk: Pair | None = None,
     _, rows, cols = plan.axes
     at = (len(rows) // 2, len(cols) // 2) if chunk is None else chunk
     if not (0 <= at[0] < len(rows) and 0 <= at[1] < len(cols)):
-        raise ArgumentError(f"chunk must be inside {len(rows)} x {len(cols)} chunks; got {chunk!r}")
+        raise ArgumentError(f"chunk must be inside {len(rows)} x {len(cols)} chunks; got {brief(chunk)}")
     image, row_axis, col_axis = plan.job.axes()
     read_chunks = [_borders(plan.first.chunks[axis]) for axis in (row_axis, col_axis)]
     part_chunks = [_borders([past - first for (first, past), _, _ in axis]) for axis in (rows, cols)]

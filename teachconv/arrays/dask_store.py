@@ -17,7 +17,8 @@ from dask.base import get_scheduler
 from dask.diagnostics import ProgressBar
 
 from .. import tables
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..files import path_of
 
 __all__ = ["to_zarr"]
 
@@ -49,9 +50,11 @@ def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = F
     """
     if not isinstance(array, da.Array):
         raise ArgumentTypeError(f"array must be a dask array; got {type(array).__qualname__}")
-    target = Path(path)
+    target = path_of(path)
     if target.exists():
-        raise ArgumentError(f"path must be a path where nothing is yet; got {str(target)!r}, which exists")
+        raise ArgumentError(
+            f"path must be a path where nothing is yet; got {brief(str(target))}, which exists"
+        )
     unfinished = target.with_name(f"{target.name}.unfinished-{os.getpid()}")
     try:
         stored = da.to_zarr(array, str(unfinished), compute=False)

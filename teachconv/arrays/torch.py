@@ -21,7 +21,7 @@ from ..arguments import as_array
 from ..devices import adapter_of, device_array
 from ..dialects.calls import FUNCTIONS
 from ..dtypes import FLOATS, INTEGERS
-from ..errors import ArgumentTypeError, no_attribute
+from ..errors import ArgumentTypeError, no_attribute, plain
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 
@@ -121,7 +121,7 @@ class Torch(ArrayApi):
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError) as error:
             raise ArgumentTypeError(
-                f"{name} must be a tensor of numbers that NumPy can read; got {value.dtype}: {error}"
+                f"{name} must be a tensor of numbers that NumPy can read; got {value.dtype}: {plain(error)}"
             ) from error
 
     def from_array(self, result: np.ndarray, like: Any) -> Any:

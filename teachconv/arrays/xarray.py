@@ -20,7 +20,7 @@ from ..arguments import shape_only
 from ..devices import Adapter, adapter_of, lazy_call, to_array
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..dispatch import Call
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..geometry import AxisGeometry
 from ..planning import Plan
 from .shapes import arguments_of, call_of_shapes
@@ -220,9 +220,9 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
         return values.take(places.astype(np.intp), axis)
     if values.dtype.kind not in "iufmM" or last < 1:
         raise ArgumentError(
-            f"the coordinate {name!r}, of dtype {values.dtype} and size {last + 1}, has no value between its "
-            f"cells or outside of them, where windows of the result have their centres: drop_vars({name!r}) "
-            "leaves it out"
+            f"the coordinate {brief(name)}, of dtype {values.dtype} and size {last + 1}, has no value "
+            "between its cells or outside of them, where windows of the result have their centres: "
+            f"drop_vars({brief(name)}) leaves it out"
         )
     if not values.size:  # no images
         return values.take(np.zeros(len(places), np.intp), axis)
@@ -232,8 +232,8 @@ def _interpolated(values: np.ndarray, axis: int, places: np.ndarray, name: Any) 
     steps = np.diff(distance, axis=axis)
     if not inside and np.ptp(steps) > 8 * np.spacing(np.abs(distance).max(initial=0)) + _rounding(values):
         raise ArgumentError(
-            f"the coordinate {name!r} is not uniform, and windows of the result have their centre outside of "
-            f"the input, where it has no value: drop_vars({name!r}) leaves it out"
+            f"the coordinate {brief(name)} is not uniform, and windows of the result have their centre "
+            f"outside of the input, where it has no value: drop_vars({brief(name)}) leaves it out"
         )
     before = np.clip(np.floor(places), 0, last - 1).astype(np.intp)
     share = (places - before).reshape([-1 if i == axis else 1 for i in range(values.ndim)])

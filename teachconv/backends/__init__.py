@@ -35,7 +35,7 @@ import numpy as np
 from .. import record, tables
 from ..arguments import check_memory
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable, suggestion
+from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
 from ..geometry import Conv2DGeometry
 from ..kinds import KINDS, Kind, kind_of
 from ..taps import window
@@ -107,8 +107,8 @@ class Algorithm:
         ):
             for one in given:
                 if one not in legal:
-                    must = f"{name} of algorithm {self.name!r} must be of {', '.join(legal)}"
-                    raise ArgumentError(f"{must}; got {one!r}{suggestion(one, legal)}")
+                    must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(legal)}"
+                    raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, legal)}")
 
     def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.
@@ -246,10 +246,10 @@ def get(name: Any) -> ModuleType:
         return _ready[name]
     if not isinstance(name, str) or name not in TABLE:
         near = suggestion(name, TABLE)
-        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {name!r}{near}")
+        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {brief(name)}{near}")
     problem = why_not(name)
     if problem:
-        raise BackendUnavailable(f"backend {name!r} cannot run here: {problem}")
+        raise BackendUnavailable(f"backend {brief(name)} cannot run here: {problem}")
     _ready[name] = import_module(TABLE[name])
     return _ready[name]
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import record
 from ..devices import hold_borrowed, is_on_device
+from ..errors import brief
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..tables import size
@@ -194,7 +195,7 @@ def _run(
         free, whole = cupy.cuda.runtime.memGetInfo()
     asked = _bytes_asked(job, arrays, shape, dtype, out)
     raise MemoryError(
-        f"algorithm {job.algorithm!r} needs {size(asked)} on the GPU, {size(job.scratch_bytes)} of it "
+        f"algorithm {brief(job.algorithm)} needs {size(asked)} on the GPU, {size(job.scratch_bytes)} of it "
         f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less memory, and "
         f"algorithm='direct' needs no scratch"
     )

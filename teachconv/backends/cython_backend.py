@@ -23,6 +23,7 @@ import numpy as np
 from .. import record, settings
 from ..arguments import check_memory
 from ..dtypes import FLOATS
+from ..errors import brief
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from . import Algorithm, finish, to_accumulator, winograd_needs
@@ -34,7 +35,7 @@ def _load() -> tuple[Any, ImportError | None]:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
         if wanted not in ("best", "baseline", "avx2", "avx512"):
-            raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {wanted!r}")
+            raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {brief(wanted)}")
         settings.instruction_set = kernels.set_isa(wanted)
         return kernels, None
     except ImportError as error:  # no compiler at install time; the other backends still work

@@ -17,7 +17,7 @@ from ..arguments import check_memory, normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief, plain
 
 __all__ = [
     "OPS",
@@ -163,7 +163,7 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
     except ValueError:
         shape = (-1,)
     if min(shape) < 0:
-        raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {text!r}")
+        raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {brief(text)}")
     return _seeded(arguments, shape, name)
 
 
@@ -186,8 +186,9 @@ def read_npy(path: str) -> np.ndarray:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # a damaged header makes NumPy raise many types, SyntaxError among them
-        reason = str(error).partition("\n")[0][:200]
-        raise ArgumentError(f"{path} must be an .npy file of numbers; it cannot be read: {reason}") from error
+        raise ArgumentError(
+            f"{plain(path)} must be an .npy file of numbers; it cannot be read: {plain(error)}"
+        ) from error
 
 
 def _check_header(file: BinaryIO) -> None:
@@ -215,7 +216,7 @@ def numbers(text: str) -> Any:
     try:
         found = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {brief(text)}") from None
     return found[0] if len(found) == 1 else found
 
 

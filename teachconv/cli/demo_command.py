@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import base64
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
 from ..data import photo
 from ..explorer import explore
+from ..files import path_of
 from ..geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo, print what it does, write its page; the exit status says whether every backend passed."""
-    image = photo()
+    output, image = path_of(arguments.output, "--output"), photo()
     gray = image.astype(np.float32).mean(axis=2).reshape(1, *image.shape[:2], 1)  # [1, 150, 225, 1]
     sobel = _sobel()
     edge_call = (gray, sobel, 2, "SAME")
@@ -85,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
         ("Every backend against the reference: conv2d", report._repr_html_() + _speeds(report).html()),
         ("... and conv2d_transpose", back_report._repr_html_() + _speeds(back_report).html()),
     ]
-    output = Path(arguments.output)
     output.write_text(_page(pictures, sections), encoding="utf-8")
     show(f"The pictures are in {output.resolve()}")
     return 0 if report.passed and back_report.passed else 1

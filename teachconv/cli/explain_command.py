@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from ..files import path_of
 from ..inspection.explaining import explain
 from .call_arguments import add_call, add_json, numbers, read_call
 from .output import show, show_json
@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.at is None and arguments.at_input is None:
         where["at"] = (0, 0, 0, 0)
     explained = explain(op, *args, **where, **kwargs)
-    if arguments.svg:
-        Path(arguments.svg).write_text(explained.picture(), encoding="utf-8")
+    if arguments.svg is not None:
+        path_of(arguments.svg, "--svg").write_text(explained.picture(), encoding="utf-8")
     if arguments.json:
         keys = ("op", "cell", "inverse", "value", "bias")
         show_json({key: getattr(explained, key) for key in keys} | {"taps": list(explained.taps)})

@@ -11,7 +11,7 @@ import numpy as np
 from .. import nn_ops
 from ..data import photo
 from ..dtypes import to_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief, plain
 from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
@@ -125,8 +125,9 @@ def _image(path: Path) -> np.ndarray:
     except Exception as error:  # a damaged file makes Pillow raise many types, SyntaxError among them
         if isinstance(error, MemoryError) or getattr(error, "filename", None):  # no such file, a folder
             raise
-        reason = str(error).partition("\n")[0][:200]
-        raise ArgumentError(f"{path} must be an image file; it cannot be read: {reason}") from error
+        raise ArgumentError(
+            f"{plain(path)} must be an image file; it cannot be read: {plain(error)}"
+        ) from error
 
 
 def _cell(text: str) -> tuple[int, ...]:
@@ -135,5 +136,5 @@ def _cell(text: str) -> tuple[int, ...]:
     except ValueError:
         numbers = ()
     if len(numbers) != 4:
-        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {brief(text)}")
     return numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..translation.onnx_models import input_names, onnx_model
 from .call_arguments import numbers, read_npy
 from .output import progress, show
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             sizes = read_npy(shape) if shape.endswith(".npy") else numbers(shape)
         except argparse.ArgumentTypeError:
-            raise ArgumentError(f"--input must be a shape such as x=1,3,64,64; got {text!r}") from None
+            raise ArgumentError(f"--input must be a shape such as x=1,3,64,64; got {brief(text)}") from None
         inputs[name or input_names(arguments.file)[0]] = (sizes,) if isinstance(sizes, int) else sizes
     with progress("nodes") as tell:
         model = onnx_model(arguments.file, inputs, check=arguments.check, progress=tell)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import printable, suggestion
+from ..errors import brief, printable, suggestion
 from ..tables import Table, left
 
 __all__ = ["PROGRAM", "Parser", "add_commands", "fill_from_module"]
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         self._refuse_unknown_options(words)
         found, extra = super().parse_known_args(words, namespace)
         if extra:
-            self.error(f"unexpected argument {extra[0]!r}")
+            self.error(f"unexpected argument {brief(extra[0])}")
         return found, extra
 
     def _refuse_unknown_options(self, words: list[str]) -> None:
@@ -53,7 +53,9 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
             near = suggestion(str(value), known)
-            raise argparse.ArgumentError(action, f"must be one of {', '.join(known)}; got {value!r}{near}")
+            raise argparse.ArgumentError(
+                action, f"must be one of {', '.join(known)}; got {brief(value)}{near}"
+            )
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and exit with status 2."""

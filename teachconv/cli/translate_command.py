@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-from pathlib import Path
 from typing import Any
 
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError
+from ..files import path_of
 from ..tables import count
 from ..translation.targets import TARGETS, framework, function_named
 from ..translation.translating import translate
@@ -56,12 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resolve:
         show(translation.source, "")
     show(translation)
-    if arguments.html:
+    if arguments.html is not None:
         head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>teachconv translate</title>'
         page = (
             f"{head}<body style='font-family:system-ui, sans-serif'>{translation._repr_html_()}</body></html>"
         )
-        Path(arguments.html).write_text(page, encoding="utf-8")
+        path_of(arguments.html, "--html").write_text(page, encoding="utf-8")
     if not translation.possible:
         return 1
     if arguments.check:

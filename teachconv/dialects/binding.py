@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import Shape, as_array, integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import Shape, as_array, check_elements, integer
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .calls import FUNCTIONS, ConvCall
 
 __all__ = ["bind_shapes", "is_shape"]
@@ -33,10 +33,9 @@ def bind_shapes(
     Raises:
         ValueError, TypeError: if the function itself would raise it, or an option such as backend is given.
     """
-    entry = FUNCTIONS.get(function)
-    if entry is None:
-        known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"function must be one of {known}; got {function!r}")
+    if not is_one_of(function, FUNCTIONS):
+        raise ArgumentTypeError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(function)}")
+    entry = FUNCTIONS[function]
     bound = nn_ops.bind(function, args, kwargs)
     bound.apply_defaults()
     unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
@@ -69,8 +68,9 @@ def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> Shape | 
     if len(shape) not in ranks:
         legal = " or ".join(map(str, ranks))
         raise ArgumentError(
-            f"{name} must have {legal} axes{', ' + axes if axes else ''}; got shape {list(shape)}"
+            f"{name} must have {legal} axes{', ' + axes if axes else ''}; got shape {brief(list(shape))}"
         )
     if min(shape, default=0) < 0:
         raise ArgumentError(f"{name} shape must have no negative size; got {list(shape)}")
+    check_elements(shape, f"{name} shape")
     return shape

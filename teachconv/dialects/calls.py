@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from .. import dispatch, nn_ops, record, tables
 from ..arguments import Pair, Shape, as_array, check_one_dtype, check_steps, integer
 from ..devices import array_module, contiguous, override_of
 from ..dispatch import Call
-from ..errors import ArgumentError, ArgumentTypeError, hide_unknown, refuse_unknown
+from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..kinds import Kind, Op
 
@@ -392,20 +393,20 @@ def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, s
     """
     legal = ("an int or " if scalar else "") + ("1 or 2 ints" if single else "2 ints, (rows, cols)")
     if isinstance(value, (str, bytes, dict, set)) or (value is None):
-        raise ArgumentTypeError(f"{name} must be {legal}; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
     if getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__"):
         if not scalar:
             integer(value, name)
-            raise ArgumentTypeError(f"{name} must be {legal}; got {value!r}")
+            raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
         numbers = [integer(value, name)] * 2
     else:
-        numbers = [integer(item, name) for item in value]
+        numbers = [integer(item, name) for item in islice(value, 3)]
         if single and len(numbers) == 1:
             numbers *= 2
     if len(numbers) != 2:
-        raise ArgumentError(f"{name} must be {legal}; got {value!r}")
+        raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     if least is not None and min(numbers) < least:
-        raise ArgumentError(f"{name} must be at least {least}; got {value!r}")
+        raise ArgumentError(f"{name} must be at least {least}; got {brief(value)}")
     check_steps(numbers, name, value)
     return numbers[0], numbers[1]
 

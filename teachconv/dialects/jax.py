@@ -8,13 +8,14 @@ the call into a transposed convolution with a flipped filter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from .. import tables
-from ..arguments import Pads, Pair, Shape, check_steps, integer
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
@@ -67,7 +68,7 @@ def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
     if isinstance(numbers, str) or not isinstance(numbers, (list, tuple)) or len(numbers) != 3:
         raise ArgumentTypeError(
             "dimension_numbers must be None, three layouts such as ('NHWC', 'HWIO', 'NHWC') or "
-            f"ConvDimensionNumbers; got {numbers!r}"
+            f"ConvDimensionNumbers; got {brief(numbers)}"
         )
     if all(isinstance(spec, str) for spec in numbers):
         return _from_strings(*numbers)
@@ -80,9 +81,9 @@ def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
 
 def _from_positions(spec: Any, letters: str) -> str:
     """Return a layout in letters, given the positions of ``letters`` in it."""
-    positions = [integer(position, "dimension_numbers") for position in spec]
+    positions = [integer(position, "dimension_numbers") for position in islice(spec, 5)]
     if sorted(positions) != [0, 1, 2, 3]:
-        raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {spec!r}")
+        raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {brief(spec)}")
     return "".join(letters[positions.index(axis)] for axis in range(4))
 
 
@@ -92,7 +93,7 @@ def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
         if len(spec) != 4 or len(set(spec)) != 4 or not set(fixed) <= set(spec):
             raise ArgumentError(
                 f"dimension_numbers must be 4 letters each, with {fixed[0]} and {fixed[1]} and two for rows "
-                f"and columns; got {spec!r}"
+                f"and columns; got {brief(spec)}"
             )
     spatial = [letter for letter in rhs if letter not in "OI"]  # strides are in the filter's order
     if any(set(spec) - set("NC") != set(spatial) for spec in (lhs, out)):
@@ -109,10 +110,10 @@ def _pairs(padding: Any) -> Pads:
     """Return JAX's ((low, high), (low, high)) as ints, in JAX's order; negative numbers crop."""
     legal = "a string or 2 pairs of ints, ((low, high), (low, high))"
     if not hasattr(padding, "__iter__"):
-        raise ArgumentTypeError(f"padding must be {legal}; got {padding!r}")
-    sides = list(padding)
-    if len(sides) != 2 or any(not hasattr(side, "__iter__") or len(list(side)) != 2 for side in sides):
-        raise ArgumentError(f"padding must be {legal}; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
+    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, 3)]
+    if [len(side) for side in sides] != [2, 2]:
+        raise ArgumentError(f"padding must be {legal}; got {brief(padding)}")
     first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
     check_steps((*first, *second), "padding", padding)
     return first, second
@@ -210,13 +211,13 @@ def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
         return "EXPLICIT", _pairs(padding)
     if stuffing != (1, 1):
         raise ArgumentError(
-            f"padding must be given as pairs if lhs_dilation is not 1; got {padding!r}: use "
+            f"padding must be given as pairs if lhs_dilation is not 1; got {brief(padding)}: use "
             "conv_transpose, which gives these strings a meaning of its own"
         )
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
         near = suggestion(padding, ("SAME", "SAME_LOWER", "VALID"))
         raise ArgumentError(
-            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {padding!r}{near}"
+            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {brief(padding)}{near}"
         )
     return padding.upper(), ((0, 0), (0, 0))
 
@@ -278,6 +279,7 @@ def _conv_transpose(
     steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
     dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
     n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
+    transpose_kernel = truth(transpose_kernel, "transpose_kernel")
     # with transpose_kernel, the axis that the layout calls O holds the input's channels
     rhs_layout = layouts.rhs.translate(str.maketrans("IO", "OI")) if transpose_kernel else layouts.rhs
     *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
@@ -286,7 +288,7 @@ def _conv_transpose(
         raise ArgumentError(f"rhs must have lhs's {tables.count(channels, 'channel')} at {name}; got {depth}")
     if min(sizes) < 1:
         raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
-    rule, pads = _transposed_rule(padding, steps_of, bool(use_consistent_padding))
+    rule, pads = _transposed_rule(padding, steps_of, truth(use_consistent_padding, "use_consistent_padding"))
     pads = layouts.ordered(pads)
     rows, cols = (
         _transposed_axis(rule, *facts)
@@ -319,7 +321,7 @@ def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str
         if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
             return "forward " + padding.upper(), ((0, 0), (0, 0))
         near = suggestion(padding, ("SAME", "VALID"))
-        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {padding!r}{near}")
+        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {brief(padding)}{near}")
     return ("consistent" if consistent else "raw"), _pairs(padding)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import tables
 from ..arguments import Pair, Shape, to_nhwc
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
@@ -31,14 +31,14 @@ _FORMATS = {None: "NHWC", "channels_last": "NHWC", "channels_first": "NCHW"}
 def _words(padding: Any, data_format: Any) -> tuple[str, str]:
     """Return the padding in upper case, and the layout."""
     if not isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {brief(padding)}")
     if padding.lower() not in ("valid", "same"):
         only = " ('causal' is for one dimension)" if padding.lower() == "causal" else ""
         near = only or suggestion(padding, ("valid", "same"))
-        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{near}")
+        raise ArgumentError(f"padding must be 'valid' or 'same'; got {brief(padding)}{near}")
     if not (data_format is None or isinstance(data_format, str)) or data_format not in _FORMATS:
         raise ArgumentError(
-            f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
+            f"data_format must be 'channels_last', 'channels_first' or None; got {brief(data_format)}"
             f"{suggestion(data_format, filter(None, _FORMATS))}"
         )
     return padding.upper(), _FORMATS[data_format]

@@ -8,13 +8,14 @@ a dilation, output_padding from the stride up to the dilation, float64. The deri
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, Never
 
 import numpy as np
 
 from .. import tables
 from ..arguments import Pads, Pair, Shape, check_steps, integer
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from .calls import (
@@ -50,9 +51,9 @@ def _attributes(
     X: Shape, W: Shape, auto_pad: Any, strides: Any, dilations: Any, kernel_shape: Any
 ) -> tuple[Pair, Pair]:
     """Check the attributes that both ops have; return strides and dilations."""
-    if auto_pad not in _AUTO_PAD:
+    if not is_one_of(auto_pad, _AUTO_PAD):
         near = suggestion(auto_pad, _AUTO_PAD)
-        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {auto_pad!r}{near}")
+        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {brief(auto_pad)}{near}")
     if kernel_shape is not None:
         size = pair(kernel_shape, "kernel_shape", scalar=False)
         if size != tuple(W[2:]):
@@ -72,16 +73,17 @@ def _pads(pads: Any, auto_pad: str) -> Pads:
     if pads is None:
         return (0, 0), (0, 0)
     if isinstance(pads, str) or not hasattr(pads, "__iter__"):
-        raise ArgumentTypeError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
-    numbers = [integer(pad, "pads") for pad in pads]
+        raise ArgumentTypeError(f"pads must be 4 ints, [top, left, bottom, right]; got {brief(pads)}")
+    numbers = [integer(pad, "pads") for pad in islice(pads, 5)]
     if len(numbers) != 4:
-        raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {pads!r}")
+        raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {brief(pads)}")
     if min(numbers) < 0:
-        raise ArgumentError(f"pads must not be negative in ONNX; got {pads!r}")
+        raise ArgumentError(f"pads must not be negative in ONNX; got {brief(pads)}")
     check_steps(numbers, "pads", pads)
     if auto_pad != "NOTSET" and any(numbers):
         raise ArgumentError(
-            f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads {pads!r}"
+            f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads "
+            f"{brief(pads)}"
         )
     top, left, bottom, right = numbers
     return (top, bottom), (left, right)

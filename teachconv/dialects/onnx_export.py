@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import singledispatch
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ from .. import nn_ops
 from ..arguments import as_array, axis_order, check_one_dtype
 from ..devices import to_host
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError
-from ..files import replacing
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..files import path_of, replacing
 from ..geometry import AxisGeometry
 from .binding import bind_shapes, is_shape
 from .calls import FUNCTIONS, ConvCall, DialectFunction
@@ -59,19 +58,12 @@ def to_onnx(op: Any, *args: Any, path: Any = None, **arguments: Any) -> Any:
     [27.0, 27.0, 27.0, 18.0]
     """
     import_onnx("to_onnx")
-    target = None if path is None else _path(path)
+    target = None if path is None else path_of(path)
     model = write_model(op, args, arguments)
     if target is not None:
         with replacing(target) as file:
             file.write(model.SerializeToString())
     return model
-
-
-def _path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise ArgumentTypeError(f"path must be a path; got {path!r}") from None
 
 
 @singledispatch
@@ -86,16 +78,17 @@ def write_model(op: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> An
     Returns:
         An ``onnx.ModelProto``.
     """
-    if not callable(op) or op not in FUNCTIONS:
-        known = ", ".join(nn_ops.name_of(known) for known in FUNCTIONS)
-        raise ArgumentTypeError(f"op must be a model of teachconv.keras or one of {known}; got {op!r}")
+    if not is_one_of(op, FUNCTIONS):
+        known = nn_ops.listed(FUNCTIONS)
+        raise ArgumentTypeError(f"op must be a keras.Model or one of {known}; got {brief(op)}")
     wanted = arguments.pop("dtype", None)
     conv, shapes = bind_shapes(op, args, arguments, "to_onnx")
     entry, given = FUNCTIONS[op], nn_ops.bind(op, args, arguments).arguments
     arrays = _arrays(entry, given)
-    dtype = next((array.dtype for array in arrays.values()), to_dtype(wanted or "float32"))
-    if wanted is not None and to_dtype(wanted) != dtype:
-        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {wanted!r}")
+    asked = None if wanted is None else to_dtype(wanted)
+    dtype = next((array.dtype for array in arrays.values()), asked or np.dtype("float32"))
+    if asked is not None and asked != dtype:
+        raise ArgumentError(f"dtype must be that of the arrays, {dtype}, or be left out; got {brief(wanted)}")
     check_dtype(dtype, next(iter(arrays), "dtype"))
     graph, operands = OnnxGraph(entry.name), {}
     for operand in entry.operands:

@@ -7,16 +7,17 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
+from itertools import islice
 from math import isfinite
 from typing import Any, Never
 
 import numpy as np
 
 from .. import tables
-from ..arguments import Pair, Shape, as_array, integer, normalize_shape
+from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import OPS
 from .calls import (
@@ -64,7 +65,7 @@ def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
         if padding == "valid":
             return "VALID", (0, 0)
         near = suggestion(padding, ("same", "valid"))
-        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {padding!r}{near}")
+        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {brief(padding)}{near}")
     return "EXPLICIT", pair(padding, "padding", least=0, single=True)
 
 
@@ -137,7 +138,7 @@ def _conv_transpose2d(
             f"groups must divide the input's {tables.count(in_channels, 'channel')}; got {groups}"
         )
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {brief(padding)}")
     if not depth:
         raise ArgumentError("weight.shape[1], the output channels / groups, must be at least 1; got 0")
     strides, dilations = pair(stride, "stride", single=True), pair(dilation, "dilation", single=True)
@@ -204,7 +205,7 @@ def _gradient(
 ) -> ConvCall:
     """Return the call of a gradient, whose geometry is that of the forward convolution."""
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {brief(padding)}")
     geometry, steps = _forward(input_size, weight, stride, padding, dilation, groups, strings=False)
     n, rows, cols, outs = geometry.output_shape
     if tuple(grad_output) != (n, outs, rows, cols):
@@ -491,12 +492,13 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.n
     if (override := override_of(input)) is not None:
         return override(_PAD, locals())
     x = as_array(input, "input", (3, 4), _INPUT.axes)
-    if mode not in _MODES:
+    if not is_one_of(mode, _MODES):
         near = suggestion(mode, _MODES)
-        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}{near}")
-    numbers = [integer(size, "pad") for size in pad] if hasattr(pad, "__iter__") else []
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {brief(mode)}{near}")
+    numbers = [integer(size, "pad") for size in islice(pad, 5)] if hasattr(pad, "__iter__") else []
+    check_steps(numbers, "pad", pad)
     if len(numbers) not in (2, 4):
-        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {pad!r}")
+        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {brief(pad)}")
     left, right, top, bottom = (*numbers, 0, 0)[:4]
     sides = [(0, 0)] * (x.ndim - 2) + [(top, bottom), (left, right)]
     for axis, size, (before, after) in zip(("rows", "cols"), x.shape[-2:], sides[-2:], strict=True):
@@ -519,18 +521,19 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.n
 
 def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
     """Return the number to pad with; raise unless the dtype holds it, and the mode takes it."""
-    try:
-        number = 0 if value is None else value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"value must be a number or None; got {value!r}") from None
+    number = 0 if value is None else value if isinstance(value, int) else real(value, "value")
     if mode != "constant" and number != 0:
-        raise ArgumentError(f"value must be None or 0 for {mode}, which pads with the input; got {value!r}")
+        raise ArgumentError(
+            f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
+        )
     if is_integer(dtype):
         fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
     else:
-        fits = not isfinite(number) or abs(number) <= float_format(dtype).largest
+        fits = abs(number) <= float_format(dtype).largest or (
+            isinstance(number, float) and not isfinite(number)
+        )
     if not fits:
-        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {value!r}")
+        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
     return number
 
 

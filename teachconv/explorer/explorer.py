@@ -15,7 +15,8 @@ from .. import dispatch, nn_ops
 from ..arguments import axis_order, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError, printable
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable
+from ..files import path_of
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..progress import during
@@ -131,9 +132,7 @@ class Explorer:
             TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
-        if not isinstance(path, (str, Path)):
-            raise ArgumentTypeError(f"path must be a path as text or a Path; got {path!r}")
-        path = Path(path)
+        path = path_of(path)
         ending = path.suffix.lower()
         words = nn_ops.without_options(self.kwargs)
         if self._document.empty and ending in (".svg", ".png", ".gif", ".mp4"):
@@ -145,7 +144,7 @@ class Explorer:
         elif ending in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
         else:
-            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {str(path)!r}")
+            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {brief(str(path))}")
         return path
 
     @property
@@ -336,7 +335,7 @@ def explore(
     >>> picture.html()[:15]
     '<!DOCTYPE html>'
     """
-    if callable(op):
+    if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:
         raise ArgumentError(f"budget must be at least 1 byte; got {budget}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..files import path_of
 from .page import frame, playground_page
 
 __all__ = ["Playground", "playground"]
@@ -23,7 +24,7 @@ class Playground:
         Returns:
             The path.
         """
-        path = Path(path)
+        path = path_of(path)
         path.write_text(self.html(), encoding="utf-8")
         return path
 

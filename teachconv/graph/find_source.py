@@ -20,7 +20,7 @@ from typing import Any
 from .. import backends, record
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, suggestion
 from ..inspection.marks import place
 from ..inspection.sources import (
     FOLLOWERS,
@@ -250,7 +250,7 @@ def _of_node(
     note = f"adds an op {node.type}{label}; computes nothing"
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
-        steps.append(gradient_step(node.original_op, f"the gradient of {node.original_op.name!r}"))
+        steps.append(gradient_step(node.original_op, f"the gradient of {brief(node.original_op.name)}"))
     more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
     if not args and not kwargs:
         kernel = node.graph.last_run.get(node.name)
@@ -388,7 +388,7 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if args or kwargs:
-        raise ArgumentError(f"find_source takes no arguments after {owner!r}, which is not called")
+        raise ArgumentError(f"find_source takes no arguments after {brief(owner)}, which is not called")
 
 
 def gradient_step(op: Any, note: str) -> SourceStep:
@@ -456,7 +456,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
         return None, op_name
     known = {*REGISTRY, *gen_nn_ops.__all__, *(public for module in _PUBLIC for public in module.__all__)}
     raise ArgumentError(
-        f"name must be that of an op or of its wrapper; got {name!r}{suggestion(name, known)}"
+        f"name must be that of an op or of its wrapper; got {brief(name)}{suggestion(name, known)}"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from .eager.backprop import GradientTape
 from .framework.context import current_graph, init_scope
 from .framework.default_graph import control_dependencies, name_scope
@@ -152,7 +152,9 @@ class Optimizer:
         pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
         for _, variable in pairs:
             if not isinstance(variable, Variable):
-                raise ArgumentTypeError(f"grads_and_vars must hold pairs with a Variable; got {variable!r}")
+                raise ArgumentTypeError(
+                    f"grads_and_vars must hold pairs with a Variable; got {brief(variable)}"
+                )
         if not pairs:
             raise ArgumentError("No gradients provided for any variable.")
         with init_scope():

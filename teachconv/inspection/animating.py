@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import nn_ops, record, tables
 from ..devices import call_on_host
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
+from ..files import path_of
 from ..progress import track
 from .explaining import explain
 from .plot_planes import Windows
@@ -60,9 +61,9 @@ def animate(
         IndexError, TypeError: as from `teachconv.explain`.
         ImportError: without matplotlib, for .gif without Pillow, and for .mp4 without imageio-ffmpeg.
     """
-    path = Path(path)
+    path = path_of(path)
     if path.suffix.lower() not in (".gif", ".mp4"):
-        raise ArgumentError(f"path must end in .gif or .mp4; got {str(path)!r}")
+        raise ArgumentError(f"path must end in .gif or .mp4; got {brief(str(path))}")
     args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.call_of(op, args, kwargs)
     if call.kind.sums_images:

@@ -21,7 +21,7 @@ from ..backends.reference import exact_product, round_sum
 from ..devices import call_on_host, lazy_call
 from ..dispatch import Call
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..taps import Triple, triples_of
 from .pictures import cell_picture
 
@@ -379,11 +379,11 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
     axes = f"({', '.join(words[letter] for letter in layout)})"
     try:
-        numbers = [integer(index, name) for index in cell]
+        numbers = [integer(index, name) for index in islice(cell, 5)]
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}") from None
+        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}") from None
     if len(numbers) != len(shape):
-        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {cell!r}")
+        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}")
     for index, size in zip(numbers, shape, strict=True):
         if not -size <= index < size:
             raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")

@@ -16,7 +16,7 @@ from .. import dispatch, nn_ops, tables, taps
 from ..arguments import refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
@@ -64,7 +64,7 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     'conv2d, columns: 5 to 3, stride 2, dilation 1'
     """
     if not isinstance(found, (Conv2DGeometry, Conv2DTransposeGeometry)):
-        raise ArgumentTypeError(f"geometry must come from conv2d_geometry or its kin; got {found!r:.80}")
+        raise ArgumentTypeError(f"geometry must come from conv2d_geometry or its kin; got {brief(found)}")
     axis = found.cols
     transposed = isinstance(found, Conv2DTransposeGeometry)
     check_size("columns", axis.in_size, axis.out_size)

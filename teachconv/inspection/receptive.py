@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from .. import tables, taps
 from ..arguments import normalize_pair
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import (
     AxisGeometry,
     Conv2DGeometry,
@@ -233,7 +233,7 @@ def receptive_field(
     if isinstance(geometries, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError("geometries must be a list of geometries; got one, put it in brackets")
     if not isinstance(geometries, Iterable):
-        raise ArgumentTypeError(f"geometries must be a list of geometries; got {geometries!r}")
+        raise ArgumentTypeError(f"geometries must be a list of geometries; got {brief(geometries)}")
     layers: list[Geometry] = []
     names = []
     size = normalize_pair(input_size, "input_size")
@@ -263,12 +263,12 @@ def _from_words(layer: Any, where: str, size: tuple[int, int]) -> Geometry:
     if isinstance(layer, str) or not isinstance(layer, Sequence) or not 2 <= len(layer) <= 5:
         raise ArgumentTypeError(
             f"{where} must come from conv2d_geometry or conv2d_transpose_geometry, or be a tuple (layer, "
-            f'size, stride, padding, dilation) such as ("conv", 3, 2); got {layer!r:.80}'
+            f'size, stride, padding, dilation) such as ("conv", 3, 2); got {brief(layer)}'
         )
     name, filter_size, *rest = layer
     if name not in list(_LAYERS):  # a name may be anything, also what cannot be hashed
         near = suggestion(name, _LAYERS)
-        raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {name!r}{near}")
+        raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {brief(name)}{near}")
     rows, cols = normalize_pair(filter_size, f"{where}[1]")
     defaults = [filter_size if name == "pool" else 1, "VALID", 1]
     stride, padding, dilation = rest + defaults[len(rest) :]

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import nn_ops, record, tables
 from ..dtypes import to_dtype
+from ..errors import brief, is_one_of
 from ..kinds import kind_of
 from . import marks
 
@@ -125,10 +126,10 @@ def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     >>> t.stages[-2].shapes["patches"]                         # [groups, places, taps]
     (1, 16, 9)
     """
-    if op not in nn_ops.RESOLVERS:
+    if not is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
-    return traced(getattr(op, "__name__", repr(op)), lambda: op(*args, **kwargs))
+    return traced(getattr(op, "__name__", brief(op)), lambda: op(*args, **kwargs))
 
 
 def traced(name: str, run: Callable[[], Any]) -> Trace:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, suggestion
+from ..arguments import real
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from .missing import module_getattr
 
 __all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
@@ -146,12 +147,14 @@ class EarlyStopping(Callback):
         *,
         restore_best_weights: bool = False,
     ):
-        if mode not in ("auto", "min", "max"):
-            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {mode!r}")
+        if not is_one_of(mode, ("auto", "min", "max")):
+            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {brief(mode)}")
+        if not isinstance(monitor, str):
+            raise ArgumentTypeError(f"monitor must be the name of a number in the logs; got {brief(monitor)}")
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.restore_best_weights = restore_best_weights
         largest = mode == "max" or (mode == "auto" and monitor.endswith(("accuracy", "acc")))
-        self._sign, self._min_delta = (-1 if largest else 1), abs(min_delta)
+        self._sign, self._min_delta = (-1 if largest else 1), abs(real(min_delta, "min_delta"))
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Start to count."""
@@ -163,7 +166,9 @@ class EarlyStopping(Callback):
         """Compare; stop the training, or wait."""
         if self.monitor not in (logs or {}):
             near = suggestion(self.monitor, logs or {})
-            raise ArgumentError(f"monitor must be one of {', '.join(logs or {})}; got {self.monitor!r}{near}")
+            raise ArgumentError(
+                f"monitor must be one of {', '.join(logs or {})}; got {brief(self.monitor)}{near}"
+            )
         value = self._sign * (logs or {})[self.monitor]
         if value < self._best - self._min_delta:
             self._best, self.wait = value, 0
@@ -195,11 +200,13 @@ class LearningRateScheduler(Callback):
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
+        if not callable(schedule):
+            raise ArgumentTypeError(f"schedule must be a function of the epoch; got {brief(schedule)}")
         self.schedule, self.verbose = schedule, verbose
         try:
             signature(schedule).bind(0, 0.0)
             self._takes_rate = True
-        except TypeError:
+        except (TypeError, ValueError):  # of a function with one argument, or without a signature
             self._takes_rate = False
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:

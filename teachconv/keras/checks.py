@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import integer, real
+from ..errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["check_list", "check_number", "check_sizes", "means_nothing", "positive", "refuse"]
+__all__ = ["check_list", "check_name", "check_number", "check_sizes", "means_nothing", "positive", "refuse"]
+
+_AXES = 64  # NumPy's arrays have no more
 
 
 def positive(value: Any, name: str) -> int:
@@ -41,23 +43,31 @@ def check_number(value: Any, name: str, low: float, high: float = inf, *, below:
     >>> check_number(0.5, "rate", 0, 1)
     0.5
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ArgumentTypeError(f"{name} must be a number; got {value!r}")
-    if not (low <= value <= high and value < inf and not (below and value == high)):
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}")
+    number = real(value, name)
+    if not (low <= number <= high and number < inf and not (below and number == high)):
         upper = f" to {'below ' * below}{high}" if high < inf else ", and finite"
-        raise ArgumentError(f"{name} must be from {low}{upper}; got {value}")
-    return float(value)
+        raise ArgumentError(f"{name} must be from {low}{upper}; got {brief(value)}")
+    return number
+
+
+def check_name(name: Any, default: str) -> str:
+    """Return a name; None stands for the default."""
+    if not isinstance(name, str | None) or name == "":
+        raise ArgumentTypeError(f"name must be a text or None; got {brief(name)}")
+    return default if name is None else name
 
 
 def check_sizes(value: Any, name: str, least: int | None = 0) -> tuple[Any, ...]:
     """Return a shape without its batch as a tuple; None is an unknown size if ``least`` is not negative."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or len(value) > _AXES:
         raise ArgumentTypeError(
-            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {value!r}"
+            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {brief(value)}"
         )
     sizes = tuple(None if size is None and least == 0 else integer(size, name) for size in value)
     if any(size is not None and least is not None and size < least for size in sizes):
-        raise ArgumentError(f"{name} must hold sizes from {least}; got {value!r}")
+        raise ArgumentError(f"{name} must hold sizes from {least}; got {brief(value)}")
     return sizes
 
 
@@ -66,7 +76,7 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, (list, tuple)):
-        raise ArgumentTypeError(f"{name} must be a list of {of}; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be a list of {of}; got {brief(value)}")
     return list(value)
 
 
@@ -130,5 +140,6 @@ def refuse(function: str, unknown: Mapping[str, Any]) -> None:
         if name not in _NOTHING or not means_nothing(name, value):
             instead = _INSTEAD.get(name)
             raise ArgumentTypeError(
-                f"{function} has no argument {name!r} in teachconv.keras{': ' * bool(instead)}{instead or ''}"
+                f"{function} has no argument {brief(name)} in "
+                f"teachconv.keras{': ' * bool(instead)}{instead or ''}"
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .missing import module_getattr
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
@@ -44,7 +44,7 @@ def set_floatx(value: str) -> None:
     global _floatx
     if value not in _FLOATS:
         raise ArgumentError(
-            f"value must be one of {', '.join(_FLOATS)}; got {value!r}{suggestion(value, _FLOATS)}"
+            f"value must be one of {', '.join(_FLOATS)}; got {brief(value)}{suggestion(value, _FLOATS)}"
         )
     _floatx = value
 
@@ -77,9 +77,9 @@ def set_random_seed(seed: int) -> None:
 def check_seed(seed: Any) -> int:
     """Return a seed as an int; raise unless it is an integer from 0 to 2**32 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ArgumentTypeError(f"seed must be an integer; got {seed!r}")
+        raise ArgumentTypeError(f"seed must be an integer; got {brief(seed)}")
     if not 0 <= seed < 2**32:
-        raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {seed}")
+        raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {brief(seed)}")
     return int(seed)
 
 

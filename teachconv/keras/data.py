@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 from .checks import check_number, positive
 from .layers.layer import shape_text
 
@@ -42,8 +42,8 @@ def check_x(model: Any, x: Any, name: str = "x") -> np.ndarray:
     ):
         first = model.layers[0]
         raise ArgumentError(
-            f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {first.name!r} "
-            f"({type(first).__name__}), the first of model {model.name!r}; got {shape_text(array.shape)}"
+            f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {brief(first.name)} "
+            f"({type(first).__name__}), the first of model {brief(model.name)}; got {shape_text(array.shape)}"
         )
     return array
 
@@ -61,12 +61,12 @@ def _finite(values: Any, name: str) -> np.ndarray:
     if values is None or hasattr(values, "__next__"):
         raise ArgumentTypeError(
             f"{name} must be an array: generators and datasets are not in teachconv.keras, "
-            f"train_on_batch takes a batch at a time; got {values!r}"
+            f"train_on_batch takes a batch at a time; got {brief(values)}"
         )
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ArgumentError(f"{name} must be an array: {error}") from None
+        raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
     if not array.ndim or not len(array):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import brief
 from ..tables import number
 from .layers.layer import set_all
 
@@ -47,10 +48,12 @@ def _search(model: Any, x: Any) -> tuple[str, Any]:
         value = layer(value, training=True)
         if found or np.isfinite(np.asarray(value)).all():
             continue
-        what = f"layer {layer.name!r} ({type(layer).__name__})"
+        what = f"layer {brief(layer.name)} ({type(layer).__name__})"
         broken = [weight.name for weight in layer.weights if not np.isfinite(weight.numpy()).all()]
         if broken:
-            found = f"{what} is the first that is not finite: the step before left {broken[0]!r} not finite"
+            found = (
+                f"{what} is the first that is not finite: the step before left {brief(broken[0])} not finite"
+            )
         else:
             found = (
                 f"{what} is the first whose output is not finite; its input reaches {number(float(largest))}"

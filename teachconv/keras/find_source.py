@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..graph import function
 from ..graph.find_source import chain_of_function
 from ..inspection.sources import SourceChain, source_of, step_at
@@ -39,10 +39,10 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return _of_step(owner, op, args, kwargs)
     if name not in ("__call__", "call"):
         known = ", ".join(_STEPS) if isinstance(owner, Trainer) else "call"
-        raise ArgumentError(f"op must be a layer or one of its methods ({known}); got {name!r}")
+        raise ArgumentError(f"op must be a layer or one of its methods ({known}); got {brief(name)}")
     if not args:
-        raise ArgumentError(f"find_source of {owner!r} needs an input: find_source(layer, x)")
-    first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {owner.name!r}")
+        raise ArgumentError(f"find_source of {brief(owner)} needs an input: find_source(layer, x)")
+    first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {brief(owner.name)}")
     query = f"{owner.name} {list(np.shape(args[0]))}"
     return chain_of_function(query, [first], function(lambda x: owner(x, **kwargs)), *args)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import check_memory, integer
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from ..graph.framework.op_def import as_dtype
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
@@ -67,11 +67,11 @@ class Initializer:
 
 def _check_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple of ints; raise unless it is one."""
-    if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {shape!r}")
+    if isinstance(shape, (str, bytes, bytearray)) or not isinstance(shape, Sequence) or len(shape) > 64:
+        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {brief(shape)}")
     sizes = tuple(integer(size, "shape") for size in shape)
     if min(sizes, default=0) < 0:
-        raise ArgumentError(f"shape must hold sizes from 0; got {shape!r}")
+        raise ArgumentError(f"shape must hold sizes from 0; got {brief(shape)}")
     return sizes
 
 
@@ -86,9 +86,12 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0.0):
-        self.value = np.asarray(value)
+        try:
+            self.value = np.asarray(value)
+        except Exception as error:  # of lists of several lengths, and of a method of the argument
+            raise ArgumentTypeError(f"value must be a number or an array of them: {plain(error)}") from None
         if self.value.dtype.kind not in "iuf" and self.value.dtype.name != "bfloat16":
-            raise ArgumentTypeError(f"value must be a number or an array of them; got {value!r}")
+            raise ArgumentTypeError(f"value must be a number or an array of them; got {brief(value)}")
 
     def values(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the constant."""
@@ -147,7 +150,9 @@ class RandomUniform(_Random):
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None):
         super().__init__(seed)
         self.minval = check_number(minval, "minval", -inf)
-        self.maxval = check_number(maxval, "maxval", self.minval)
+        self.maxval = check_number(maxval, "maxval", -inf)
+        if self.maxval < self.minval:
+            raise ArgumentError(f"minval must be at most maxval; got {self.minval} and {self.maxval}")
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Return uniform values."""
@@ -186,15 +191,15 @@ class VarianceScaling(_Random):
     ):
         super().__init__(seed)
         if not check_number(scale, "scale", 0):
-            raise ArgumentError(f"scale must be positive; got {scale}")
-        distribution = "truncated_normal" if distribution == "normal" else distribution
+            raise ArgumentError(f"scale must be positive; got {brief(scale)}")
+        distribution = "truncated_normal" if is_one_of(distribution, ("normal",)) else distribution
         for name, value, legal in (
             ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
             ("distribution", distribution, ("uniform", "truncated_normal", "untruncated_normal")),
         ):
-            if value not in legal:
+            if not is_one_of(value, legal):
                 raise ArgumentError(
-                    f"{name} must be one of {', '.join(legal)}; got {value!r}{suggestion(value, legal)}"
+                    f"{name} must be one of {', '.join(legal)}; got {brief(value)}{suggestion(value, legal)}"
                 )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
@@ -299,7 +304,12 @@ def get(identifier: Any) -> Callable[..., Any]:
     >>> get("he_normal")((2, 2)).shape
     (2, 2)
     """
-    found = look_up(identifier, _BY_NAME, "initializer")
+    return initializer_of(identifier, "initializer")
+
+
+def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
+    """Return what `get` returns; error messages call the identifier ``argument``."""
+    found = look_up(identifier, _BY_NAME, "initializer", argument)
     made: Callable[..., Any] = found() if isinstance(found, type) else found
     return made
 

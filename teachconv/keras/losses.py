@@ -31,7 +31,7 @@ from ..graph import (
 )
 from ..graph.framework.op_def import is_trainable
 from .activations import logits_of
-from .checks import refuse
+from .checks import check_name, refuse
 from .config import floatx
 from .layers.layer import Shape, shape_text
 from .missing import module_getattr
@@ -175,7 +175,7 @@ class Loss:
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
-        self.name = name or snake_case(type(self).__name__)
+        self.name = check_name(name, snake_case(type(self).__name__))
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one loss for each sample."""

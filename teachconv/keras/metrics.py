@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import constant
 from ..graph.ops.constant_op import is_tensor
+from .checks import check_name
 from .config import floatx
 from .layers.layer import Shape, shape_text
 from .missing import module_getattr
@@ -38,7 +39,7 @@ class Metric:
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
-        self.name = name or snake_case(type(self).__name__)
+        self.name = check_name(name, snake_case(type(self).__name__))
         self.reset_state()
 
     def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
@@ -115,7 +116,7 @@ def _array(values: Any) -> np.ndarray:
     if is_tensor(values) and not hasattr(values, "numpy"):
         raise ArgumentTypeError(
             "a metric computes with NumPy, and a tensor of a function or graph has no value: return the "
-            f"tensor from the function, and call the metric outside; got {values!r}"
+            f"tensor from the function, and call the metric outside; got {brief(values)}"
         )
     return np.asarray(values)
 
@@ -196,7 +197,7 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
     if isinstance(identifier, str) and identifier in ("accuracy", "acc"):
         if output[-1:] == (1,):
             raise ArgumentError(
-                f"metrics: {identifier!r} needs a score for each class; the model returns one"
+                f"metrics: {brief(identifier)} needs a score for each class; the model returns one"
             )
         sparse = len(labels) < len(output) or labels[-1:] == (1,)
         return (SparseCategoricalAccuracy if sparse else CategoricalAccuracy)(identifier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import suggestion
+from ..errors import brief, suggestion
 
 __all__ = ["instead_of", "module_getattr"]
 
@@ -136,7 +136,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
             instead = instead_of(own, name)
             near = "" if instead else suggestion(name, known)
             near = near or f"; nearest: {instead or _MODULES[own][1]}"
-        raise AttributeError(f"{module} has no {name!r}{near}", name=name, obj=None)
+        raise AttributeError(f"{module} has no {brief(name)}{near}", name=name, obj=None)
 
     return look_up
 

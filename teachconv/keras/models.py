@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
@@ -62,14 +62,14 @@ class Model(Trainer):
             if not isinstance(value, KerasTensor):
                 raise ArgumentTypeError(
                     f"{argument} must be one tensor that Input or a layer returned: a model here is a single "
-                    f"path; got {value!r}"
+                    f"path; got {brief(value)}"
                 )
         super().__init__(name=name, dtype=inputs.dtype)
         path, arguments, tensor = [outputs.layer], [outputs.arguments], outputs
         while tensor is not inputs:
             if tensor.source is None:
                 raise ArgumentError(
-                    f"outputs must come from inputs {inputs.name!r}; they come from {tensor.name!r}"
+                    f"outputs must come from inputs {brief(inputs.name)}; they come from {brief(tensor.name)}"
                 )
             tensor = tensor.source
             path.append(tensor.layer)
@@ -79,7 +79,7 @@ class Model(Trainer):
         self._arguments = arguments[::-1]
         self.forget_functions()
         if not isinstance(self._path[0], InputLayer):
-            raise ArgumentError(f"inputs must come from Input; got the result of layer {inputs.name!r}")
+            raise ArgumentError(f"inputs must come from Input; got the result of layer {brief(inputs.name)}")
         self.build_for(inputs.shape)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -129,7 +129,7 @@ class Model(Trainer):
 
     def _both_ends(self) -> tuple[KerasTensor, KerasTensor]:
         if self._ends is None:
-            raise ArgumentError(f"model {self.name!r} has no inputs yet: its first layer needs an Input")
+            raise ArgumentError(f"model {brief(self.name)} has no inputs yet: its first layer needs an Input")
         return self._ends
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
@@ -146,12 +146,12 @@ class Model(Trainer):
             ValueError: if there is no such layer, or both or none are given.
         """
         if (name is None) == (index is None):
-            raise ArgumentError(f"give either name or index; got {name!r} and {index!r}")
+            raise ArgumentError(f"give either name or index; got {brief(name)} and {brief(index)}")
         layers = {layer.name: layer for layer in self.layers}
         if name is not None:
             if name not in layers:
                 raise ArgumentError(
-                    f"name must be one of {', '.join(layers) or 'no layers'}; got {name!r}"
+                    f"name must be one of {', '.join(layers) or 'no layers'}; got {brief(name)}"
                     f"{suggestion(name, layers)}"
                 )
             return layers[name]
@@ -171,7 +171,7 @@ class Model(Trainer):
             ValueError: if a layer cannot take what the layer before returns; the message names it.
         """
         if not self._path:
-            raise ArgumentError(f"model {self.name!r} has no layers: add one")
+            raise ArgumentError(f"model {brief(self.name)} has no layers: add one")
         shape: Any = input_shape
         for layer, arguments in zip(self._path, self._arguments, strict=True):
             shape = layer.build_for(shape, arguments)
@@ -289,11 +289,15 @@ class Sequential(Model):
         if isinstance(layer, KerasTensor) and layer.source is None:
             layer = layer.layer
         if not isinstance(layer, Layer):
-            raise ArgumentTypeError(f"layers must be layers, such as keras.layers.Dense(10); got {layer!r}")
+            raise ArgumentTypeError(
+                f"layers must be layers, such as keras.layers.Dense(10); got {brief(layer)}"
+            )
         if isinstance(layer, InputLayer) and self._path:
             raise ArgumentError("an Input must be the first of the layers")
         if layer.name in {other.name for other in self._path if other is not layer}:
-            raise ArgumentError(f"the names of layers must differ; there is a layer {layer.name!r} already")
+            raise ArgumentError(
+                f"the names of layers must differ; there is a layer {brief(layer.name)} already"
+            )
         if self._ends is not None:
             self._ends = self._ends[0], layer(self._ends[1])
             self.output_shape = self._ends[1].shape
@@ -318,7 +322,7 @@ class Sequential(Model):
             ValueError: if there is none.
         """
         if not self.layers:
-            raise ArgumentError(f"model {self.name!r} has no layers")
+            raise ArgumentError(f"model {brief(self.name)} has no layers")
         layer = self._path.pop()
         self._arguments.pop()
         self.output_shape = self._path[-1].output_shape if self._path else None

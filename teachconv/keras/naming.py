@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .missing import instead_of
 
 __all__ = ["clear_session", "look_up", "snake_case", "unique_name"]
@@ -45,13 +45,14 @@ def clear_session() -> None:
     _used.clear()
 
 
-def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
+def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str = "") -> Any:
     """Return what a name stands for, and anything callable as it is.
 
     Args:
         identifier: a name, in snake case, in capitals or that of a class, or a function, class or object.
         known: what there is, by name.
         noun: what is looked up, for the error: the module's name without its s.
+        argument: what the error calls the argument, if not so.
 
     Returns:
         The entry of ``known``, or ``identifier``.
@@ -63,12 +64,16 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str) -> Any:
     if isinstance(identifier, str):
         by_name = {**known} | {entry.__name__: entry for entry in known.values()}
         if identifier.isupper() and identifier not in by_name:  # Keras knows "ADAM" and "MSE", too
-            return look_up(identifier.lower(), known, noun)
+            return look_up(identifier.lower(), known, noun, argument)
         if identifier not in by_name:
             instead = instead_of("losses" if noun == "loss" else f"{noun}s", identifier)
             near = f"; nearest: {instead}" if instead else suggestion(identifier, known)
-            raise ArgumentError(f"{noun} must be one of {', '.join(known)}; got {identifier!r}{near}")
+            raise ArgumentError(
+                f"{argument or noun} must be one of {', '.join(known)}; got {brief(identifier)}{near}"
+            )
         return by_name[identifier]
     if not callable(identifier):
-        raise ArgumentTypeError(f"{noun} must be a name ({', '.join(known)}) or callable; got {identifier!r}")
+        raise ArgumentTypeError(
+            f"{argument or noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
+        )
     return identifier

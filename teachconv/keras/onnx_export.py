@@ -17,7 +17,7 @@ from ..dialects.keras import conv_transpose
 from ..dialects.onnx_export import write_call, write_model
 from ..dialects.onnx_graph import OnnxGraph, OnnxTensor, check_dtype
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..translation.translating import resolve
 from . import activations
 from .layers import (
@@ -47,7 +47,7 @@ __all__: list[str] = []
 def _of_model(model: Layer, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
     """Return a model as an ``onnx.ModelProto``."""
     if not isinstance(model, Model):
-        raise ArgumentTypeError(f"op must be a model, such as keras.Sequential([layer]); got {model!r}")
+        raise ArgumentTypeError(f"op must be a model, such as keras.Sequential([layer]); got {brief(model)}")
     unknown = [name for name in arguments if name != "input_shape"]
     if args or unknown:
         raise ArgumentTypeError(
@@ -76,16 +76,16 @@ def _layers(model: Model) -> Iterator[Layer]:
 def _input_shape(model: Model, wanted: Any) -> Shape:
     """Return the shape of the input, of which only the batch may be open."""
     if not model.built or model.input_shape is None:
-        raise ArgumentError(f"model {model.name!r} has no weights yet: its first layer needs an Input")
+        raise ArgumentError(f"model {brief(model.name)} has no weights yet: its first layer needs an Input")
     own = model.input_shape
     shape = own if wanted is None else tuple(wanted)
     fits = len(shape) == len(own) and all(a in (None, b) for a, b in zip(own, shape, strict=True))
     if not fits:
-        raise ArgumentError(f"input_shape must fit the model's, {shape_text(own)}; got {wanted!r}")
+        raise ArgumentError(f"input_shape must fit the model's, {shape_text(own)}; got {brief(wanted)}")
     if None in shape[1:]:
         raise ArgumentError(
             f"input_shape must give all sizes but the batch, because padding depends on them; model "
-            f"{model.name!r} has {shape_text(shape)}"
+            f"{brief(model.name)} has {shape_text(shape)}"
         )
     return shape
 
@@ -96,20 +96,20 @@ def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
     if write is None:
         known = ", ".join(kind.__name__ for kind in _LAYERS)
         raise ArgumentError(
-            f"the layers of an ONNX file must be {known}; got {layer.name!r} ({type(layer).__name__})"
+            f"the layers of an ONNX file must be {known}; got {brief(layer.name)} ({type(layer).__name__})"
         )
     with graph.inside(layer.name):
         if x.dtype.name != layer.dtype and (layer._casts_integers or not is_integer(x.dtype)):
             x = x.cast(layer.dtype)
         if not is_integer(x.dtype) or write not in _ANY_DTYPE:
-            check_dtype(x.dtype, f"layer {layer.name!r}")
+            check_dtype(x.dtype, f"layer {brief(layer.name)}")
         y = write(graph, layer, x)
         function = getattr(layer, "activation", activations.linear)
         finish = next((known for name, known in _ACTIVATIONS if name is function), None)
         if finish is None:
             raise ArgumentError(
-                f"the activation of layer {layer.name!r} must be linear, relu or softmax in an ONNX file; "
-                f"got {function!r}"
+                f"the activation of layer {brief(layer.name)} must be linear, relu or softmax in an ONNX "
+                f"file; got {brief(function)}"
             )
         return finish(graph, y)
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import truth
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.constant_op import is_tensor
-from .checks import check_number, refuse
+from .checks import check_name, check_number, refuse
 from .config import floatx
 from .missing import module_getattr
 from .naming import look_up, snake_case
@@ -39,7 +40,7 @@ class Optimizer:
 
     def __init__(self, learning_rate: float, name: str | None = None, **unknown: Any):
         refuse(type(self).__name__, unknown)
-        self.name = name or snake_case(type(self).__name__)
+        self.name = check_name(name, snake_case(type(self).__name__))
         with init_scope():
             self._learning_rate = Variable(
                 _number(learning_rate, "learning_rate"),
@@ -83,8 +84,8 @@ class Optimizer:
         unknown = [weight for weight in variables if id(weight) not in self._slots]
         if self.built and unknown:
             raise ArgumentError(
-                f"Unknown variable: {unknown[0]!r}. This optimizer can only be called for the variables it "
-                "was originally built with. When working with a new set of variables, you should recreate "
+                f"Unknown variable: {brief(unknown[0])}. This optimizer can only be called for the variables "
+                "it was originally built with. When working with a new set of variables, you should recreate "
                 "a new optimizer instance."
             )
         with init_scope():
@@ -196,7 +197,7 @@ class SGD(Optimizer):
         **unknown: Any,
     ):
         super().__init__(learning_rate, name, **unknown)
-        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), bool(nesterov)
+        self.momentum, self.nesterov = check_number(momentum, "momentum", 0, 1), truth(nesterov, "nesterov")
         self._slot_names = ("momentum",) if momentum else ()
 
     def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
@@ -284,7 +285,7 @@ def get(identifier: Any) -> Optimizer:
     made = found() if isinstance(found, type) else found
     if not isinstance(made, Optimizer):
         raise ArgumentTypeError(
-            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {made!r}"
+            f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {brief(made)}"
         )
     return made
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
-from ..files import replacing
+from ..errors import ArgumentError, brief, plain
+from ..files import path_of, replacing
 from ..graph import Variable
 from .layers.layer import Layer, number_of_elements, set_all, shape_text
 from .naming import snake_case
@@ -34,7 +34,7 @@ def save_weights(model: Model, filepath: Any, overwrite: bool = True) -> None:
     """Write the weights of a model; see `teachconv.keras.Model.save_weights`."""
     path, is_npz = _path(filepath)
     if not overwrite and path.exists():
-        raise FileExistsError(f"filepath {str(path)!r} exists, and overwrite is false")
+        raise FileExistsError(f"filepath {brief(str(path))} exists, and overwrite is false")
     arrays: dict[str, Any] = {key: _plain(weight.numpy(), is_npz) for key, weight in keys_of(model).items()}
     with replacing(path) as file:
         if is_npz:
@@ -54,11 +54,11 @@ def load_weights(model: Model, filepath: Any) -> None:
     except (ArgumentError, OSError, MemoryError):
         raise
     except Exception as error:  # of a damaged file: zipfile's, zlib's, NumPy's and safetensors' own types
-        reason = str(error).partition("\n")[0][:200]
         raise ArgumentError(
-            f"filepath {str(path)!r} must be a whole file of weights; this one cannot be read: {reason}"
+            f"filepath {brief(str(path))} must be a whole file of weights; this one cannot be "
+            f"read: {plain(error)}"
         ) from error
-    set_all(list(weights.values()), arrays, f"filepath {str(path)!r}")
+    set_all(list(weights.values()), arrays, f"filepath {brief(str(path))}")
 
 
 def _plain(array: np.ndarray, is_npz: bool) -> np.ndarray:
@@ -71,7 +71,7 @@ def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
     """Return the arrays of an archive; nothing is unpickled, and no more unpacked than the weights hold."""
     with path.open("rb") as opened:
         if not zipfile.is_zipfile(opened):
-            raise ArgumentError(f"filepath {str(path)!r} must be an npz archive that is whole")
+            raise ArgumentError(f"filepath {brief(str(path))} must be an npz archive that is whole")
         opened.seek(0)
         with np.load(opened, allow_pickle=False) as file:
             _check_keys(path, list(file.files), weights)
@@ -79,8 +79,9 @@ def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
                 largest = _HEADER + number_of_elements(weight) * _LARGEST_ITEM
                 if file.zip.getinfo(f"{key}.npy").file_size > largest:
                     raise ArgumentError(
-                        f"filepath {str(path)!r}: {key} must have shape {shape_text(tuple(weight.shape))}; "
-                        f"it has more than {number_of_elements(weight)} numbers"
+                        f"filepath {brief(str(path))}: {key} must have shape "
+                        f"{shape_text(tuple(weight.shape))}; it has more than {number_of_elements(weight)} "
+                        "numbers"
                     )
             return [np.asarray(file[key]) for key in weights]
 
@@ -98,7 +99,7 @@ def _check_keys(path: Path, found: list[str], weights: Mapping[str, Variable]) -
     more = [key for key in found if key not in weights]
     if missing or more:
         raise ArgumentError(
-            f"filepath {str(path)!r} does not fit the model: "
+            f"filepath {brief(str(path))} does not fit the model: "
             f"it lacks {', '.join(missing) or 'nothing'} and has also {', '.join(more) or 'nothing'}"
         )
 
@@ -111,7 +112,7 @@ def keys_of(model: Model) -> dict[str, Variable]:
     ['dense/kernel', 'dense/bias']
     """
     if not model.built:
-        raise ArgumentError(f"model {model.name!r} has no weights yet: its first layer needs an Input")
+        raise ArgumentError(f"model {brief(model.name)} has no weights yet: its first layer needs an Input")
     return _by_key(model, model.layers)
 
 
@@ -129,18 +130,18 @@ def _by_key(layer: Layer, sublayers: list[Layer]) -> dict[str, Variable]:
 
 
 def _path(filepath: Any) -> tuple[Path, bool]:
-    try:
-        path = Path(filepath)
-    except TypeError:
-        raise ArgumentTypeError(f"filepath must be a path; got {filepath!r}") from None
+    path = path_of(filepath, "filepath")
     if path.name.endswith(_NPZ):
         return path, True
     if not path.name.endswith(_SAFETENSORS):
-        raise ArgumentError(f"filepath must end in {_NPZ!r} or {_SAFETENSORS!r}; got {str(path)!r}")
+        raise ArgumentError(
+            f"filepath must end in {brief(_NPZ)} or {brief(_SAFETENSORS)}; got {brief(str(path))}"
+        )
     try:
         import safetensors.numpy  # noqa: F401
     except ImportError:
         raise ArgumentError(
-            f"filepath {str(path)!r} needs safetensors, which is not installed; {_NPZ!r} needs only NumPy"
+            f"filepath {brief(str(path))} needs safetensors, which is not installed; {brief(_NPZ)} needs "
+            "only NumPy"
         ) from None
     return path, False

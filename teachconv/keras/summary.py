@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import tables
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..geometry import Conv2DGeometry
 from ..inspection.receptive import receptive_field
 from .layers.layer import Layer, number_of_elements, shape_text
@@ -62,8 +62,8 @@ class Summary(tables.Report):
         """Return the summary of a model; see `teachconv.keras.Model.summary`."""
         if not model.built or model.input_shape is None:
             raise ArgumentError(
-                f"model {model.name!r} does not know the shape of its input: its first layer needs an Input "
-                "or input_shape=, or call build((None, ...))"
+                f"model {brief(model.name)} does not know the shape of its input: its first layer needs an "
+                "Input or input_shape=, or call build((None, ...))"
             )
         rows: list[Row] = []
         stack: list[Any] | None = []  # the windows so far; None after a layer that gives up rows and columns

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..translation.filters import convert_filters
 from .layers import BatchNormalization, Conv2D, Conv2DTranspose, Dense, DepthwiseConv2D, Flatten
 from .layers.layer import Layer, set_all
@@ -54,24 +54,26 @@ def weights_from_torch(model: Model, state_dict: Mapping[str, Any]) -> None:
     (5, 5, 3, 4)
     """
     if not isinstance(state_dict, Mapping):
-        raise ArgumentTypeError(f"state_dict must be what module.state_dict() returns; got {state_dict!r}")
+        raise ArgumentTypeError(
+            f"state_dict must be what module.state_dict() returns; got {brief(state_dict)}"
+        )
     given = {key: np.asarray(value) for key, value in state_dict.items() if not key.endswith(_COUNTER)}
     weights = list(_weights_of(model))
     if len(given) != len(weights):
         raise ArgumentError(
-            f"state_dict must have {len(weights)} weights, as model {model.name!r} has; got {len(given)}: "
-            f"{', '.join(given)}"
+            f"state_dict must have {len(weights)} weights, as model {brief(model.name)} has; got "
+            f"{len(given)}: {', '.join(given)}"
         )
     arrays = []
     for (key, array), (layer, name, ours, to_torch, from_torch) in zip(given.items(), weights, strict=True):
         wanted = to_torch(ours).shape
         if key.rpartition(".")[2] != name or array.shape != wanted:
             raise ArgumentError(
-                f"state_dict[{key!r}] of shape {text(array.shape)} does not fit layer {layer.name!r} "
-                f"({type(layer).__name__}), which needs a {name} of shape {text(wanted)}"
+                f"state_dict[{brief(key)}] of shape {text(array.shape)} does not fit layer "
+                f"{brief(layer.name)} ({type(layer).__name__}), which needs a {name} of shape {text(wanted)}"
             )
         arrays.append(from_torch(array))
-    set_all(model.weights, arrays, f"model {model.name!r}")
+    set_all(model.weights, arrays, f"model {brief(model.name)}")
 
 
 def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
@@ -100,12 +102,12 @@ def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dic
         name, array = next(mine, ("no weight", np.empty(0)))
         if array.shape != tuple(value.shape):
             raise ArgumentError(
-                f"like[{key!r}] has shape {text(tuple(value.shape))}; {name} of model {model.name!r} has "
-                f"{text(array.shape)}"
+                f"like[{brief(key)}] has shape {text(tuple(value.shape))}; {name} of model "
+                f"{brief(model.name)} has {text(array.shape)}"
             )
         result[key] = array
     if rest := list(mine):
-        raise ArgumentError(f"like has no weight for {rest[0][0]} of model {model.name!r}")
+        raise ArgumentError(f"like has no weight for {rest[0][0]} of model {brief(model.name)}")
     return result
 
 
@@ -139,7 +141,9 @@ def _conversions(layer: Layer, name: str, flattened: tuple[int, ...] | None) -> 
             lambda w: convert_filters(w, "torch", "tensorflow_depthwise").reshape(shape),
         )
     if not isinstance(layer, (Conv2D, Conv2DTranspose)):
-        raise ArgumentError(f"layer {layer.name!r} ({type(layer).__name__}) has no counterpart in PyTorch")
+        raise ArgumentError(
+            f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch"
+        )
     transposed = isinstance(layer, Conv2DTranspose)
     return (
         lambda w: convert_filters(w, "keras", "torch", transposed),

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..arguments import integer, truth
+from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -284,7 +284,7 @@ class Trainer(Layer):
             metric.get(identifier)
         self._config = ConfigProto(backend=backend or "")
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
-        self._identifiers, self.run_eagerly = identifiers, bool(run_eagerly)
+        self._identifiers, self.run_eagerly = identifiers, truth(run_eagerly, "run_eagerly")
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
         self.compiled = True
@@ -342,7 +342,9 @@ class Trainer(Layer):
     ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray] | None, int]:
         """Return the checked data for training and for validation, and the batch size."""
         if not self.compiled:
-            raise ArgumentError(f"model {self.name!r} is not compiled: call compile(optimizer, loss) first")
+            raise ArgumentError(
+                f"model {brief(self.name)} is not compiled: call compile(optimizer, loss) first"
+            )
         size = as_batch_size(batch_size)
         (x, y), rest = split(x, y, validation_split)
         if validation_data is not None:
@@ -363,12 +365,12 @@ class Trainer(Layer):
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
         if verbose not in ("auto", 0, 1, 2):
-            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {verbose!r}")
+            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {brief(verbose)}")
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:
             if not isinstance(callback, Callback):
-                raise ArgumentTypeError(f"callbacks must be Callbacks; got {callback!r}")
+                raise ArgumentTypeError(f"callbacks must be Callbacks; got {brief(callback)}")
             callback.set_model(self)
             callback.set_params({"epochs": epochs, "steps": steps, "verbose": level})
 

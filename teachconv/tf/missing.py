@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from ..errors import suggestion
+from ..errors import brief, suggestion
 
 __all__ = ["module_getattr"]
 
@@ -63,7 +63,7 @@ def module_getattr(
         near = "" if name.startswith("__") else suggestion(name, known)
         if name in _INSTEAD:
             near = f"; nearest: {_INSTEAD[name]}"
-        what = f"{module} has no {name!r}, only what convolutional networks need"
+        what = f"{module} has no {brief(name)}, only what convolutional networks need"
         raise AttributeError(what + near, name=name, obj=None)
 
     return look_up

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 
 __all__ = ["either", "unsupported"]
 
@@ -25,7 +25,9 @@ def unsupported(**options: tuple[Any, Any]) -> None:
     """
     for name, (value, default) in options.items():
         if value is not default and not (isinstance(value, (bool, int, float, str)) and value == default):
-            raise ArgumentError(f"{name} must be {default!r}: teachconv has no other; got {value!r}")
+            raise ArgumentError(
+                f"{name} must be {brief(default)}: teachconv has no other; got {brief(value)}"
+            )
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:

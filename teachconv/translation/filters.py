@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array
+from ..arguments import as_array, truth
 from ..devices import contiguous
 from ..dialects.calls import count, groups_to_last
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, is_one_of, suggestion
 from ..tables import count as counted
 from .targets import framework
 
@@ -55,12 +55,12 @@ def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, group
     """
     from_, to = framework(from_), framework(to)
     for name, value in (("from_", from_), ("to", to)):
-        if value not in _FILTERS:
+        if not is_one_of(value, _FILTERS):
             near = suggestion(value, _FILTERS)
-            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {value!r}{near}")
+            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {brief(value)}{near}")
         if value == "tensorflow_depthwise" and transposed:
-            raise ArgumentError(f"{name} must not be {value!r} for a transposed convolution")
-    groups = count(groups, "groups")
+            raise ArgumentError(f"{name} must not be {brief(value)} for a transposed convolution")
+    groups, transposed = count(groups, "groups"), truth(transposed, "transposed")
     filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
     law = "HWOI" if transposed else "HWIO"
     letters = _FILTERS[from_][transposed]

@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, tables
+from ..arguments import integer, truth
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
+from ..files import path_of
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .onnx_run import run_model
@@ -210,6 +212,13 @@ def onnx_model(
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
     """
     onnx = _import("onnx")
+    if not isinstance(inputs, Mapping | None):
+        raise ArgumentTypeError(
+            f"inputs must be shapes or arrays by the names of inputs; got {brief(inputs)}"
+        )
+    if progress is not None and not callable(progress):
+        raise ArgumentTypeError(f"progress must be a function; got {brief(progress)}")
+    check = truth(check, "check")
     wanted = dict(inputs or {})
     with _reading(path):
         given = path if isinstance(path, onnx.ModelProto) else load(onnx, path)
@@ -223,13 +232,16 @@ def onnx_model(
     for node, _, _ in nodes:
         if _operator(node) in _FUNCTIONS and (len(node.input) < 2 or not node.output):
             raise ArgumentError(
-                f"path must be a valid model: the {node.op_type} {node.name!r} has no filter or no output"
+                f"path must be a valid model: the {node.op_type} {brief(node.name)} has no filter or no "
+                "output"
             )
     flat = [one for one in nodes if _operator(one[0]) not in _FUNCTIONS or _is_flat(*one[:2])]
     # those that can be run by themselves: of a graph inside the model's, no activation can be had
     free = [one for one in flat if _operator(one[0]) in _FUNCTIONS and not one[2]]
     values: dict[str, np.ndarray] = {}
     if free and (check or any(node.input[i] not in seen for node, seen, _ in free for i in (0, 1))):
+        with _reading(path):
+            _check_runnable(onnx, model)
         feeds = _feeds(onnx, model, fed, wanted)
         with _reading(path, feeds):
             values = _activations(onnx, model, [node for node, _, _ in free], feeds)
@@ -271,13 +283,14 @@ _LARGEST = 2**31 - 1  # bytes, protobuf's limit; larger models have their weight
 
 def load(onnx: Any, path: Any, **options: Any) -> Any:
     """Return the model in a file; one that is longer than any model is not read."""
-    size = Path(path).stat().st_size
+    size = path_of(path).stat().st_size
     if size > _LARGEST:
         raise ArgumentError(
-            f"path must be an ONNX model; {path} has {size:,} bytes, and protobuf has {_LARGEST:,} at most"
+            f"path must be an ONNX model; {plain(path)} has {size:,} bytes, and protobuf has "
+            f"{_LARGEST:,} at most"
         )
     if not size:  # protobuf reads an empty file as a message without fields
-        raise ArgumentError(f"path must be an ONNX model; {path} is empty")
+        raise ArgumentError(f"path must be an ONNX model; {plain(path)} is empty")
     return onnx.load(str(path), **options)
 
 
@@ -297,13 +310,15 @@ def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterat
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
         raise
     except Exception as error:  # they do not say which types they raise
-        name = path if isinstance(path, (str, Path)) else "this one"
+        name = plain(path) if isinstance(path, (str, Path)) else "this one"
         if feeds is None:
-            raise ArgumentError(f"path must be an ONNX model; {name} cannot be read: {error}") from error
+            raise ArgumentError(
+                f"path must be an ONNX model; {name} cannot be read: {plain(error)}"
+            ) from error
         fed = ", ".join(f"{key} {array.dtype} {list(array.shape)}" for key, array in feeds.items())
         raise ArgumentError(
             f"onnxruntime cannot run {name} on {fed}; inputs={{name: array}} feeds other arrays. "
-            f"It says: {error!s:.400}"
+            f"It says: {plain(error)}"
         ) from error
 
 
@@ -328,15 +343,17 @@ def _fix_inputs(model: Any, weights: Collection[str], wanted: dict[str, Any]) ->
             for axis, dim in enumerate(dims)
         )
         value = wanted.pop(info.name, shape)
-        given = value.shape if isinstance(value, np.ndarray) else tuple(value)
-        if len(given) != len(shape):
-            raise ArgumentError(f"inputs[{info.name!r}] must have {len(shape)} sizes; got {list(given)}")
+        what = f"inputs[{brief(info.name)}]"
+        given = value.shape if isinstance(value, np.ndarray) else value
+        if not isinstance(given, (list, tuple)) or len(given) != len(shape):
+            raise ArgumentError(f"{what} must have {len(shape)} sizes; got {brief(given)}")
+        given = tuple(integer(size, what) for size in given)
         for dim, size in zip(dims, given, strict=True):
             dim.ClearField("dim_param")
             dim.dim_value = size
         fed[info.name] = given
     if wanted:
-        raise ArgumentError(f"inputs must be named {', '.join(fed)}; got {', '.join(wanted)}")
+        raise ArgumentError(f"inputs must be named {', '.join(fed)}; got {brief(list(wanted))}")
     return fed
 
 
@@ -350,12 +367,14 @@ def _feeds(
             continue
         kind = info.type.tensor_type.elem_type
         if not kind:
-            raise ArgumentError(f"inputs[{info.name!r}] is no tensor, and onnxruntime is fed tensors here")
+            raise ArgumentError(
+                f"inputs[{brief(info.name)}] is no tensor, and onnxruntime is fed tensors here"
+            )
         dtype, array = onnx.helper.tensor_dtype_to_np_dtype(kind), wanted.get(info.name)
         if not isinstance(array, np.ndarray):
             array = _seeded(info.name, fed[info.name], dtype)
         if array.dtype != dtype:
-            raise ArgumentTypeError(f"inputs[{info.name!r}] must have dtype {dtype}; got {array.dtype}")
+            raise ArgumentTypeError(f"inputs[{brief(info.name)}] must have dtype {dtype}; got {array.dtype}")
         feeds[info.name] = array
     return feeds
 
@@ -367,7 +386,7 @@ def _seeded(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarr
         return make_array(size, dtype, "normal", seed).reshape(shape)
     if dtype.kind not in "biu":
         raise ArgumentError(
-            f"inputs[{name!r}] has dtype {dtype}, of which no numbers are made: give an array"
+            f"inputs[{brief(name)}] has dtype {dtype}, of which no numbers are made: give an array"
         )
     numbers = make_array(size, "int32", "normal", seed)
     return (numbers % (256 if dtype in ("int8", "uint8") else 2)).astype(dtype).reshape(shape)
@@ -409,6 +428,15 @@ def _convolutions(
             for body in (*item.graphs, *([item.g] if item.HasField("g") else [])):
                 inside = f"in {item.name} of {_operator(node)} {_text(node.name)!r}"
                 yield from _convolutions(onnx, body, shapes, f"{inside} {place}".rstrip())
+
+
+def _check_runnable(onnx: Any, model: Any) -> None:
+    """Raise where onnxruntime is missing: for a damaged model not that, but what is wrong with it."""
+    try:
+        _import("onnxruntime")
+    except BackendUnavailable:
+        onnx.checker.check_model(model, full_check=True)
+        raise
 
 
 def _activations(

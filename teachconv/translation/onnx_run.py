@@ -17,7 +17,7 @@ import numpy as np
 from ..arguments import as_array, check_memory
 from ..devices import to_host
 from ..dialects import onnx as dialect
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
 from ..settings import use_backend
 
 __all__ = ["OPERATORS", "run_model"]
@@ -54,18 +54,20 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
         raise
     except Exception as error:  # of an invalid graph; onnx does not say which types it raises
         raise ArgumentError(
-            f"the model {model.graph.name!r} is not valid and cannot be run: {error}"
+            f"the model {brief(model.graph.name)} is not valid and cannot be run: {plain(error)}"
         ) from error
 
 
 def _check_operators(model: Any) -> None:
     if model.functions:
-        raise ArgumentError(f"run executes no functions of a model; this one has {model.functions[0].name!r}")
+        raise ArgumentError(
+            f"run executes no functions of a model; this one has {brief(model.functions[0].name)}"
+        )
     for node in model.graph.node:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             operator = f"{node.domain}.{node.op_type}".strip(".")
             raise ArgumentError(
-                f"run executes what to_onnx writes, {', '.join(OPERATORS)}; node {_name(node)!r} is "
+                f"run executes what to_onnx writes, {', '.join(OPERATORS)}; node {brief(_name(node))} is "
                 f"{operator}{suggestion(operator, OPERATORS)}"
             )
 
@@ -78,7 +80,7 @@ def _check_feeds(graph: Any, feeds: Any) -> dict[str, np.ndarray]:
     inputs = {info.name: info.type.tensor_type for info in graph.input if info.name not in weights}
     if not isinstance(feeds, Mapping):
         raise ArgumentTypeError(
-            f"feeds must be arrays by the names of the inputs, {list(inputs)}; got {feeds!r}"
+            f"feeds must be arrays by the names of the inputs, {list(inputs)}; got {brief(feeds)}"
         )
     if set(feeds) != set(inputs):
         raise ArgumentError(
@@ -87,17 +89,17 @@ def _check_feeds(graph: Any, feeds: Any) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     sizes: dict[str, int] = {}
     for name, kind in inputs.items():
-        array = arrays[name] = to_host(as_array(feeds[name], f"feeds[{name!r}]", None))
+        array = arrays[name] = to_host(as_array(feeds[name], f"feeds[{brief(name)}]", None))
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         if array.dtype != dtype:
-            raise ArgumentTypeError(f"feeds[{name!r}] must have dtype {dtype}; got {array.dtype}")
+            raise ArgumentTypeError(f"feeds[{brief(name)}] must have dtype {dtype}; got {array.dtype}")
         wanted = [dim.dim_param or dim.dim_value or "?" for dim in kind.shape.dim]
         fits = len(wanted) == array.ndim and all(
             size == want or want == "?" or (isinstance(want, str) and sizes.setdefault(want, size) == size)
             for size, want in zip(array.shape, wanted, strict=True)
         )
         if not fits:
-            raise ArgumentError(f"feeds[{name!r}] must have shape {wanted}; got {list(array.shape)}")
+            raise ArgumentError(f"feeds[{brief(name)}] must have shape {wanted}; got {list(array.shape)}")
     return arrays
 
 
@@ -121,7 +123,8 @@ def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
             kind = known.get(name)
             if kind is None or not kind.HasField("shape") or not all(map(_is_known, kind.shape.dim)):
                 raise ArgumentError(
-                    f"the size of {name!r}, the result of node {_name(node)!r}, must not depend on values"
+                    f"the size of {brief(name)}, the result of node {brief(_name(node))}, must not depend on "
+                    "values"
                 )
             dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
             check_memory([dim.dim_value for dim in kind.shape.dim], dtype, repr(name))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import nn_ops
 from ..dialects.calls import FUNCTIONS, ConvCall
-from ..errors import ArgumentError, suggestion
+from ..errors import ArgumentError, brief, suggestion
 from .forward import FORWARD
 from .target_calls import Family, TargetCall, is_transposed
 from .transposed import TRANSPOSED
@@ -67,7 +68,7 @@ def function_named(name: str) -> Callable[..., Any]:
     if len(found) == 1:
         return known[found[0]]
     near = f" (one of {', '.join(found)}?)" if found else _near(name, known)
-    raise ArgumentError(f"function must be one of {', '.join(known)}; got {name!r}{near}")
+    raise ArgumentError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(name)}{near}")
 
 
 def _near(name: str, known: dict[str, Any]) -> str:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..arguments import truth
 from ..data.seeded import make_array
 from ..dialects.binding import bind_shapes
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
-from ..errors import ArgumentError, BackendUnavailable, suggestion
+from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
 from ..tables import pre
 from ..verification.diffing import DiffReport, DiffRow, diff
@@ -262,10 +263,10 @@ def translate(
     >>> t.filter_permutation, t.check().passed
     ((3, 2, 0, 1), True)
     """
-    to = framework(to)
-    if to not in TARGETS:
+    to, any_size = framework(to), truth(any_size, "any_size")
+    if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
-        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {to!r}{near}")
+        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
     called = _function(function)
     source, given = bind_shapes(called, args, arguments)
     entry = FUNCTIONS[called]

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dispatch
 from ..dispatch import Call
 from ..dtypes import is_integer
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..tables import verdict
 from ..truth import bounds
 from ..truth.exact import abs_sum
@@ -50,7 +50,7 @@ def check_against(lazy: Any, against: Mapping[str, Any]) -> dict[str, Any]:
     for name, array in against.items():
         if getattr(array, "shape", None) != shape:
             raise ArgumentError(
-                f"against[{name!r}] must be an array of shape {list(shape)}; "
+                f"against[{brief(name)}] must be an array of shape {list(shape)}; "
                 f"got {list(getattr(array, 'shape', ()))}"
             )
     return {name: lazy.ours(array) for name, array in against.items()}

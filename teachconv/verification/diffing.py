@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import refuse_masked
+from ..arguments import real, refuse_masked
 from ..backends import Algorithm
 from ..devices import call_on_host, lazy_call, to_host
 from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, ContractError
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
 from ..inspection.explaining import Explanation, explain
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
@@ -227,7 +227,7 @@ def diff(
     if not found and not against:
         raise ArgumentError("backends is empty, and there is no against: name a backend, or give an array")
     for name, array in against.items():
-        refuse_masked(array, f"against[{name!r}]")
+        refuse_masked(array, f"against[{brief(name)}]")
 
     rows: list[DiffRow]
     seconds: float | None
@@ -471,12 +471,9 @@ def what_went_wrong(error: Exception) -> str:
 
 def _allowed_error(value: Any, name: str) -> float:
     """A tolerance, checked."""
-    try:
-        number = 0.0 if value is None else float(value)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{name} must be a number; got {value!r}") from None
+    number = 0.0 if value is None else real(value, name)
     if not (number >= 0 and np.isfinite(number)):
-        raise ArgumentError(f"{name} must be 0 or a positive finite number; got {value!r}")
+        raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(value)}")
     return number
 
 
@@ -484,9 +481,11 @@ def _their_array(array: Any, name: Any) -> np.ndarray:
     try:
         result = np.asarray(to_host(array))
     except Exception as error:
-        raise ArgumentTypeError(f"against[{name!r}] must be an array: {error}") from error
+        raise ArgumentTypeError(f"against[{brief(name)}] must be an array: {plain(error)}") from error
     if result.dtype.kind not in "iuf" and result.dtype.name != "bfloat16":
-        raise ArgumentTypeError(f"against[{name!r}] must be an array of numbers; got dtype {result.dtype}")
+        raise ArgumentTypeError(
+            f"against[{brief(name)}] must be an array of numbers; got dtype {result.dtype}"
+        )
     return result
 
 

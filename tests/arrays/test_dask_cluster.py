@@ -64,11 +64,11 @@ def in_memory(x):
 
 
 def choose_reference():
-    tc.use_backend("reference")
+    tc.set_backend("reference")
 
 
 def choose_nothing():
-    tc.use_backend(None)
+    tc.set_backend(None)
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ X, W = np.ones((1, 4, 4, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
 @pytest.mark.parametrize(
     ("call", "words", "message"),
     [
-        ((len, X), {}, "op must be a model of teachconv.keras or one of .*teachconv.conv2d, "),
+        ((len, X), {}, "op must be a keras.Model or one of .*, conv2d, "),
         ((None,), {}, "op must be"),
         ((tc.conv2d, X, W), {"backend": "numpy"}, "to_onnx takes no backend"),
         ((tc.conv2d, X, W), {"stride": 2}, 'did you mean "strides"'),

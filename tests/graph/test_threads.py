@@ -1,5 +1,6 @@
 """Several threads that train one variable, or call one function, and forks in between."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ import pytest
 import teachconv as tc
 from teachconv.graph.framework.op_kernel import TRACING
 from teachconv.graph.kernels.state_ops import ApplyGradientDescentOp, AssignAddOp
+from teachconv.graph.ops.variable_scope import get_variable, variable_scope
 
 tg = tc.graph
 A_MOMENT = 0.1  # long enough for another thread to finish if nothing stops it
@@ -143,3 +145,57 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_another_thread():
     thread.join(10)
     assert status == 0
     assert v.numpy() == 1.0
+
+
+def test_tapes_of_several_tasks_record_their_own_ops():
+    """Entered and left in turn: with one list for the thread, the first to leave would stop the second tape."""
+    v = tg.Variable(3.0)
+
+    async def square(entered, left):
+        with tg.GradientTape() as tape:
+            await asyncio.sleep(entered)
+            y = v * v
+            await asyncio.sleep(left)
+            y = y * v
+        return float(tape.gradient(y, v)), len(tape.operations())
+
+    async def main():
+        return await asyncio.gather(square(0, 0), square(0, 0.01), square(0.01, 0.01))
+
+    alone = asyncio.run(square(0, 0))
+    assert alone[0] == 27.0
+    assert asyncio.run(main()) == [alone] * 3
+
+
+def test_the_scopes_of_a_graph_hold_in_the_thread_that_entered_them():
+    graph = tg.Graph()
+    with graph.as_default():
+        first = tg.constant(1.0)
+
+    def build():
+        with graph.as_default():
+            made.append(tg.constant(2.0).op)
+            made.append(get_variable("v", [1]).op)
+
+    made = []
+    with (
+        graph.as_default(),
+        graph.device("/cpu:1"),
+        graph.control_dependencies([first]),
+        graph.gradient_override_map({"Const": "Other"}),
+        variable_scope("scope"),
+    ):
+        thread = threading.Thread(target=build)
+        thread.start()
+        thread.join()
+        inside = tg.constant(3.0).op
+        assert get_variable("v", [1]).name == "scope/v:0"
+    assert (inside.name, inside.device, inside.control_inputs) == (
+        "scope/Const",
+        "/device:CPU:1",
+        (first.op,),
+    )
+    assert inside.attrs["_gradient_op_type"] == "Other"
+    assert [op.name for op in made] == ["Const_1", "v"]
+    assert all(op.device == "" and not op.control_inputs for op in made)
+    assert not any("_gradient_op_type" in op.attrs for op in made)

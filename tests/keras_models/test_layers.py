@@ -376,7 +376,7 @@ def test_initializers_have_keras_fans_and_distributions(facts):
         (lambda i: i.Constant([1, 2])((3,)), r"value of shape \[2\] must fit a weight of shape \[3\]"),
         (lambda i: i.RandomNormal(stddev=-1), "stddev must be from 0"),
         (lambda i: i.RandomNormal("0"), "mean must be a number"),
-        (lambda i: i.RandomUniform(1, 0), "maxval must be from 1"),
+        (lambda i: i.RandomUniform(1, 0), "minval must be at most maxval; got 1.0 and 0.0"),
         (lambda i: i.VarianceScaling(0), "scale must be positive"),
         (lambda i: i.VarianceScaling("2"), "scale must be a number"),
         (lambda i: i.VarianceScaling(mode="fan"), 'did you mean "fan_'),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import Any
 
 from ... import record
 from ...errors import BackendUnavailable
+from ...files import replacing
 from . import sources
 from .launches import Kernel
 
@@ -132,6 +132,5 @@ def _compile(nvrtc: Any, file: str, options: Sequence[str]) -> bytes:
 def _keep(path: Path, binary: bytes) -> None:
     """Write a binary to the cache; another thread or process may write the same at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.stem, delete=False) as partial:
-        partial.write(binary)
-    Path(partial.name).replace(path)  # renaming is atomic
+    with replacing(path) as file:
+        file.write(binary)

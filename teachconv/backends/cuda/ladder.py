@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from ...dtypes import FLOATS
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...geometry import Conv2DGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
 from .. import Algorithm, winograd_needs
@@ -264,7 +264,7 @@ def schedule(
     """
     _check_sizes(geometry)
     if algorithm and (reason := lacks(algorithm, dtype, arch)):
-        raise ArgumentError(f"algorithm {algorithm!r} needs {reason}: use algorithm='implicit_gemm'")
+        raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}: use algorithm='implicit_gemm'")
     chosen, why = (algorithm, "requested") if algorithm else choose(kind, geometry, dtype, precision, arch)
     job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
     _BUILDERS[chosen](job)

@@ -7,17 +7,17 @@ reads like a node of a graph, so one gradient engine walks both.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 import numpy as np
 
 from ... import record
 from ...devices import to_host
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.default_graph import eager_device
@@ -125,7 +125,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     """Return an input as the tape sees it and as the kernel does, and whether nobody else can write to it."""
     if isinstance(value, Tensor):
         raise ArgumentTypeError(
-            f"{arg.name} of {op_def.name}: {value.name!r} is a tensor of a graph, and this op would run "
+            f"{arg.name} of {op_def.name}: {brief(value.name)} is a tensor of a graph, and this op would run "
             "eagerly: use it inside `with graph.as_default():`"
         )
     if arg.is_ref:
@@ -154,7 +154,9 @@ def _reference(value: Any, arg: ArgDef, op_def: OpDef) -> VariableRef:
     """Return the storage of an eager variable."""
     ref = getattr(value, "_storage", None)
     if ref is None:
-        raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable made eagerly; got {value!r}")
+        raise ArgumentTypeError(
+            f"{arg.name} of {op_def.name} must be a variable made eagerly; got {brief(value)}"
+        )
     found: VariableRef = ref
     return found
 
@@ -235,12 +237,12 @@ class Recorder(Protocol):
         """Take note of an op that has run."""
 
 
-_state = threading.local()
+_recorders: ContextVar[tuple[Recorder, ...]] = ContextVar("teachconv_recorders", default=())
 
 
 def active_recorders() -> tuple[Recorder, ...]:
-    """Return the active recorders of this thread, the innermost last."""
-    return getattr(_state, "recorders", ())
+    """Return the active recorders of this thread or asyncio task, the innermost last."""
+    return _recorders.get()
 
 
 def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
@@ -254,21 +256,22 @@ def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
 
 @contextmanager
 def recorded_by(recorder: Recorder) -> Iterator[None]:
-    """Within the block, hand the ops that this thread runs to ``recorder`` too."""
-    before = active_recorders()
-    _state.recorders = (*before, recorder)
-    try:
+    """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
+    with _recording((*active_recorders(), recorder)):
         yield
-    finally:
-        _state.recorders = before
 
 
 @contextmanager
 def stop_recording() -> Iterator[None]:
-    """Within the block, hand the ops that this thread runs to nobody."""
-    before = active_recorders()
-    _state.recorders = ()
+    """Within the block, hand the ops that this thread or task runs to nobody."""
+    with _recording(()):
+        yield
+
+
+@contextmanager
+def _recording(recorders: tuple[Recorder, ...]) -> Iterator[None]:
+    token = _recorders.set(recorders)
     try:
         yield
     finally:
-        _state.recorders = before
+        _recorders.reset(token)

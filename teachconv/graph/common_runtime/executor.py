@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.config import ConfigProto, DeviceSpec
 from ..framework.errors import FailedPreconditionError, InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes, TensorName, before, sorted_nodes
@@ -260,7 +260,7 @@ def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
 
 def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:
     """Raise the error with the node's name and the line of the program that created the node."""
-    where = f"node {node.name!r} ({node.op}, made at {node.file}:{node.line})"
+    where = f"node {brief(node.name)} ({node.op}, made at {node.file}:{node.line})"
     if isinstance(error, FailedPreconditionError):
         raise FailedPreconditionError(f"{where}: {error}") from error
     if isinstance(error, (ArgumentError, ArgumentTypeError, ValueError, TypeError)):

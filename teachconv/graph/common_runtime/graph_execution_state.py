@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ...errors import brief
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import FailedPreconditionError, InvalidArgumentError, SoftPlacementWarning
@@ -87,7 +88,7 @@ class Executable:
             names = ", ".join(map(repr, missing))
             several = len(missing) > 1
             raise FailedPreconditionError(
-                f"node {node.name!r} ({node.op}, made at {node.file}:{node.line}): "
+                f"node {brief(node.name)} ({node.op}, made at {node.file}:{node.line}): "
                 f"variable{'s' * several} {names} {'have' if several else 'has'} no value yet: run the "
                 "initializer first, or all of them: session.run(global_variables_initializer())"
             )

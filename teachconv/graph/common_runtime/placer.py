@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ... import backends
+from ...errors import brief
 from ..framework.config import DeviceSpec
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes
@@ -59,7 +60,7 @@ def place(
         for node in members:
             reason = placement.reason
             if node is not asker and len(members) > 1 and asker is not None:
-                reason = f"together with {asker.name!r}: {reason}"
+                reason = f"together with {brief(asker.name)}: {reason}"
             placements[node.name] = replace(placement, reason=reason)
     placed = {name: replace(node, device=placements[name].device) for name, node in nodes.items()}
     return placed, placements
@@ -98,8 +99,8 @@ def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
             continue
         if not spec.agrees(own) and asker is not None:
             raise InvalidArgumentError(
-                f"{node.name!r} asks for {own} and {asker.name!r} for {spec}, but they must share a "
-                "device: one uses the variable of the other or is colocated with it"
+                f"{brief(node.name)} asks for {own} and {brief(asker.name)} for {spec}, but they must share "
+                "a device: one uses the variable of the other or is colocated with it"
             )
         spec, asker = spec.merge(own), asker or node
     return spec, asker
@@ -137,8 +138,8 @@ def _choose(
         why = f"which does not exist; available: {_names(devices)}" + (f" ({no_gpu})" if no_gpu else "")
     if not allow_soft_placement:
         raise InvalidArgumentError(
-            f"{asker.name!r} (made at {asker.file}:{asker.line}) asks for {wanted}, {why}. Request one of "
-            "these, or let the session choose: ConfigProto(allow_soft_placement=True)"
+            f"{brief(asker.name)} (made at {asker.file}:{asker.line}) asks for {wanted}, {why}. Request one "
+            "of these, or let the session choose: ConfigProto(allow_soft_placement=True)"
         )
     reason = f"soft placement: asked for {wanted}, {why.partition(';')[0]}"
     return Placement(str(usable[0]), reason, soft=True)

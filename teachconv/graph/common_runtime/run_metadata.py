@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import backends, record, tables
+from ...files import path_of
 from ...inspection import marks
 from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ..framework.op_kernel import OpKernelContext
@@ -324,7 +325,7 @@ class RunMetadata(tables.Report):
             "td{font-family:ui-monospace,monospace;"
             f"font-size:12px}}</style>{top}{self._repr_html_()}"
         )
-        Path(path).write_text(page, encoding="utf-8")
+        path_of(path).write_text(page, encoding="utf-8")
 
     def save_chrome_trace(self, path: str | Path) -> None:
         """Write the run as a file for chrome://tracing or https://ui.perfetto.dev.
@@ -332,7 +333,7 @@ class RunMetadata(tables.Report):
         Args:
             path: the file to write.
         """
-        Path(path).write_text(chrome_trace(self), encoding="utf-8")
+        path_of(path).write_text(chrome_trace(self), encoding="utf-8")
 
 
 def _cells(node: NodeStats) -> tuple[tables.Cell, ...]:

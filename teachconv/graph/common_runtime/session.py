@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
 from ..framework.context import get_default_graph, set_default_graph, set_default_session
@@ -52,9 +52,9 @@ class Session:
 
     def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
         if graph is not None and not isinstance(graph, Graph):
-            raise ArgumentTypeError(f"graph must be a Graph or None; got {graph!r}")
+            raise ArgumentTypeError(f"graph must be a Graph or None; got {brief(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
-            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {config!r}")
+            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
         self._variables: dict[str, VariableRef] = {}
@@ -98,9 +98,9 @@ class Session:
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
         if options is not None and not isinstance(options, RunOptions):
-            raise ArgumentTypeError(f"options must be RunOptions; got {options!r}")
+            raise ArgumentTypeError(f"options must be RunOptions; got {brief(options)}")
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
-            raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {run_metadata!r}")
+            raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {brief(run_metadata)}")
         found = [_graph_element(fetch, self.graph, "fetches") for fetch in nest.flatten(fetches)]
         tensors = [item for item in found if isinstance(item, Tensor)]
         targets = [item for item in found if isinstance(item, Operation)]
@@ -197,15 +197,15 @@ def _graph_element(item: Any, graph: Graph, what: str) -> Tensor | Operation:
         return graph.get_tensor_by_name(item) if ":" in item else graph.get_operation_by_name(item)
     if hasattr(item, "_graph_tensor"):  # a variable
         if item.graph is not graph:
-            raise ArgumentError(f"{what}: variable {item.name!r} is not of the session's graph")
+            raise ArgumentError(f"{what}: variable {brief(item.name)} is not of the session's graph")
         return item.value()
     if not isinstance(item, (Tensor, Operation)):
         raise ArgumentTypeError(
-            f"{what} must be tensors, operations, variables or names of them; got {item!r} of type "
+            f"{what} must be tensors, operations, variables or names of them; got {brief(item)} of type "
             f"{type(item).__name__}"
         )
     if item.graph is not graph:
-        raise ArgumentError(f"{what}: {item.name!r} belongs to a graph other than the session's")
+        raise ArgumentError(f"{what}: {brief(item.name)} belongs to a graph other than the session's")
     return item
 
 
@@ -238,27 +238,28 @@ def _feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, np.ndarra
         try:
             tensor = _graph_element(key, graph, "feed_dict")
         except ArgumentError as error:
-            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+            raise ArgumentTypeError(f"Cannot interpret feed_dict key as Tensor: {plain(error)}") from None
         if isinstance(tensor, Operation):
             raise ArgumentTypeError(
-                f"feed_dict: {tensor.name!r} is an operation; feed its tensor, {tensor.name + ':0'!r}"
+                f"feed_dict: {brief(tensor.name)} is an operation; feed its tensor, "
+                f"{brief(tensor.name + ':0')}"
             )
         if tensor.is_ref:
             raise ArgumentError(
-                f"feed_dict: {tensor.name!r} is a reference to a variable, which cannot be fed; feed its "
-                f"value, {tensor.op.name + '/read:0'!r}, or assign to it"
+                f"feed_dict: {brief(tensor.name)} is a reference to a variable, which cannot be fed; feed "
+                f"its value, {brief(tensor.op.name + '/read:0')}, or assign to it"
             )
         if tensor in feeds:
-            raise ArgumentError(f"feed_dict holds two values for {tensor.name!r}")
+            raise ArgumentError(f"feed_dict holds two values for {brief(tensor.name)}")
         feeds[tensor] = feed_value(tensor, value)
     return feeds
 
 
 def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
     """Return a value as a read-only array of the dtype and a compatible shape of ``tensor``."""
-    what = f"the value fed for {tensor.name!r}"
+    what = f"the value fed for {brief(tensor.name)}"
     if isinstance(value, (Tensor, Operation)):
-        raise ArgumentTypeError(f"{what} must be numbers; got {value!r}: fetch its value first")
+        raise ArgumentTypeError(f"{what} must be numbers; got {brief(value)}: fetch its value first")
     array = to_array(value, tensor.dtype, what)
     if not tensor.shape.is_compatible_with(array.shape):
         raise ArgumentError(f"{what} must have shape {tensor.shape}; got {array.shape}")

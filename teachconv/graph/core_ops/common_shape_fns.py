@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import normalize_padding, normalize_pair, to_nhwc
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...geometry import conv2d_geometry
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
@@ -45,7 +45,7 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
     if padding != "EXPLICIT":
         if explicit:
             raise ArgumentError(
-                f"explicit_paddings must be empty where padding is {padding!r}; got {list(explicit)}"
+                f"explicit_paddings must be empty where padding is {brief(padding)}; got {list(explicit)}"
             )
         return padding
     if len(explicit) != 8:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph, executing_eagerly
@@ -158,7 +158,8 @@ class GradientTape:
         for item in nest.flatten(tensor):
             if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
                 raise ArgumentError(
-                    f"Passed in object {item!r} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable"
+                    f"Passed in object {brief(item)} of type {brief(type(item).__name__)}, not tf.Tensor or "
+                    "tf.Variable"
                 )
             if not is_trainable(item.dtype):
                 _log.warning("the dtype of the watched tensor must be floating; got %s", item.dtype.name)
@@ -387,7 +388,7 @@ class GradientTape:
 
     def _target(self, item: Any) -> Any:
         if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
-            raise ArgumentError(f"target must hold tensors; got {item!r} of type {type(item).__name__}")
+            raise ArgumentError(f"target must hold tensors; got {brief(item)} of type {type(item).__name__}")
         if not is_trainable(item.dtype):
             _log.warning(
                 "The dtype of the target tensor must be floating (e.g. tf.float32) when calling "
@@ -402,7 +403,7 @@ class GradientTape:
             return item if self._graph is None else item._graph_tensor(self._graph, True)
         if not is_tensor(item):
             raise ArgumentError(
-                f"sources must hold tensors and variables; got {item!r} of type {type(item).__name__}"
+                f"sources must hold tensors and variables; got {brief(item)} of type {type(item).__name__}"
             )
         return item
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from .. import nest
 from ..common_runtime.execute import EagerOperation, interested_recorders
 from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
@@ -78,8 +78,8 @@ class FuncGraph(Graph):
             return self.captures[id(value)][1]
         if isinstance(value, Tensor) and not self._encloses(value.graph):
             raise ArgumentError(
-                f"{value.name!r} belongs to a graph that does not enclose the function {self.name!r}: pass "
-                "it as an argument, or return it from its own function"
+                f"{brief(value.name)} belongs to a graph that does not enclose the function "
+                f"{brief(self.name)}: pass it as an argument, or return it from its own function"
             )
         name = "" if isinstance(value, EagerTensor) else value.op.name.rpartition("/")[2].lstrip("_")
         with self.control_dependencies(None), self.name_scope(None), self.device(None):
@@ -102,7 +102,8 @@ class FuncGraph(Graph):
         if variable.ref() not in self.variables:
             if variable.graph is not None and not self._encloses(variable.graph):
                 raise InvalidArgumentError(
-                    f"variable {variable.name!r} belongs to a graph that does not enclose {self.name!r}"
+                    f"variable {brief(variable.name)} belongs to a graph that does not enclose "
+                    f"{brief(self.name)}"
                 )
             name = variable.name.partition(":")[0]
             # an eager variable lies in the memory of the CPU
@@ -162,7 +163,9 @@ class ConcreteFunction:
         if isinstance(leaf, Tensor) and leaf.graph is not self.graph:
             leaf = self.graph.capture(leaf)
         if leaf.graph is not self.graph:
-            raise InvalidArgumentError(f"the function returned {leaf.name!r}, which belongs to another graph")
+            raise InvalidArgumentError(
+                f"the function returned {brief(leaf.name)}, which belongs to another graph"
+            )
         if isinstance(leaf, Operation):
             self._targets.append(leaf)
             return _Leaf(None)

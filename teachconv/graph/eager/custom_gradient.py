@@ -7,7 +7,7 @@ from functools import wraps
 from itertools import count
 from typing import Any
 
-from ...errors import ArgumentTypeError
+from ...errors import ArgumentTypeError, brief
 from .. import nest
 from ..common_runtime.execute import EagerOperation, active_recorders, stop_recording
 from ..framework.context import current_graph
@@ -56,7 +56,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             returned = f(*tensors, **kwargs)
         if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
             raise ArgumentTypeError(
-                f"a function with a custom gradient must return (result, gradient function); got {returned!r}"
+                "a function with a custom gradient must return (result, gradient function); got "
+                f"{brief(returned)}"
             )
         if reads.watched_variables():
             names = ", ".join(variable.name for variable in reads.watched_variables())

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ... import tables
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .. import nest
 from ..common_runtime.run_metadata import RunMetadata
 from ..framework.config import ConfigProto
@@ -107,7 +107,7 @@ def function(
     if python_function is None:
         return functools.partial(function, input_signature=input_signature, config=config)
     if not callable(python_function):
-        raise ArgumentTypeError(f"python_function must be callable; got {python_function!r}")
+        raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
     return Function(python_function, input_signature, config)
 
 
@@ -129,7 +129,7 @@ class Function:
         self._signature = inspect.signature(python_function)
         self._specs = None if input_signature is None else tuple(input_signature)
         if self._specs and not all(isinstance(spec, TensorSpec) for spec in self._specs):
-            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {input_signature!r}")
+            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")
         self._config = config or ConfigProto()
         self._concrete: dict[tuple[Leaf, ...], ConcreteFunction] = {}
         self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
@@ -321,8 +321,8 @@ def _check_default(parameter: inspect.Parameter, value: Any) -> None:
         leaf, is_argument = _leaf(name, value)
         if is_argument or leaf != _leaf(name, default)[0]:
             raise ArgumentTypeError(
-                f"{name} has no TensorSpec in input_signature, so it must keep its default {default!r}; got "
-                f"{value!r}"
+                f"{name} has no TensorSpec in input_signature, so it must keep its default {brief(default)}; "
+                f"got {brief(value)}"
             )
 
 
@@ -343,7 +343,7 @@ def _leaf(path: str, value: Any) -> tuple[Any, bool]:
     except TypeError:
         raise ArgumentTypeError(
             f"{path} must be an array, a hashable Python value, or lists, tuples and dicts of those; got "
-            f"{value!r}"
+            f"{brief(value)}"
         ) from None
     return (type(value), value), False  # with the type: 1, 1.0 and True are equal
 

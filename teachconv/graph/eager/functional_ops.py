@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...errors import ArgumentTypeError
+from ...errors import ArgumentTypeError, brief
 from .. import nest
 from ..framework import op_def_library
 from ..framework.config import ConfigProto
@@ -59,7 +59,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     """
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
-            raise ArgumentTypeError(f"{what} must be callable; got {function!r}")
+            raise ArgumentTypeError(f"{what} must be callable; got {brief(function)}")
     if executing_eagerly():
         return true_fn() if pred else false_fn()
     branches = [_branch(true_fn, "true"), _branch(false_fn, "false")]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from ... import backends
 from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...settings import get_num_threads
 
 __all__ = ["ConfigProto", "DeviceSpec", "RunOptions", "list_physical_devices"]
@@ -55,7 +55,7 @@ class DeviceSpec:
             ValueError, TypeError: if ``text`` is not the name of a device.
         """
         if not isinstance(text, str):
-            raise ArgumentTypeError(f'device must be a string such as "/cpu:0", or None; got {text!r}')
+            raise ArgumentTypeError(f'device must be a string such as "/cpu:0", or None; got {brief(text)}')
         spec = cls()
         for part in filter(None, text.split("/")):
             if part in _HOST:
@@ -64,7 +64,7 @@ class DeviceSpec:
             if match is None:
                 raise ArgumentError(
                     f'device must be "/cpu:N", "/gpu:N" or "/device:CPU:N", after "/job:localhost/replica:0'
-                    f'/task:0" if you like; got {text!r}'
+                    f'/task:0" if you like; got {brief(text)}'
                 )
             kind, number = match.groups()
             spec = cls(None if kind == "*" else kind.upper(), None if number in (None, "*") else int(number))

@@ -16,7 +16,7 @@ import numpy as np
 from ... import devices
 from ...arguments import as_array, refuse_masked
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import TensorShape, as_shape
@@ -100,7 +100,7 @@ class EagerTensor(Operators):
                 f"a tensor has no {name}: only a variable as a whole has one, and v[...] is a tensor"
             )
         raise AttributeError(
-            f"EagerTensor has no attribute {name!r}"
+            f"EagerTensor has no attribute {brief(name)}"
             + (": .numpy() gives an array, which has it" if hasattr(np.ndarray, name) else "")
         )
 
@@ -286,7 +286,7 @@ def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
     if isinstance(first, bool) and array.dtype != bool:
-        raise ArgumentError(f"{name} must be numbers or bools, not both; got {value!r:.80}")
+        raise ArgumentError(f"{name} must be numbers or bools, not both; got {brief(value)}")
     if array.dtype == bool:
         return array.dtype
     if is_integer(array.dtype):
@@ -334,5 +334,5 @@ def int_vector(value: Any, name: str = "shape") -> Any:
     if isinstance(value, int):
         return [value]
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise ArgumentTypeError(f"{name} must be ints or a vector; got {value!r}")
+        raise ArgumentTypeError(f"{name} must be ints or a vector; got {brief(value)}")
     return list(value) or to_array([], None, name).astype("int32")

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...arguments import integer
 from ...dtypes import FLOATS, INTEGERS, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .tensor_shape import as_shape
 
 __all__ = [
@@ -125,19 +125,19 @@ class AttrDef:
             return value
         if self.type == "string":
             if not isinstance(value, str):
-                raise ArgumentTypeError(f"{where} must be a string; got {value!r}")
+                raise ArgumentTypeError(f"{where} must be a string; got {brief(value)}")
             if self.allowed and value not in self.allowed:
-                raise ArgumentError(f"{where} must be one of {', '.join(self.allowed)}; got {value!r}")
+                raise ArgumentError(f"{where} must be one of {', '.join(self.allowed)}; got {brief(value)}")
             return value
         if self.type == "bool":
             if not isinstance(value, (bool, np.bool_)):
-                raise ArgumentTypeError(f"{where} must be True or False; got {value!r}")
+                raise ArgumentTypeError(f"{where} must be True or False; got {brief(value)}")
             return bool(value)
         if self.type == "int":
             return integer(value, where)
         if self.type.startswith("list("):
             if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
-                raise ArgumentTypeError(f"{where} must be a {self.type}; got {value!r}")
+                raise ArgumentTypeError(f"{where} must be a {self.type}; got {brief(value)}")
             if self.type == "list(string)":
                 return tuple(str(item) for item in value)
             if self.type == "list(type)":
@@ -276,7 +276,7 @@ def register_op(
       grad    _relu_grad
     """
     if name in REGISTRY:
-        raise ArgumentError(f"op {name!r} is registered already, at {REGISTRY[name].file}")
+        raise ArgumentError(f"op {brief(name)} is registered already, at {REGISTRY[name].file}")
     caller = sys._getframe(1)
     parsed = tuple(parse_attr(attr) for attr in attrs)
     op_def = OpDef(
@@ -311,14 +311,14 @@ def get_op_def(name: str) -> OpDef:
         return REGISTRY[name]
     except (KeyError, TypeError):
         near = difflib.get_close_matches(str(name), REGISTRY, 3) or sorted(REGISTRY)
-        raise ArgumentError(f"there is no op {name!r}; did you mean {' or '.join(near)}?") from None
+        raise ArgumentError(f"there is no op {brief(name)}; did you mean {' or '.join(near)}?") from None
 
 
 def attr_of(op: Any, name: str) -> Any:
     """Return an attribute of an operation of either kind; raise ``ValueError`` if it has none such."""
     if name not in op.attrs:
         have = ", ".join(sorted(op.attrs)) or "none"
-        raise ArgumentError(f"{op.type} has no attribute {name!r}; it has {have}")
+        raise ArgumentError(f"{op.type} has no attribute {brief(name)}; it has {have}")
     return op.attrs[name]
 
 
@@ -404,7 +404,9 @@ def parse_attr(spec: str) -> AttrDef:
         kind = "string" if strings else "type"
         allowed = tuple(item.strip("'") if strings else DATA_TYPES[item] for item in items)
     if kind not in ATTR_TYPES:
-        raise ArgumentError(f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {kind!r}")
+        raise ArgumentError(
+            f"the type of an attribute must be one of {', '.join(ATTR_TYPES)}; got {brief(kind)}"
+        )
     default: Any = None
     if equals:
         if kind == "type":

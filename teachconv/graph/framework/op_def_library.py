@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .context import get_default_graph
 from .eager_tensor import EagerTensor, frozen, to_argument, to_array
 from .op_def import ArgDef, OpDef, as_dtype, get_op_def
@@ -99,7 +99,7 @@ def check_attrs(
                 checked[name] = value
         elif name not in op_def.attr_by_name:
             have = ", ".join(op_def.attr_by_name) or "none"
-            raise ArgumentError(f"{op_def.name} has no attribute {name!r}; it has {have}")
+            raise ArgumentError(f"{op_def.name} has no attribute {brief(name)}; it has {have}")
         else:
             checked[name] = op_def.attr_by_name[name].check(value, op_def.name)
     args, values = op_def.inputs, list(inputs)
@@ -127,7 +127,9 @@ def _written_out(
             values.append(value)
             continue
         if not isinstance(value, (list, tuple)):
-            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a list of tensors; got {value!r}")
+            raise ArgumentTypeError(
+                f"{arg.name} of {op_def.name} must be a list of tensors; got {brief(value)}"
+            )
         if arg.number:
             if not value:
                 raise ArgumentError(f"{arg.name} of {op_def.name} must hold at least one tensor; got none")
@@ -160,7 +162,7 @@ def _infer_types(
             try:
                 known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
             except ArgumentTypeError as error:
-                raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {error}") from None
+                raise ArgumentTypeError(f"{arg.name} of {op_def.name}: {plain(error)}") from None
             if arg.type in source and checked[arg.type] != known:
                 first, names = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
                 which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"
@@ -221,12 +223,12 @@ def _as_tensor(
         value = _packed_list(value, dtype, name, graph)
     if not isinstance(value, Tensor):
         if arg.is_ref:
-            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {value!r}")
+            raise ArgumentTypeError(f"{arg.name} of {op_def.name} must be a variable; got {brief(value)}")
         array = to_argument(value, dtype, f"{arg.name} of {op_def.name}")
         value = apply_op("Const", name, [], {"value": frozen(array), "dtype": array.dtype})
     if value.op.graph is not graph:
         raise ArgumentError(
-            f"{arg.name} of {op_def.name}: {value.name!r} belongs to a graph other than the default one"
+            f"{arg.name} of {op_def.name}: {brief(value.name)} belongs to a graph other than the default one"
         )
     if dtype is None:
         checked[arg.type] = op_def.attr_by_name[arg.type].check(value.dtype, op_def.name)
@@ -236,7 +238,7 @@ def _as_tensor(
         )
     if arg.is_ref and not value.is_ref:
         raise ArgumentTypeError(
-            f"{arg.name} of {op_def.name} must be a variable; {value.name!r} is a value, which nothing can "
-            "be assigned to"
+            f"{arg.name} of {op_def.name} must be a variable; {brief(value.name)} is a value, which nothing "
+            "can be assigned to"
         )
     return value

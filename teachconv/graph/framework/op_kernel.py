@@ -19,6 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ...devices import is_on_device
+from ...errors import brief
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
 from .op_def import get_op_def
@@ -98,7 +99,7 @@ class VariableRef(Lockable):
         """Return the current value; raise `FailedPreconditionError` if there is none."""
         if self.value is None:
             raise FailedPreconditionError(
-                f"variable {self.name!r} has no value yet: run its initializer first, or all of them: "
+                f"variable {brief(self.name)} has no value yet: run its initializer first, or all of them: "
                 "session.run(global_variables_initializer())"
             )
         return self.value
@@ -107,8 +108,8 @@ class VariableRef(Lockable):
         """Replace the value; raise ``ValueError`` if shape or dtype differ. The array becomes read-only."""
         if value.dtype != self.dtype or not is_compatible(self.shape, value.shape):
             raise InvalidArgumentError(
-                f"variable {self.name!r} has shape {text(self.shape)} and dtype {self.dtype.name}; it cannot "
-                f"take a value of shape {text(value.shape)} and dtype {value.dtype.name}"
+                f"variable {brief(self.name)} has shape {text(self.shape)} and dtype {self.dtype.name}; it "
+                f"cannot take a value of shape {text(value.shape)} and dtype {value.dtype.name}"
             )
         if not is_on_device(value):
             if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
@@ -277,9 +278,9 @@ def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDe
     have = [str(definition).partition(" ")[2] for (op, *_), definition in KERNELS.items() if op == node.op]
     raise InvalidArgumentError(
         f"no kernel for op {node.op} on {device}"
-        + (f" with label {own!r}" if own else "")
+        + (f" with label {brief(own)}" if own else "")
         + (f" for {dtype}" if dtype else "")
-        + f" (node {node.name!r}); available: {', '.join(have) or 'none'}"
+        + f" (node {brief(node.name)}); available: {', '.join(have) or 'none'}"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from os.path import abspath, dirname, join, sep
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from .context import session_for
 from .node_def import NodeDef, from_operation
 from .op_def import OpDef, attr_of
@@ -80,7 +80,7 @@ class Operation:
         self.device, self.number = device, number
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
-        self.original_op = graph._original_op
+        self.original_op: Operation | None = None
 
     @property
     def type(self) -> str:
@@ -129,11 +129,13 @@ class Operation:
                 unchanged.
         """
         if not isinstance(op, Operation) or op.graph is not self.graph:
-            raise ArgumentError(f"op must be an Operation of the same graph; got {op!r}")
+            raise ArgumentError(f"op must be an Operation of the same graph; got {brief(op)}")
         path = _path(op, self)
         if path:
             names = " -> ".join([*(step.name for step in path), path[0].name])
-            raise ArgumentError(f"{op.name!r} needs {self.name!r} itself, which would make a cycle: {names}")
+            raise ArgumentError(
+                f"{brief(op.name)} needs {brief(self.name)} itself, which would make a cycle: {names}"
+            )
         self.graph.check_not_finalized()
         if op not in self.control_inputs:
             self.control_inputs = (*self.control_inputs, op)

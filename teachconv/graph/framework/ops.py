@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .config import DeviceSpec
 from .context import set_default_graph
 from .errors import UnknownNameError
@@ -43,8 +45,26 @@ _ROOT_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]+$")
 
 
+@dataclass(frozen=True)
+class _Scopes:
+    """What the blocks around the running code say of the next operation."""
+
+    name: str = ""
+    device: DeviceSpec = field(default_factory=DeviceSpec)
+    control: tuple[Operation, ...] = ()
+    colocate: Operation | None = None
+    original_op: Operation | None = None
+    kernel_labels: Mapping[str, str] = field(default_factory=dict)
+    gradient_names: Mapping[str, str] = field(default_factory=dict)
+
+
+_NO_SCOPES = _Scopes()
+
+
 class Graph:
     """A list of operations in order of creation, and the scopes that apply to the next one.
+
+    A scope holds in the thread or asyncio task that entered it; others may add to the same graph meanwhile.
 
     Attributes:
         is_function: whether it is the graph of a function that is traced (def_function.py).
@@ -74,13 +94,7 @@ class Graph:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names_in_use: dict[str, int] = {}  # in lower case: TensorFlow ignores case here
-        self._scope = ""
-        self._device = DeviceSpec()
-        self._control: tuple[Operation, ...] = ()
-        self._colocate: Operation | None = None
-        self._original_op: Operation | None = None
-        self._kernel_labels: dict[str, str] = {}
-        self._gradient_names: dict[str, str] = {}
+        self._scopes: ContextVar[_Scopes] = ContextVar("teachconv_graph_scopes", default=_NO_SCOPES)
         self._collections: dict[str, list[Any]] = {}
         self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
         self.finalized = False
@@ -105,7 +119,7 @@ class Graph:
             ValueError: if the graph has no operation of that name.
         """
         if name not in self._by_name:
-            raise UnknownNameError(f"the graph has no operation {name!r}; it has {self._some_names()}")
+            raise UnknownNameError(f"the graph has no operation {brief(name)}; it has {self._some_names()}")
         return self._by_name[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
@@ -122,10 +136,12 @@ class Graph:
         """
         op_name, colon, index = name.partition(":")
         if not colon or not index.isdigit():
-            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {name!r}')
+            raise ArgumentError(f'name must be that of a tensor, such as "{op_name}:0"; got {brief(name)}')
         outputs = self.get_operation_by_name(op_name).outputs
         if int(index) >= len(outputs):
-            raise UnknownNameError(f"operation {op_name!r} has {len(outputs)} outputs; got {name!r}")
+            raise UnknownNameError(
+                f"operation {brief(op_name)} has {len(outputs)} outputs; got {brief(name)}"
+            )
         return outputs[int(index)]
 
     def as_graph_element(self, obj: Any) -> Tensor | Operation:
@@ -147,7 +163,7 @@ class Graph:
         if not isinstance(obj, (Tensor, Operation)):
             raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
         if obj.graph is not self:
-            raise ArgumentError(f"{obj.name!r} is not an element of this graph.")
+            raise ArgumentError(f"{brief(obj.name)} is not an element of this graph.")
         return obj
 
     def as_graph_def(self) -> GraphDef:
@@ -212,15 +228,9 @@ class Graph:
         Yields:
             The full scope, ending in "/", or "".
         """
-        before = self._scope
-        if not name:
-            self._scope = ""
-        else:
-            self._scope = name if name.endswith("/") else self.unique_name(name) + "/"
-        try:
-            yield self._scope
-        finally:
-            self._scope = before
+        full = name if not name or name.endswith("/") else self.unique_name(name) + "/"
+        with self._within(name=full or ""):
+            yield full or ""
 
     @contextmanager
     def device(self, name: str | None) -> Iterator[None]:
@@ -229,12 +239,11 @@ class Graph:
         Args:
             name: a device such as "/cpu:1"; None requests none.
         """
-        before = self._device
-        self._device = DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
-        try:
+        before = self._scopes.get().device
+        with self._within(
+            device=DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
+        ):
             yield
-        finally:
-            self._device = before
 
     @contextmanager
     def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
@@ -246,14 +255,11 @@ class Graph:
         Raises:
             ValueError: if ``op`` is not of this graph.
         """
-        before, target = (self._colocate, self._device), op.op if isinstance(op, Tensor) else op
+        target = op.op if isinstance(op, Tensor) else op
         if not isinstance(target, Operation) or target.graph is not self:
-            raise ArgumentError(f"op must be an operation or tensor of this graph; got {op!r}")
-        self._colocate, self._device = target, DeviceSpec()
-        try:
+            raise ArgumentError(f"op must be an operation or tensor of this graph; got {brief(op)}")
+        with self._within(colocate=target, device=DeviceSpec()):
             yield
-        finally:
-            self._colocate, self._device = before
 
     @contextmanager
     def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
@@ -269,16 +275,10 @@ class Graph:
         Raises:
             ValueError, TypeError: if an item is of another graph or not an operation, tensor or variable.
         """
-        before = self._control
-        if inputs is None:
-            self._control = ()
-        else:
-            added = [self._as_operation(item, "inputs") for item in inputs]
-            self._control = tuple(dict.fromkeys([*before, *added]))
-        try:
+        added = [self._as_operation(item, "inputs") for item in inputs or ()]
+        before = () if inputs is None else self._scopes.get().control
+        with self._within(control=tuple(dict.fromkeys([*before, *added]))):
             yield
-        finally:
-            self._control = before
 
     @contextmanager
     def original_op(self, op: Operation) -> Iterator[None]:
@@ -289,11 +289,8 @@ class Graph:
         Args:
             op: an operation of this graph.
         """
-        before, self._original_op = self._original_op, op
-        try:
+        with self._within(original_op=op):
             yield
-        finally:
-            self._original_op = before
 
     @contextmanager
     def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
@@ -308,14 +305,10 @@ class Graph:
         Raises:
             ValueError: if there is no op of a name.
         """
-        before = self._kernel_labels
         for op_type in labels:
             get_op_def(op_type)
-        self._kernel_labels = before | dict(labels)
-        try:
+        with self._within(kernel_labels={**self._scopes.get().kernel_labels, **labels}):
             yield
-        finally:
-            self._kernel_labels = before
 
     @contextmanager
     def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
@@ -327,21 +320,28 @@ class Graph:
         Raises:
             ValueError: if there is no op of a name.
         """
-        before = self._gradient_names
         for op_type in names:
             get_op_def(op_type)
-        self._gradient_names = before | dict(names)
+        with self._within(gradient_names={**self._scopes.get().gradient_names, **names}):
+            yield
+
+    @contextmanager
+    def _within(self, **changes: Any) -> Iterator[None]:
+        """Change scopes of the running context within the block."""
+        token = self._scopes.set(replace(self._scopes.get(), **changes))
         try:
             yield
         finally:
-            self._gradient_names = before
+            self._scopes.reset(token)
 
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
         if not isinstance(found, Operation):
-            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {item!r}")
+            raise ArgumentTypeError(f"{what} must hold operations, tensors or variables; got {brief(item)}")
         if found.graph is not self:
-            raise ArgumentError(f"{what} must belong to this graph; {found.name!r} belongs to another one")
+            raise ArgumentError(
+                f"{what} must belong to this graph; {brief(found.name)} belongs to another one"
+            )
         return found
 
     # --- adding ----------------------------------------------------------------------------------
@@ -363,12 +363,13 @@ class Graph:
         >>> graph.unique_name("Conv2D"), graph.unique_name("Conv2D"), graph.unique_name("conv2d")
         ('Conv2D', 'Conv2D_1', 'conv2d_2')
         """
-        if not isinstance(name, str) or not (_NAME if self._scope else _ROOT_NAME).match(name):
+        scope = self._scopes.get().name
+        if not isinstance(name, str) or not (_NAME if scope else _ROOT_NAME).match(name):
             raise ArgumentError(
                 f"name must be letters, digits and any of _ . / > - with a letter, digit or . first outside "
-                f"of a scope; got {name!r}"
+                f"of a scope; got {brief(name)}"
             )
-        full = self._scope + name
+        full = scope + name
         key = full.lower()
         count = self._names_in_use.get(key)
         if not mark_as_used and count is None:
@@ -411,17 +412,21 @@ class Graph:
         self.check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
-                raise ArgumentError(f"{tensor.name!r} belongs to a graph other than that of {name!r}")
-        label = self._kernel_labels.get(op_def.name)
+                raise ArgumentError(
+                    f"{brief(tensor.name)} belongs to a graph other than that of {brief(name)}"
+                )
+        scopes = self._scopes.get()
+        label = scopes.kernel_labels.get(op_def.name)
         if label is not None:
             attrs = attrs | {"_kernel": label}
-        gradient = self._gradient_names.get(op_def.name)
+        gradient = scopes.gradient_names.get(op_def.name)
         if gradient is not None:
             attrs = attrs | {"_gradient_op_type": gradient}
         direct = {tensor.op for tensor in inputs}
-        control = tuple(op for op in self._control if op not in direct) if self._control else ()
-        device, number = str(self._device), len(self._operations)
-        op = Operation(self, name, op_def, inputs, attrs, control, self._colocate, device, number)
+        control = tuple(op for op in scopes.control if op not in direct)
+        device, number = str(scopes.device), len(self._operations)
+        op = Operation(self, name, op_def, inputs, attrs, control, scopes.colocate, device, number)
+        op.original_op = scopes.original_op
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
             for index, (arg, dtype, shape) in enumerate(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import nn_ops
 from ...devices import Adapter, to_array
-from ...errors import ArgumentTypeError
+from ...errors import ArgumentTypeError, brief
 from .context import executing_eagerly, session_for, set_default_graph
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
 from .op_def import as_dtype
@@ -307,8 +307,8 @@ class Tensor(Operators):
 
     def _no_value(self, wanted: str) -> ArgumentTypeError:
         return ArgumentTypeError(
-            f"{self.name!r} is a tensor of a graph and has no {wanted} before the graph is run: "
-            f"session.run({self.name!r}) gives its value"
+            f"{brief(self.name)} is a tensor of a graph and has no {wanted} before the graph is run: "
+            f"session.run({brief(self.name)}) gives its value"
         )
 
     def set_shape(self, shape: Any) -> None:
@@ -325,21 +325,21 @@ class Tensor(Operators):
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise NoSymbolicArrayError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array: it has no value before the "
-            f"graph is run; session.run({self.name!r}) gives its value"
+            f"graph is run; session.run({brief(self.name)}) gives its value"
         )
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
             "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: "
-            f"{self.name!r} has no value while the graph is built. TensorFlow's AutoGraph would rewrite an "
-            "`if` or `while` on it into tf.cond or tf.while_loop; nothing is rewritten here: call "
+            f"{brief(self.name)} has no value while the graph is built. TensorFlow's AutoGraph would rewrite "
+            "an `if` or `while` on it into tf.cond or tf.while_loop; nothing is rewritten here: call "
             "teachconv.graph.cond(pred, true_fn, false_fn)"
         )
 
     def __iter__(self) -> Iterator[Any]:
         raise OperatorNotAllowedInGraphError(
-            f"Iterating over a symbolic `tf.Tensor` is not allowed: {self.name!r} has no value while the "
-            "graph is built; tf.unstack gives its slices as tensors"
+            f"Iterating over a symbolic `tf.Tensor` is not allowed: {brief(self.name)} has no value while "
+            "the graph is built; tf.unstack gives its slices as tensors"
         )
 
     def __len__(self) -> int:

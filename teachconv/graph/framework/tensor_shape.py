@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = ["StaticShape", "TensorShape", "as_shape", "is_compatible", "is_fully_defined", "merge", "text"]
 
@@ -164,7 +164,7 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
             value = [integer(value, name)] if not hasattr(value, "__len__") else list(value)
         except TypeError:
             raise ArgumentTypeError(
-                f"{name} must be a sequence of sizes, with None for unknown ones; got {value!r}"
+                f"{name} must be a sequence of sizes, with None for unknown ones; got {brief(value)}"
             ) from None
     sizes = tuple(
         size if type(size) is int or size is None else integer(size, name)  # the quick way first

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable
@@ -63,9 +63,9 @@ def NotDifferentiable(op_type: str) -> None:  # noqa: N802  (TensorFlow's name)
 
 def _check_new(op_type: str) -> None:
     if not isinstance(op_type, str) or not op_type:
-        raise ArgumentTypeError(f"op_type must be the name of an op; got {op_type!r}")
+        raise ArgumentTypeError(f"op_type must be the name of an op; got {brief(op_type)}")
     if op_type in GRADIENTS:
-        raise ArgumentError(f"op {op_type!r} has a gradient already: {GRADIENTS[op_type]}")
+        raise ArgumentError(f"op {brief(op_type)} has a gradient already: {GRADIENTS[op_type]}")
 
 
 def get_gradient_function(op: Any) -> Callable[..., Any] | None:
@@ -89,7 +89,7 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
         return own
     op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
     if op_type not in GRADIENTS:
-        name = op_type if isinstance(op, str) else f"{op.name!r} (op type: {op.type})"
+        name = op_type if isinstance(op, str) else f"{brief(op.name)} (op type: {op.type})"
         raise LookupError(
             f"No gradient defined for operation {name}. An op needs a function registered by "
             "@RegisterGradient, or stop_gradient in front of it, which makes its input a constant"
@@ -155,7 +155,9 @@ def gradients(
     for what, items in (("ys", targets), ("xs", sources)):
         for item in items:
             if item.graph is not graph:
-                raise ArgumentError(f"{what} must be of the default graph; got {item.name!r} of another one")
+                raise ArgumentError(
+                    f"{what} must be of the default graph; got {brief(item.name)} of another one"
+                )
 
     def scope(op: Any) -> AbstractContextManager[Any]:
         return graph.name_scope(f"{op.name}_grad")
@@ -186,14 +188,14 @@ def _tensor_of(item: Any, as_ref: bool) -> Any:
     if hasattr(item, "_graph_tensor"):
         return item._graph_tensor(get_default_graph(), as_ref)
     if not is_tensor(item) or not hasattr(item, "op"):
-        raise ArgumentTypeError(f"gradients takes tensors and variables of a graph; got {item!r}")
+        raise ArgumentTypeError(f"gradients takes tensors and variables of a graph; got {brief(item)}")
     return item
 
 
 def check_unconnected(choice: str) -> None:
     """Raise ``ValueError`` unless ``choice`` is "none" or "zero"."""
     if choice not in ("none", "zero"):
-        raise ArgumentError(f'unconnected_gradients must be "none" or "zero"; got {choice!r}')
+        raise ArgumentError(f'unconnected_gradients must be "none" or "zero"; got {brief(choice)}')
 
 
 def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
@@ -376,7 +378,7 @@ def _input_gradients(op: Any, grads: list[Any], scope: Scope, gate: Any) -> Sequ
     if len(in_grads) != len(op.inputs):
         raise ArgumentError(
             f"the gradient function of {op.type} must return one gradient for each of the "
-            f"{len(op.inputs)} inputs of {op.name!r}; got {len(in_grads)}"
+            f"{len(op.inputs)} inputs of {brief(op.name)}; got {len(in_grads)}"
         )
     for index, (tensor, grad) in enumerate(zip(op.inputs, in_grads, strict=True)):
         if grad is not None and hasattr(grad, "op"):
@@ -391,7 +393,7 @@ def _refine_shape(op: Any, index: int, tensor: Any, grad: Any) -> None:
     """Give a gradient the static shape of its tensor, which it must have."""
     if not grad.shape.is_compatible_with(tensor.shape):
         raise ArgumentError(
-            f"the gradient of input {index} of {op.name!r} must have the shape {tensor.shape} of the input; "
-            f"got {grad.shape}"
+            f"the gradient of input {index} of {brief(op.name)} must have the shape {tensor.shape} of the "
+            f"input; got {grad.shape}"
         )
     grad.shape = grad.shape.merge_with(tensor.shape)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import brief
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, VariableRef, register_kernel
@@ -26,7 +27,7 @@ class PlaceholderOp(OpKernel):
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Raise `InvalidArgumentError`."""
-        raise InvalidArgumentError(f"placeholder {self.node.name!r} was not fed")
+        raise InvalidArgumentError(f"placeholder {brief(self.node.name)} was not fed")
 
 
 @register_kernel("_Arg")

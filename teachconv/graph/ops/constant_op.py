@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import check_memory
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope
@@ -261,7 +261,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
         if dtype is not None and value.dtype != as_dtype(dtype):
             raise ArgumentError(
                 f"Tensor conversion requested dtype {as_dtype(dtype)} for Tensor with dtype {value.dtype}: "
-                f"{value!r}; cast converts a tensor"
+                f"{brief(value)}; cast converts a tensor"
             )
         return value
     found = tensor_dtype(value)  # of a tensor in lists

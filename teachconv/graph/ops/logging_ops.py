@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from .. import nest
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import name_scope
@@ -78,7 +78,7 @@ def print(
     elif output_stream is sys.stdout:
         stream = "stdout"
     else:
-        raise ArgumentError(f"output_stream must be sys.stderr or sys.stdout; got {output_stream!r}")
+        raise ArgumentError(f"output_stream must be sys.stderr or sys.stdout; got {brief(output_stream)}")
     data = [leaf for item in inputs for leaf in nest.flatten(item) if _is_data(leaf)]
     texts = [item if isinstance(item, str) else _with_holes(item) for item in inputs]
     template, placeholder = _template(texts, sep)
@@ -369,7 +369,9 @@ def assert_shapes(
             if symbol in (None, ".") or size is None:
                 continue
             if not isinstance(symbol, (int, str)):
-                raise ArgumentTypeError(f"a size in shapes must be an int, a string or None; got {symbol!r}")
+                raise ArgumentTypeError(
+                    f"a size in shapes must be an int, a string or None; got {brief(symbol)}"
+                )
             by = ""
             wanted: Any = symbol
             if isinstance(symbol, str):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import check_data_format, integer, normalize_padding, normalize_pair
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...geometry import conv2d_transpose_geometry
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import static_shape
@@ -343,7 +343,9 @@ def avg_pool(
     """
     windows = windows_of(strides, padding, data_format, None, ksize)
     if windows.pop("explicit_paddings"):
-        raise ArgumentError(f'padding of avg_pool must be "SAME", "VALID" or "SAME_LOWER"; got {padding!r}')
+        raise ArgumentError(
+            f'padding of avg_pool must be "SAME", "VALID" or "SAME_LOWER"; got {brief(padding)}'
+        )
     return gen_nn_ops.avg_pool(input, **windows, name=name)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...geometry import conv2d_transpose_geometry
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.context import current_graph
@@ -48,7 +48,7 @@ def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
         if value is not None and not (isinstance(value, str) and value == "auto"):
             raise ArgumentError(
                 f"{name} must not be given where {op_name} takes a tensor: the kernel of the node decides; "
-                f"got {value!r}"
+                f"got {brief(value)}"
             )
     bias, output_padding = arguments.get("bias"), arguments.get("output_padding")
     given = {name: arguments[name] for name in inspect.signature(op).parameters}
@@ -136,7 +136,7 @@ def _integer(item: Any, tensor: Any) -> Any:
         return item
     raise ArgumentTypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
-        f"tensors are valid indices, got {item!r}"
+        f"tensors are valid indices, got {brief(item)}"
     )
 
 

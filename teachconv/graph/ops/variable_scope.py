@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod, sqrt
 from typing import Any
@@ -42,9 +43,12 @@ class VariableScope:
     initializer: Any = None
 
 
+_NO_SCOPE = VariableScope()
+
+
 @dataclass
 class _Store:
-    scope: VariableScope = field(default_factory=VariableScope)
+    scope: ContextVar[VariableScope] = field(default_factory=lambda: ContextVar("scope", default=_NO_SCOPE))
     variables: dict[str, Variable] = field(default_factory=dict)
 
 
@@ -53,7 +57,7 @@ _stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
 
 def get_variable_scope() -> VariableScope:
     """Return the current variable scope of the default graph."""
-    return _store_of(get_default_graph()).scope
+    return _store_of(get_default_graph()).scope.get()
 
 
 def variable_scope(
@@ -91,18 +95,19 @@ def _in_scope(
     graph: Graph, name_or_scope: str | VariableScope, reuse: Any, initializer: Any
 ) -> Iterator[VariableScope]:
     store = _store_of(graph)
-    before, again = store.scope, isinstance(name_or_scope, VariableScope)
+    before, again = store.scope.get(), isinstance(name_or_scope, VariableScope)
     name = name_or_scope.name if isinstance(name_or_scope, VariableScope) else name_or_scope
-    store.scope = VariableScope(
+    scope = VariableScope(
         name if again else "/".join(filter(None, (before.name, name))),
         (reuse if reuse is not None else before.reuse),
         initializer or before.initializer,
     )
+    token = store.scope.set(scope)
     try:
         with graph.name_scope(name.rpartition("/")[2] if again else name):
-            yield store.scope
+            yield scope
     finally:
-        store.scope = before
+        store.scope.reset(token)
 
 
 def get_variable(
@@ -124,12 +129,12 @@ def get_variable(
     Raises:
         ValueError: if the variable is there and must not be, or the other way round, or has another shape.
     """
-    store = _store_of(get_default_graph())
-    full = f"{store.scope.name}/{name}".lstrip("/")
+    store, scope = _store_of(get_default_graph()), get_variable_scope()
+    full = f"{scope.name}/{name}".lstrip("/")
     found = store.variables.get(full)
-    if found is None and store.scope.reuse is True:
+    if found is None and scope.reuse is True:
         raise ArgumentError(f"Variable {full} does not exist, or was not created with get_variable().")
-    if found is not None and not store.scope.reuse:
+    if found is not None and not scope.reuse:
         raise ArgumentError(
             f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or "
             "reuse=tf.AUTO_REUSE in VarScope?"
@@ -140,7 +145,7 @@ def get_variable(
                 f"Trying to share variable {full}, but specified shape {shape} and found shape {found.shape}."
             )
         return found
-    make = initializer if initializer is not None else store.scope.initializer or glorot_uniform
+    make = initializer if initializer is not None else scope.initializer or glorot_uniform
     if callable(make) and shape is None:
         raise ArgumentError(f"Shape of a new variable ({full}) must be fully defined, but instead was None.")
     with name_scope(None):

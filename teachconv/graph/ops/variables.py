@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
@@ -103,7 +103,7 @@ class Variable(Operators):
                 initial = initial_value
                 if not initial.shape.is_fully_defined():
                     raise ArgumentError(
-                        f"initial_value must have a known shape; {initial.name!r} has {initial.shape}"
+                        f"initial_value must have a known shape; {brief(initial.name)} has {initial.shape}"
                     )
             else:
                 initial = constant(to_array(initial_value, dtype, "initial_value"), name="initial_value")
@@ -126,7 +126,9 @@ class Variable(Operators):
     def op(self) -> Operation:
         """The Variable node."""
         if self._graph is None:
-            raise InvalidArgumentError(f"variable {self._name!r} was made outside a graph and has no node")
+            raise InvalidArgumentError(
+                f"variable {brief(self._name)} was made outside a graph and has no node"
+            )
         return self._ref.op
 
     @property
@@ -153,7 +155,7 @@ class Variable(Operators):
     def __hash__(self) -> int:
         if self._compares_values():
             raise ArgumentTypeError(
-                f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})"
+                f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {brief(self)})"
             )
         return id(self)
 
@@ -184,7 +186,7 @@ class Variable(Operators):
         """
         if self._storage is None:
             raise InvalidArgumentError(
-                f"variable {self._name!r} is of a graph: session.run({self.name!r}) gives its value"
+                f"variable {brief(self._name)} is of a graph: session.run({brief(self.name)}) gives its value"
             )
         value = self._storage.read()
         return value.copy() if value.ndim else value[()]
@@ -283,7 +285,7 @@ class Variable(Operators):
             return _UnreadVariable(self, assigned.op) if graph.is_function else assigned
         if self._graph is not None:
             raise InvalidArgumentError(
-                f"variable {self._name!r} is of a graph: make the assignment inside `with "
+                f"variable {brief(self._name)} is of a graph: make the assignment inside `with "
                 "graph.as_default():` and run it in a session"
             )
         if not isinstance(value, (Variable, EagerTensor)):
@@ -300,10 +302,10 @@ class Variable(Operators):
             # each use gets its own read node, so that a read after an assignment sees the new value
             return ref if as_ref else gen_nn_ops.identity(ref, name="read")
         if self._graph is not None:
-            raise ArgumentError(f"variable {self._name!r} belongs to a graph other than the default one")
+            raise ArgumentError(f"variable {brief(self._name)} belongs to a graph other than the default one")
         raise ArgumentTypeError(
-            f"variable {self._name!r} was made eagerly: make it inside `with graph.as_default():`, or use it "
-            "in a function decorated with teachconv.function"
+            f"variable {brief(self._name)} was made eagerly: make it inside `with graph.as_default():`, or "
+            "use it in a function decorated with teachconv.function"
         )
 
 
@@ -347,8 +349,8 @@ def _lifted(initial_value: Any, function: Any) -> Any:
         (value,) = state.executable([initial_value], [], []).run(OpKernelContext({}))
     except InvalidArgumentError as error:
         raise InvalidArgumentError(
-            f"initial_value must not depend on the arguments of {function.name!r}, because the "
-            f"variable outlives the call; {name!r} does: {error}"
+            f"initial_value must not depend on the arguments of {brief(function.name)}, because the "
+            f"variable outlives the call; {brief(name)} does: {plain(error)}"
         ) from error
     return value
 

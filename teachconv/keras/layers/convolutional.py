@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import Pair, normalize_pair
+from ...arguments import Pair, normalize_pair, truth
 from ...dialects.calls import pair
 from ...dialects.keras import conv_transpose
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
 from ...graph import is_tensor, nn, stack
 from ...translation.translating import resolve
@@ -43,7 +43,7 @@ class _Convolution(Windowed):
     ):
         self.dilation_rate = normalize_pair(dilation_rate, "dilation_rate")
         self.activation = activations.get(activation)
-        self.use_bias = bool(use_bias)
+        self.use_bias = truth(use_bias, "use_bias")
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)
         self._check_strides()
@@ -349,5 +349,5 @@ def _below_strides(output_padding: Any, strides: Pair) -> Pair:
     """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
     extra = pair(output_padding, "output_padding", least=0)
     if any(size >= stride for size, stride in zip(extra, strides, strict=True)):
-        raise ArgumentError(f"output_padding must be below strides {strides}; got {output_padding!r}")
+        raise ArgumentError(f"output_padding must be below strides {strides}; got {brief(output_padding)}")
     return extra

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...arguments import truth
+from ...errors import ArgumentError, brief, is_one_of
 from ...graph import matmul, nn, reshape, shape, where
 from ...graph.ops.random_ops import random_uniform
 from .. import activations
@@ -105,7 +106,7 @@ class Dense(Layer):
     ):
         self.units = positive(units, "units")
         self.activation = activations.get(activation)
-        self.use_bias = bool(use_bias)
+        self.use_bias = truth(use_bias, "use_bias")
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         super().__init__(**more)
 
@@ -167,10 +168,11 @@ class ReLU(Layer):
     def __init__(
         self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **more: Any
     ):
-        if max_value is not None or negative_slope != 0 or threshold != 0:
+        given = max_value, negative_slope, threshold
+        if [*map(brief, given)] not in (["None", "0.0", "0.0"], ["None", "0", "0"]):
             raise ArgumentError(
                 "ReLU is the plain one here: leave out max_value, negative_slope and threshold; got "
-                f"{max_value}, {negative_slope} and {threshold}"
+                f"{', '.join(map(brief, given))}"
             )
         super().__init__(**more)
 
@@ -188,8 +190,8 @@ class Softmax(Layer):
     """
 
     def __init__(self, axis: int = -1, **more: Any):
-        if axis != -1:
-            raise ArgumentError(f"axis must be -1, the last one; got {axis!r}")
+        if not is_one_of(axis, (-1,)):
+            raise ArgumentError(f"axis must be -1, the last one; got {brief(axis)}")
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:

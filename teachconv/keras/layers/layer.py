@@ -18,13 +18,23 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import truth
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, printable, suggestion
-from ...graph import TensorSpec, Variable, cast, convert_to_tensor, function, init_scope, name_scope, shape
+from ...errors import ArgumentError, ArgumentTypeError, brief, printable, suggestion
+from ...graph import (
+    TensorSpec,
+    Variable,
+    cast,
+    convert_to_tensor,
+    function,
+    init_scope,
+    name_scope,
+    shape,
+)
 from ...graph.framework.op_def import as_dtype
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
-from ..checks import check_sizes, means_nothing
+from ..checks import check_name, check_sizes, means_nothing
 from ..config import floatx
 from ..naming import unique_name
 
@@ -77,7 +87,7 @@ class KerasTensor:
 
     def _no_operator(self, *_: Any) -> Any:
         raise ArgumentTypeError(
-            f"{self!r} has no value: a model is one path of layers, and operators are not layers. "
+            f"{brief(self)} has no value: a model is one path of layers, and operators are not layers. "
             "Use a layer, or teachconv.graph's functions in a function with a GradientTape"
         )
 
@@ -128,11 +138,12 @@ class Layer:
     ):
         for key in unknown:
             self._refuse(key, unknown[key])
-        if not isinstance(name, str | None) or name == "":
-            raise ArgumentTypeError(f"name must be a text or None; got {name!r}")
-        self.name = unique_name(type(self).__name__) if name is None else name
-        self._trainable = bool(trainable)
-        self.dtype: str = as_dtype(floatx() if dtype is None else dtype).name
+        self.name = check_name(name, "") or unique_name(type(self).__name__)
+        self._trainable = truth(trainable, "trainable")
+        kind = as_dtype(floatx() if dtype is None else dtype)
+        if kind.kind not in "biuf" and kind.name != "bfloat16":
+            raise ArgumentTypeError(f"dtype must be one of numbers; got {brief(dtype)}")
+        self.dtype: str = kind.name
         self.built = False
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
@@ -162,8 +173,8 @@ class Layer:
                 "`__init__()` method. Go add it!"
             )
         if name in ("input", "output"):  # their properties raised
-            raise AttributeError(f"layer {self.name!r} has not been called, and has no {name} yet")
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            raise AttributeError(f"layer {brief(self.name)} has not been called, and has no {name} yet")
+        raise AttributeError(f"{brief(kind)} object has no attribute {brief(name)}")
 
     def _refuse(self, key: str, value: Any) -> None:
         """Raise for an argument that is not here, unless it has the value that changes nothing."""
@@ -171,9 +182,11 @@ class Layer:
         if any(word in key for word in _NOT_HERE):
             if means_nothing(key, value):
                 return
-            raise ArgumentError(f"{key} of {kind} is not in teachconv.keras; leave it out; got {value!r}")
+            raise ArgumentError(
+                f"{key} of {kind} is not in teachconv.keras; leave it out; got {brief(value)}"
+            )
         known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
-        raise ArgumentTypeError(f"{kind} has no argument {key!r}{suggestion(key, known)}")
+        raise ArgumentTypeError(f"{kind} has no argument {brief(key)}{suggestion(key, known)}")
 
     # --- what a subclass defines -----------------------------------------------------------------
 
@@ -247,7 +260,7 @@ class Layer:
         if isinstance(inputs, KerasTensor):
             if args:
                 raise ArgumentTypeError(
-                    f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                    f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
                     f"got also {args}"
                 )
             given = kwargs if training is None else {"training": training, **kwargs}
@@ -284,12 +297,12 @@ class Layer:
                 value is None or is_tensor(value) or isinstance(value, (KerasTensor, _INPUTS, list, tuple))
             ):
                 raise ArgumentError(
-                    f"layer {self.name!r}: only tensors may be passed as positional arguments; pass this one "
-                    f"as a keyword argument: {value!r}"
+                    f"layer {brief(self.name)}: only tensors may be passed as positional arguments; pass "
+                    f"this one as a keyword argument: {brief(value)}"
                 )
         if any(isinstance(value, KerasTensor) for value in (*args, *kwargs.values())):
             raise ArgumentTypeError(
-                f"layer {self.name!r} takes one tensor in a model, which is one path of layers; "
+                f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
                 "got another one as an argument of its call"
             )
 
@@ -334,7 +347,7 @@ class Layer:
             return check(shape)
         except (ArgumentError, ArgumentTypeError) as error:
             raise type(error)(
-                f"layer {self.name!r} ({type(self).__name__}) cannot take an input of shape "
+                f"layer {brief(self.name)} ({type(self).__name__}) cannot take an input of shape "
                 f"{shape_text(shape)}: {error}"
             ) from None
 
@@ -354,7 +367,7 @@ class Layer:
         if self._node is not None:
             return self._node
         if self.input_shape is None or self.output_shape is None:
-            raise AttributeError(f"layer {self.name!r} has not been called, and has no output yet")
+            raise AttributeError(f"layer {brief(self.name)} has not been called, and has no output yet")
         source = KerasTensor(self.input_shape, self.dtype, self, None)
         return KerasTensor(self.output_shape, self.dtype, self, source)
 
@@ -400,10 +413,13 @@ class Layer:
         if is_integer(np.dtype(dtype)):
             raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
         sizes = () if shape is None else check_sizes(shape, "shape", 1)
-        value = initializers.get("glorot_uniform" if initializer is None else initializer)(sizes, dtype)
+        value = initializers.initializer_of(initializer or "glorot_uniform", f"{name} initializer")(
+            sizes, dtype
+        )
         if np.shape(value) != sizes:
             raise ArgumentError(
-                f"the initializer of {name} must return shape {shape_text(sizes)}; got {np.shape(value)}"
+                f"the initializer of {name} must return shape {shape_text(sizes)}; "
+                f"got {brief(np.shape(value))}"
             )
         with init_scope():
             variable = Variable(value, trainable and self.trainable, f"{self.name}/{name}", dtype)
@@ -431,7 +447,7 @@ class Layer:
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        self._trainable = bool(value)
+        self._trainable = truth(value, "trainable")
         for weight in self._own_weights[0]:
             weight.trainable = self._trainable
         for layer in self._sublayers:
@@ -489,7 +505,7 @@ class Layer:
         Raises:
             ValueError: if their number or a shape differs.
         """
-        set_all(self.weights, weights, f"{type(self).__name__} {self.name!r}")
+        set_all(self.weights, weights, f"{type(self).__name__} {brief(self.name)}")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"
@@ -530,12 +546,12 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
     for variable, array in zip(variables, arrays, strict=True):
         if tuple(variable.shape) != array.shape:
             raise ArgumentError(
-                f"{owner}: the weight {variable.name!r} has shape {shape_text(tuple(variable.shape))}; got "
-                f"{shape_text(array.shape)}"
+                f"{owner}: the weight {brief(variable.name)} has shape {shape_text(tuple(variable.shape))}; "
+                f"got {shape_text(array.shape)}"
             )
         if not np.can_cast(array.dtype, variable.dtype, "same_kind"):
             raise ArgumentTypeError(
-                f"{owner}: the weight {variable.name!r} has dtype {variable.dtype.name}; got "
+                f"{owner}: the weight {brief(variable.name)} has dtype {variable.dtype.name}; got "
                 f"{array.dtype.name}"
             )
     for variable, array in zip(variables, arrays, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import integer
+from ...arguments import integer, real, truth
 from ...errors import ArgumentError
 from ...graph import multiply, reduce_mean, reshape, rsqrt, square
 from .layer import Layer, Shape
@@ -56,8 +56,8 @@ class BatchNormalization(Layer):
         **more: Any,
     ):
         self.axis = integer(axis, "axis")
-        self.momentum, self.epsilon = float(momentum), float(epsilon)
-        self.center, self.scale = bool(center), bool(scale)
+        self.momentum, self.epsilon = real(momentum, "momentum"), real(epsilon, "epsilon")
+        self.center, self.scale = truth(center, "center"), truth(scale, "scale")
         self._initializers = {
             "gamma": gamma_initializer,
             "beta": beta_initializer,

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ...arguments import normalize_pair
-from ...errors import ArgumentError, suggestion
+from ...errors import ArgumentError, brief, is_one_of, suggestion
 from ...geometry import conv2d_transpose_geometry
 from ...graph import reshape, transpose
 from ...graph.ops import gen_nn_ops
@@ -65,7 +65,7 @@ class Reshape(Layer):
     def __init__(self, target_shape: Sequence[int], **more: Any):
         self.target_shape = check_sizes(target_shape, "target_shape", least=-1)
         if self.target_shape.count(-1) > 1:
-            raise ArgumentError(f"target_shape may hold -1 once; got {target_shape!r}")
+            raise ArgumentError(f"target_shape may hold -1 once; got {brief(target_shape)}")
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -111,9 +111,9 @@ class UpSampling2D(Layer):
     ):
         self.size = normalize_pair(size, "size")
         self.data_format = check_data_format(data_format)
-        if interpolation != "nearest":
+        if not is_one_of(interpolation, ("nearest",)):
             near = suggestion(interpolation, ("nearest",))
-            raise ArgumentError(f"interpolation must be 'nearest'; got {interpolation!r}{near}")
+            raise ArgumentError(f"interpolation must be 'nearest'; got {brief(interpolation)}{near}")
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arguments import normalize_pair, to_nhwc
-from ...errors import ArgumentError, ArgumentTypeError, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from .layer import Layer, Shape
 
@@ -79,10 +79,10 @@ class Windowed(Layer):
 def check_padding(padding: Any) -> str:
     """Return Keras' word for a padding in lower case; raise unless it is "valid" or "same"."""
     if not isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {padding!r}")
+        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {brief(padding)}")
     if padding.lower() not in ("valid", "same"):
         near = suggestion(padding, ("valid", "same"))
-        raise ArgumentError(f"padding must be 'valid' or 'same'; got {padding!r}{near}")
+        raise ArgumentError(f"padding must be 'valid' or 'same'; got {brief(padding)}{near}")
     return padding.lower()
 
 
@@ -92,9 +92,9 @@ def check_data_format(data_format: Any) -> str:
     if data_format is None:
         return legal[0]
     data_format = data_format.lower() if isinstance(data_format, str) else data_format
-    if data_format not in legal:
+    if not is_one_of(data_format, legal):
         raise ArgumentError(
-            f"data_format must be 'channels_last', 'channels_first' or None; got {data_format!r}"
+            f"data_format must be 'channels_last', 'channels_first' or None; got {brief(data_format)}"
             f"{suggestion(data_format, legal)}"
         )
     return str(data_format)

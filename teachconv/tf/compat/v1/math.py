@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
+from ....arguments import truth
 from ....graph.ops import nn_impl
 from ... import math
 from ...dtypes import float32, int32, int64
@@ -35,7 +36,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     ) -> Any:
         axis = either("axis", axis, "reduction_indices", reduction_indices)
         keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-        return function(input_tensor, axis, bool(keepdims), name)
+        return function(input_tensor, axis, truth(keepdims, "keepdims"), name)
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = function.__doc__

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .... import graph as tg
+from ....arguments import truth
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ... import nn
 from ...missing import module_getattr
@@ -255,7 +256,7 @@ def moments(
 ) -> Any:
     """Return the mean and the variance over axes."""
     keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return nn.moments(x, axes, shift, bool(keepdims), name)
+    return nn.moments(x, axes, shift, truth(keepdims, "keepdims"), name)
 
 
 if not TYPE_CHECKING:
