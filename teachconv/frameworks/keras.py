@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..inspection.sources import FOLLOWERS, SourceChain
 
 __all__ = ["follow"]
@@ -18,6 +18,6 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     backend = sys.modules["keras"].backend.backend()
     if backend not in FOLLOWERS:
         known = ", ".join(sorted({*FOLLOWERS} - {"keras"}))
-        raise ArgumentError(f"Keras computes with {backend!r} here; what can be followed is {known}")
+        raise ArgumentError(f"Keras computes with {brief(backend)} here; what can be followed is {known}")
     chain: SourceChain = import_module(FOLLOWERS[backend]).follow(op, args, kwargs)
     return chain

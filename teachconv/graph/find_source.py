@@ -133,14 +133,14 @@ def meant(text: str) -> Any:
         return next(iter(found.values()))
     if found:
         names = ", ".join(reversed(found))
-        raise ArgumentError(f"op must name one op; {text!r} names {names}")
+        raise ArgumentError(f"op must name one op; {brief(text)} names {names}")
     framework = text.partition(".")[0]
     if framework in FOLLOWERS:  # a name does not import it
         here = "" if find_spec(framework) else f"; {framework} is not installed here"
-        raise ArgumentError(f"pass {framework}'s function itself, not its name {text!r}{here}")
+        raise ArgumentError(f"pass {framework}'s function itself, not its name {brief(text)}{here}")
     known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
     near = suggestion(text, known) or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
-    raise ArgumentError(f"op must be an op of teachconv or the name of one; got {text!r}{near}")
+    raise ArgumentError(f"op must be an op of teachconv or the name of one; got {brief(text)}{near}")
 
 
 def _named(name: str) -> Any:
@@ -195,7 +195,7 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
     if op is not owner:  # a function of C, such as len, has its module as __self__
         return source_of.dispatch(object)(owner, op, args, kwargs)
     if owner is not gen_nn_ops:
-        raise ArgumentError(f"of the modules find_source follows gen_nn_ops alone; got {owner.__name__!r}")
+        raise ArgumentError(f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}")
     _take_nothing("gen_nn_ops", args, kwargs)
     conv2d = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [

@@ -169,7 +169,8 @@ class ReLU(Layer):
         self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **more: Any
     ):
         given = max_value, negative_slope, threshold
-        if [*map(brief, given)] not in (["None", "0.0", "0.0"], ["None", "0", "0"]):
+        zero = all(isinstance(value, (int, float)) and value == 0 for value in given[1:])
+        if max_value is not None or not zero:
             raise ArgumentError(
                 "ReLU is the plain one here: leave out max_value, negative_slope and threshold; got "
                 f"{', '.join(map(brief, given))}"
