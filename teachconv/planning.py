@@ -200,7 +200,8 @@ def plan(
         **kwargs: the op's other arguments.
 
     Returns:
-        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op.
+        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op, but for the
+        sign and payload of a NaN, which IEEE 754 leaves open: its place is the same.
 
     >>> import numpy as np, teachconv as tc
     >>> w = np.ones((3, 3, 1, 1), "float32")

@@ -2,8 +2,9 @@
 
 Geometry, backend, algorithm and the shape of the result follow from a few values: the arguments of
 `_prepare`, whose cache is the dictionary. A call that finds itself there computes the same bits by the same
-kernel. Every other call takes the long way through `nn_ops` and `dispatch`: with a bias or ``out``, with
-arrays that have to be converted or arranged, with arguments in unusual types, and with invalid ones.
+kernel, but for the sign and payload of a NaN. Every other call takes the long way through `nn_ops` and
+`dispatch`: with a bias or ``out``, with arrays that have to be converted or arranged, with arguments in
+unusual types, and with invalid ones.
 TensorFlow: the kernel cache of common_runtime/eager/execute.cc.
 """
 

@@ -43,7 +43,8 @@ def get_num_threads() -> int:
     """Return how many threads the cython backend uses.
 
     The initial value is ``OMP_NUM_THREADS``, or the number of processors that this process may use.
-    Results are bit-identical for every number of threads.
+    Results are bit-identical for every number of threads, but for the sign and payload of a NaN. If the
+    system refuses some of the threads, a call runs on the others, and its trace says so.
 
     Returns:
         The number of threads, at least 1.

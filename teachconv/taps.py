@@ -26,6 +26,7 @@ __all__ = [
     "gather",
     "gather_all",
     "overlap",
+    "reached",
     "scatter",
     "scatter_all",
     "sum_all",
@@ -381,3 +382,30 @@ def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
     last = axis.in_index(stop - 1, tap)
     # mark: stride of reference.direct/dw numpy.taps
     return slice(first, stop), slice(axis.in_index(first, tap), last + 1, axis.stride)
+
+
+def reached(geometry: Conv2DGeometry, role: str) -> np.ndarray:
+    """Return which rows and columns of an array some tap lands on; the other cells are sums of no products.
+
+    Args:
+        geometry: the geometry of the convolution.
+        role: the array's role, "input", "filters" or "output".
+
+    Returns:
+        A boolean array that broadcasts to the array: [rows, cols, 1], for the filters [rows, cols, 1, 1].
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> g = conv2d_geometry((1, 1, 5, 1), (1, 1, 1, 1), 2)  # a filter of 1 at stride 2 skips cells
+    >>> reached(g, "input")[0, :, 0].tolist()
+    [True, False, True, False, True]
+    """
+    found = []
+    for axis in (geometry.rows, geometry.cols):
+        sizes = {"output": axis.out_size, "filters": axis.filter_size, "input": axis.in_size}
+        found.append(np.zeros(sizes[role], bool))
+        for tap in range(axis.filter_size):
+            outs, ins = overlap(axis, tap)
+            at = {"output": outs, "filters": slice(tap, tap + (outs.start < outs.stop)), "input": ins}
+            found[-1][at[role]] = True
+    cells = found[0][:, None] & found[1]
+    return cells[..., None, None] if role == "filters" else cells[..., None]

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from types import ModuleType
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -45,6 +46,19 @@ def backend_algorithms(dtypes=None):
             for dtype in algorithm.dtypes if dtypes is not None else ():
                 if dtype in dtypes:
                     yield pytest.param(name, algorithm, dtype, id=f"{name}-{algorithm.name}-{dtype}")
+
+
+def assert_same_bits(got, want):
+    """Every bit, the sign of zero too; of NaN only where it is: IEEE 754 gives its sign no meaning."""
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    if got.dtype.kind == "i":
+        assert np.array_equal(got, want)
+        return
+    got, want = got.astype(np.float64), want.astype(np.float64)  # exact, for all dtypes
+    assert np.array_equal(got, want, equal_nan=True)
+    signed = ~np.isnan(want)
+    assert np.array_equal(np.signbit(got[signed]), np.signbit(want[signed]))
 
 
 @lru_cache(maxsize=64)

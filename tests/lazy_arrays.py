@@ -24,6 +24,7 @@ def chunked(rng, array, channels=3, largest=9):
 
 
 def same_bits(got, want):
+    """Of finite numbers; for others see `helpers.assert_same_bits`."""
     return got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
 
 

@@ -85,8 +85,9 @@ class Algorithm:
             an error.
         independent_of_extent: whether the bits of a cell follow from the values that its taps read, and from
             nothing else: not from the size of the image, nor from where the cell lies in it. Then an image
-            that is computed in parts has the same bits as if it is computed whole. This is said of the
-            forward op and the input gradient; a filter gradient sums over the whole image.
+            that is computed in parts has the same bits as if it is computed whole, but for the sign and
+            payload of a NaN. This is said of the forward op and the input gradient; a filter gradient sums
+            over the whole image.
     """
 
     name: str

@@ -5,8 +5,9 @@ Eigen, oneDNN or cuDNN); the three functions that follow are all there is, and e
 checked against them. The sum of the products is exact and is rounded once, in `round_sum`, so that a
 backend's distance from this one is its error.
 
-Two algorithms give the same bits. ``loops`` is for reading: plain loops over cells and taps (a tap is
-one position in the filter). ``direct``, the default, takes the same sums for many cells at a time.
+Two algorithms give the same bits, but for the sign and payload of a NaN. ``loops`` is for reading: plain
+loops over cells and taps (a tap is one position in the filter). ``direct``, the default, takes the same sums
+for many cells at a time.
 """
 
 from __future__ import annotations

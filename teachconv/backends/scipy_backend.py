@@ -18,7 +18,7 @@ from .. import record
 from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
-from ..taps import overlap, triples, window
+from ..taps import overlap, reached, triples, window
 from . import QUIET, Algorithm, finish, load, pad, to_accumulator
 
 ALGORITHMS = (
@@ -62,6 +62,7 @@ def conv2d(
         for n, o, ins, _ in _cells(geometry):
             # mark: stride kernel of direct/y fft/y
             y[n, :, :, o] = _correlate(padded[n, :, :, ins], spread[..., o], algorithm)[strides]
+        _clear_unreached(y, geometry, "output")
     return finish(y, x.dtype, bias, activation, out)
 
 
@@ -105,6 +106,7 @@ def conv2d_backprop_input(
             full = _correlate(padded[:, :, of_group, n], spread[:, :, i, of_group], algorithm)
             # mark: padding of direct/dx fft/dx
             dx[n, rows.source, cols.source, channel] = full[rows.inside, cols.inside]
+        _clear_unreached(dx, geometry, "input")
     return finish(np.ascontiguousarray(dx), dy.dtype, bias, activation, out)
 
 
@@ -139,6 +141,7 @@ def conv2d_backprop_filter(
                 plane = padded[n, :, :, ins.start + i, None]
                 # mark: dilation kernel of direct/dw fft/dw
                 dw[:, :, i, o] += _correlate(plane, spread[:, :, o, n, None], algorithm)[dilations]
+        _clear_unreached(dw, geometry, "filters")
     return finish(dw, x.dtype, out=out)
 
 
@@ -256,6 +259,11 @@ def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray
             result = sum(signal.correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
         stage.arrays(image=image, kernel=kernel, result=result)
     return result
+
+
+def _clear_unreached(sums: np.ndarray, geometry: Conv2DGeometry, role: str) -> None:
+    """Write zeros where no tap lands: fft leaves rounding errors of other cells there."""
+    np.copyto(sums, 0, where=~reached(geometry, role))
 
 
 def _cells(geometry: Conv2DGeometry) -> Iterator[tuple[int, int, slice, int]]:

@@ -141,7 +141,9 @@ CASES: tuple[Case, ...] = (
     Case("explicit stride 2", "conv2d", (1, 6, 5, 2), (3, 3, 2, 3), 2, [[0, 0], [1, 1], [2, 1], [0, 0]]),
     Case("padding 1 stride 2", "conv2d", (1, 8, 8, 2), (3, 3, 2, 3), 2, 1, bias=True),
     Case("padding beyond the filter", "conv2d", (1, 3, 3, 2), (2, 2, 2, 3), 1, ((4, 3), (3, 4))),
+    Case("windows in the padding", "conv2d", (1, 4, 5, 3), (3, 3, 3, 4), 1, ((5, 4), (4, 6)), bias=True),
     Case("crop", "conv2d", (1, 8, 9, 2), (3, 3, 2, 3), 1, ((-2, -1), (-1, -2))),
+    Case("more cropped than the filter", "conv2d", (1, 9, 12, 2), (3, 3, 2, 3), 1, ((-4, -1), (1, -5))),
     Case("crop and pad", "conv2d", (1, 8, 9, 2), (3, 2, 2, 3), 2, ((-1, 3), (2, -3))),
     # channels and groups
     Case("many channels", "conv2d", (1, 6, 5, 17), (3, 3, 17, 33), 1, "SAME", bias=True),

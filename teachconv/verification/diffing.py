@@ -22,6 +22,7 @@ from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
 from ..inspection.explaining import Explanation, explain
+from ..taps import reached
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
@@ -407,6 +408,7 @@ def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
     if error == "tf32":
         return bounds.tf32(sizes, call.terms, _largest(call.first) + _largest(call.second))
     transformed = getattr(bounds, error)(call.kind, call.first, call.second, call.geometry, dtype)
+    transformed = np.where(reached(call.geometry, call.kind.result), transformed, 0.0)  # else: no product
     # data that a transform cannot hold are summed directly instead; and a bias is added at the end
     last = float_format(accumulator(dtype)).unit_roundoff * sizes
     return np.maximum(direct, transformed) + last

@@ -15,6 +15,7 @@ from teachconv.backends import TABLE
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
+from teachconv.taps import reached
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
@@ -227,6 +228,40 @@ def test_lists_and_other_libraries_arrays():
     w = np.full((1, 1, 1, 1), 3, np.float32)
     assert tc.conv2d(SpeaksArray(), w).item() == 6
     assert tc.conv2d(SpeaksDlpack(), w).item() == 6
+
+
+SKIPPED = (  # shapes, strides, padding, dilations: some cells of y, of dx or of dw belong to no product
+    ((1, 7, 9, 3), (2, 1, 3, 4), 3, "VALID", 1),
+    ((2, 4, 5, 3), (3, 3, 3, 4), 1, ((5, 4), (6, 3)), 1),
+    ((1, 9, 8, 4), (3, 3, 4, 4), 1, ((-4, -1), (1, -5)), 1),
+    ((1, 5, 6, 4), (3, 3, 1, 4), 1, ((0, 7), (7, 0)), 3),
+    ((1, 2, 2, 2), (5, 5, 2, 1), 1, "SAME", 2),
+)
+
+
+@pytest.mark.parametrize("problem", SKIPPED)
+@pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
+def test_where_no_tap_lands_is_zero_and_not_a_rounding_error(backend, algorithm, problem):
+    x_shape, w_shape, *how = problem
+    geometry = conv2d_geometry(x_shape, w_shape, *how[:2], dilations=how[2])
+    options = dict(zip(("strides", "padding", "dilations"), how, strict=True))
+    options |= {"backend": backend, "algorithm": algorithm.name}
+    x, w, dy = (-np.abs(make_array(shape, "float32")) for shape in (x_shape, w_shape, geometry.output_shape))
+    for kind, op, args in (
+        (FORWARD, tc.conv2d, (x, np.abs(w))),
+        (INPUT_GRADIENT, tc.conv2d_backprop_input, (x_shape, w, np.abs(dy))),
+        (FILTER_GRADIENT, tc.conv2d_backprop_filter, (x, w_shape, np.abs(dy))),
+    ):
+        if algorithm.fits(kind, "float32", geometry):
+            got = op(*args, **options)
+            cells = got[np.broadcast_to(~reached(geometry, kind.result), got.shape)]
+            assert not cells.any()
+            assert not np.signbit(cells).any()
+    if algorithm.fits(FORWARD, "float32", geometry):
+        bias = np.array([-1.5, 0.1, 2, 3][: w_shape[3]], "float32")
+        got = tc.conv2d(x, w, **options, bias=bias)
+        skipped = ~reached(geometry, "output")[..., 0]
+        assert np.array_equal(got[:, skipped], np.broadcast_to(bias, got[:, skipped].shape))
 
 
 @pytest.mark.parametrize("backend", ["reference", "cython"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import problems
+from helpers import assert_same_bits, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ import teachconv as tc
 from teachconv.backends import cython_backend, get, why_not
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FORWARD
+from teachconv.kinds import FORWARD, INPUT_GRADIENT
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES
 from teachconv.verification.diffing import check_cases
@@ -91,6 +91,25 @@ def test_plans_give_the_bits_of_the_op():
                 out = np.empty_like(want)
                 assert planned(x, out=out) is out
                 assert np.array_equal(out, want)
+
+
+@pytest.mark.parametrize(("op", "kind"), [(tc.conv2d, FORWARD), (tc.conv2d_transpose, INPUT_GRADIENT)])
+def test_bits_with_infinity_and_nan(op, kind):
+    """A plan, any number of threads and the long way agree on all numbers and on the place of each NaN."""
+    x, w = make_array((2, 40, 44, 16), "float32"), make_array((3, 3, 16, 16), "float32", "normal", "w")
+    x[0, 20, 20, 3], x[1, 5, 30, 7], x[1, 39, 43, 0] = np.nan, -np.inf, -0.0
+    geometry = conv2d_geometry(x.shape, w.shape, 1, "SAME")
+    names = [a.name for a in ALGORITHMS if a.fits(kind, "float32", geometry)]
+    for value in (1.0, -np.inf, np.nan):
+        w[1, 2, 3, 4] = value
+        for algorithm in (None, *names):
+            options = {"strides": 1, "padding": "SAME", "backend": "cython", "algorithm": algorithm}
+            tc.set_num_threads(1)
+            want = op(x, w, **options)
+            assert_same_bits(tc.plan(op, w, input_shape=x.shape, **options)(x), want)
+            assert_same_bits(tc.trace(op, x, w, **options).result, want)
+            tc.set_num_threads(3)
+            assert_same_bits(op(x, w, **options), want)
 
 
 def test_plans_take_another_batch_and_refuse_another_image():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import problems
+from helpers import assert_same_bits, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,19 +164,6 @@ def test_padding_is_a_tap_that_is_not_there():
 # ---------------------------------------------------------------------------------------------
 # loops, which are for reading, and direct, which is what runs: the same bits
 # ---------------------------------------------------------------------------------------------
-
-
-def assert_same_bits(got, want):
-    """Every bit, the sign of zero too; of NaN only where it is: IEEE 754 gives its sign no meaning."""
-    assert got.dtype == want.dtype
-    assert got.shape == want.shape
-    if got.dtype.kind == "i":
-        assert np.array_equal(got, want)
-        return
-    got, want = got.astype(np.float64), want.astype(np.float64)  # exact, for all dtypes
-    assert np.array_equal(got, want, equal_nan=True)
-    signed = ~np.isnan(want)
-    assert np.array_equal(np.signbit(got[signed]), np.signbit(want[signed]))
 
 
 def assert_loops_are_direct(call, activation=None):

@@ -150,8 +150,8 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
 #if defined(TRANSFORM_OUTPUT)
 /* m is [SIZE * SIZE, tiles, channels]; result [batch, rows, cols, channels]: y, or dx. */
 extern "C" __global__ void transform_output(Problem p, const Number *first, const Number *second, const Sum *m, const int *filter_marks,
-                                            const int *data_marks, int rows, int cols, int channels, int tile_rows, int tile_cols, Index first_tile,
-                                            Index tiles, const Number *bias, int relu, Number *result) {
+                                            const int *data_marks, int source_rows, int source_cols, int pad_top, int pad_left,
+                                            int rows, int cols, int channels, int tile_rows, int tile_cols, Index first_tile, Index tiles, const Number *bias, int relu, Number *result) {
     const Index cells = tiles * channels;
     for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
         const int channel = (int)(cell % channels);
@@ -169,7 +169,10 @@ extern "C" __global__ void transform_output(Problem p, const Number *first, cons
             for (int j = 0; j < TILE; j++) {
                 if (top + i >= rows || left + j >= cols) continue;
                 const Index to = ((image * rows + top + i) * cols + left + j) * channels + channel;
-                if (!unfit) result[to] = finish(y[i * TILE + j], bias, channel, relu);
+                /* in a window that lies in the padding, the tile's other cells leave rounding errors */
+                const int row = top + i - pad_top, col = left + j - pad_left;
+                const bool reached = row > -3 && row < source_rows && col > -3 && col < source_cols;
+                if (!unfit) result[to] = finish(reached ? y[i * TILE + j] : (Sum)0, bias, channel, relu);
             }
         for (int cell = 0; unfit && cell < TILE * TILE; cell++) {
             const int row = top + cell / TILE, col = left + cell % TILE;

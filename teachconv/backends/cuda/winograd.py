@@ -55,4 +55,5 @@ def winograd(job: Job, tile: int) -> None:
         job.steps.append(product)
         operands = job.problem, "first", "second"
         last = job.bias, job.relu, "result"
-        job.launch(from_m, n * width, *operands, m, marks, data_marks, *result, width, *span, *last)
+        sizes = *source, *pads, *result, width
+        job.launch(from_m, n * width, *operands, m, marks, data_marks, *sizes, *span, *last)
