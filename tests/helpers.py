@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 from hypothesis import strategies as st
 
+from teachconv import memory
 from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
 
@@ -106,3 +107,9 @@ def ignoring(what):
         )
 
     return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})
+
+
+def only_memory(monkeypatch, nbytes):
+    """As if so much may be taken, nine tenths of what there is, and small arrays were counted too."""
+    monkeypatch.setattr(memory, "TRIFLE", 0)
+    monkeypatch.setattr(memory, "_limits", lambda: [(-(-10 * nbytes // 9), "the test's memory")])

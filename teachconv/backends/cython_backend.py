@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from .. import record, settings
-from ..arguments import check_memory
 from ..dtypes import FLOATS
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..memory import check_memory
 from . import Algorithm, finish, to_accumulator, winograd_needs
 
 # How OpenMP's threads wait for one another: for some microseconds actively, then asleep. Waiting actively for
@@ -385,6 +385,7 @@ def _aligned(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
     and writes to the same position of another would wait at every step. With 512 channels, depthwise becomes
     1.4 times as fast.
     """
+    check_memory(shape, beside.dtype, "the result")
     block = np.empty(prod(shape) * beside.itemsize + _PAGE, np.uint8)
     start, other = (array.__array_interface__["data"][0] for array in (block, beside))
     return np.ndarray(shape, beside.dtype, block, ((other + _APART) // _LINE * _LINE - start) % _PAGE)

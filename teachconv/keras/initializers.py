@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import check_memory, integer
+from ..arguments import integer
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, suggestion
+from ..memory import check_memory
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
 from .missing import module_getattr

@@ -14,8 +14,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...arguments import check_memory
 from ...errors import ArgumentError
+from ...memory import check_memory
 from .node_def import from_operation
 from .op_def import OpDef, get_op_def
 from .op_kernel import OpKernel, OpKernelContext, find_kernel

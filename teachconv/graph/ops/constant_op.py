@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import check_memory
 from ...dtypes import to_dtype
 from ...errors import ArgumentError
+from ...memory import check_memory
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope
