@@ -22,6 +22,7 @@ from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
+from ..progress import during, say
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
@@ -234,17 +235,20 @@ def diff(
         rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
         return rows, seconds
 
-    if lazy is None:
-        rows, seconds = compare(call, against)
-    else:
-        theirs = diff_chunks.check_against(lazy, against)
-        sums = call.kind.sums_images
-        rows, seconds = [], None
-        if found or not sums:
-            rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
-        if sums and theirs:
-            truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
-            rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
+    with during("diff"):
+        if lazy is None:
+            rows, seconds = compare(call, against)
+        else:
+            theirs = diff_chunks.check_against(lazy, against)
+            sums = call.kind.sums_images
+            rows, seconds = [], None
+            if found or not sums:
+                rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
+            if sums and theirs:
+                truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
+                rows += [
+                    truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()
+                ]
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -336,6 +340,7 @@ class Truth:
         if got.shape != shape:
             wrong = diagnose_shape(self._failure(got, self.bound(error)))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
+        say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
         signed = self.signed if error in _SUMS_OF_PRODUCTS else None
@@ -415,6 +420,7 @@ def _backend_rows(
         note = f"has no {call.kind} for {call.first.dtype.name}"
         yield DiffRow(name, "", True, note=note, compared=False)
     for algorithm in algorithms:
+        say(f"{name} {algorithm.name}")
         try:
             start = record.clock()
             result = dispatch.run_canonical(call, module, algorithm.name, precision)

@@ -27,6 +27,7 @@ from ..dispatch import Call
 from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
+from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
 from .diffing import bound_of, locked
 
@@ -137,10 +138,11 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     algorithm = dispatch.find_algorithm(name, module, call, algorithm, precision)
     form = _Form(call, module, algorithm, precision)
     form.check()
-    rows = [form.adjoint(role) for role in form.arguments]
-    rows += [form.differences(role, cells) for role in form.arguments]
-    if call.bias is not None:
-        rows.append(form.bias_differences(cells))
+    with during("check_gradients"):
+        rows = [form.adjoint(role) for role in form.arguments]
+        rows += [form.differences(role, cells) for role in form.arguments]
+        if call.bias is not None:
+            rows.append(form.bias_differences(cells))
     title = f"{call.title or call.op.name} on {name.rpartition('.')[2]}, algorithm {algorithm or 'auto'}"
     return GradientReport(title, tuple(rows))
 
@@ -249,7 +251,8 @@ class _Form:
             self.call, bias=None, first=np.ones(self.call.first.shape), second=np.ones(self.call.second.shape)
         )
         found = []
-        for cell in _chosen(array.shape, cells):
+        for number, cell in enumerate(_chosen(array.shape, cells)):
+            say(f"{role}, cell {number + 1} of {cells}")
             one = np.zeros(array.shape)
             one[cell] = 1
             reached = float64_result(replace(ones, **{place: one})) != 0  # type: ignore[arg-type]
