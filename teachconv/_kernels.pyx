@@ -167,18 +167,21 @@ cdef inline Py_ssize_t out_index(
 
 # ----------------------------------------------------------------------------------------------------
 # direct: the loops of the definition, the innermost over output channels, which lie side by side
+#
+# A call computes a part of the places, which are rows of the images, or taps of the filter: in between Python
+# answers Ctrl-C.
 # ----------------------------------------------------------------------------------------------------
 
 
 def direct_conv2d(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    Problem problem, int threads
+    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
     cdef conv_problem law = problem.p
-    cdef Py_ssize_t place, places = y.shape[0] * y.shape[1]
+    cdef Py_ssize_t place
     with nogil:
-        for place in prange(places, num_threads=threads, schedule="static"):
+        for place in prange(first, past, num_threads=threads, schedule="static"):
             # mark: kernel of direct/y
             direct_conv2d_row(x, w, y, law, place // y.shape[1], place % y.shape[1])
 
@@ -213,13 +216,13 @@ cdef void direct_conv2d_row(
 
 def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    Problem problem, int threads
+    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
 ):
     """Scatter, cell by cell of dx, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
-    cdef Py_ssize_t place, places = dx.shape[0] * dx.shape[1]
+    cdef Py_ssize_t place
     with nogil:
-        for place in prange(places, num_threads=threads, schedule="static"):
+        for place in prange(first, past, num_threads=threads, schedule="static"):
             # mark: kernel of direct/dx
             direct_conv2d_backprop_input_row(dy, w, dx, law, place // dx.shape[1], place % dx.shape[1])
 
@@ -255,16 +258,16 @@ cdef void direct_conv2d_backprop_input_row(
 
 def direct_conv2d_backprop_filter(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    Problem problem, int threads
+    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
     Threads share the taps, never the outputs, so each cell of dw is summed in one order.
     """
     cdef conv_problem law = problem.p
-    cdef Py_ssize_t tap, taps = dw.shape[0] * dw.shape[1]
+    cdef Py_ssize_t tap
     with nogil:
-        for tap in prange(taps, num_threads=threads, schedule="static"):
+        for tap in prange(first, past, num_threads=threads, schedule="static"):
             # mark: kernel of direct/dw
             direct_conv2d_backprop_filter_tap(x, dy, dw, law, tap // dw.shape[1], tap % dw.shape[1])
 

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -150,6 +150,9 @@ _LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
 _APART = 448  # bytes from the input's place in a page to the result's, at most
 _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer than it gains
+# The most multiply-adds of a thread in one call of a kernel: Python answers Ctrl-C in between
+_LOOP_MACS = 128 << 20  # of the loops, which are cut by rows of the images or taps of the filter
+_RUNG_MACS = 4 << 30  # of a rung, which is cut by images
 _BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
 
 
@@ -286,6 +289,8 @@ def prepare_kernel(
     check_filter = job.multiplies_padding and numbers is None
     name = job.chosen if kind.sums_images else job.name
     threads = settings.get_num_threads()
+    if not kind.sums_images and geometry.macs > _RUNG_MACS * threads:
+        return None
     return _kernels.PreparedCall(
         name, job.problem, result_shape, dtype, job.allocate, job.apart, threads, check_filter, numbers, bias
     )
@@ -416,7 +421,16 @@ def _run_rung(
         with record.stage("_kernels.run") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
             _take_paths(stage)
-            _check(_kernels.run(job.name, job.problem, data, w, numbers, isa, bias, relu, result, threads))
+            step = max(1, _RUNG_MACS * len(data) * threads // job.geometry.macs)
+            for part in (slice(first, first + step) for first in range(0, len(data), step)):
+                images, problem = data[part], job.problem
+                if len(images) < len(data):
+                    problem = _kernels.Problem(*replace(job.geometry, batch=len(images)).integers)
+                _check(
+                    _kernels.run(
+                        job.name, problem, images, w, numbers, isa, bias, relu, result[part], threads
+                    )
+                )
             _take_paths(stage)
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
@@ -439,7 +453,10 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
     with record.stage(f"_kernels.{name}") as stage:
         if chosen == "direct":
             stage.say("threads: {}", threads)
-            getattr(_kernels, name)(a, b, sums, job.problem, threads)
+            places = sums.shape[0] * sums.shape[1]  # rows of the images, or taps of the filter
+            step = max(1, _LOOP_MACS * places // job.geometry.macs) * threads
+            for first in range(0, places, step):
+                getattr(_kernels, name)(a, b, sums, job.problem, threads, first, min(places, first + step))
         else:
             scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads)
             stage.arrays(patches=scratch)

@@ -31,8 +31,8 @@ ALGORITHMS = (
 
 _BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block
 # The most multiply-adds of one product, which Ctrl-C does not interrupt: half a second of BLAS at 4 billion a
-# second, and of NumPy's own loops, which integers need, at a quarter of a billion.
-_BLOCK_MACS = {"f": 2 << 30, "u": 128 << 20}
+# second, and of NumPy's own loops, which integers need, at 60 million (large filters, outside the caches).
+_BLOCK_MACS = {"f": 2 << 30, "u": 32 << 20}
 
 
 @QUIET
