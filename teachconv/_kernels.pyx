@@ -168,34 +168,34 @@ cdef inline Py_ssize_t out_index(
 # ----------------------------------------------------------------------------------------------------
 # direct: the loops of the definition, the innermost over output channels, which lie side by side
 #
-# A call computes a part of the places, which are rows of the images, or taps of the filter: in between Python
-# answers Ctrl-C.
+# A call computes a part of the places, which are rows of the images, of each a part of the columns; for the
+# filter gradient taps, of whose sums it adds the terms of a part of the rows. In between Python answers Ctrl-C.
 # ----------------------------------------------------------------------------------------------------
 
 
 def direct_conv2d(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t place
     with nogil:
-        for place in prange(first, past, num_threads=threads, schedule="static"):
+        for place in prange(places[0], places[1], num_threads=threads, schedule="static"):
             # mark: kernel of direct/y
-            direct_conv2d_row(x, w, y, law, place // y.shape[1], place % y.shape[1])
+            direct_conv2d_row(x, w, y, law, place // y.shape[1], place % y.shape[1], part)
 
 
 cdef void direct_conv2d_row(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    conv_problem law, Py_ssize_t n, Py_ssize_t out_row,
+    conv_problem law, Py_ssize_t n, Py_ssize_t out_row, (Py_ssize_t, Py_ssize_t) cols,
 ) noexcept nogil:
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t out_col, tap_row, tap_col, in_row, in_col, group, i, o
     cdef number value
     cdef number *sums
     cdef const number *weights
-    for out_col in range(y.shape[2]):
+    for out_col in range(cols[0], cols[1]):
         memset(&y[n, out_row, out_col, 0], 0, y.shape[3] * sizeof(number))
         for tap_row in range(w.shape[0]):
             in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
@@ -216,27 +216,27 @@ cdef void direct_conv2d_row(
 
 def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Scatter, cell by cell of dx, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef conv_problem law = problem.p
     cdef Py_ssize_t place
     with nogil:
-        for place in prange(first, past, num_threads=threads, schedule="static"):
+        for place in prange(places[0], places[1], num_threads=threads, schedule="static"):
             # mark: kernel of direct/dx
-            direct_conv2d_backprop_input_row(dy, w, dx, law, place // dx.shape[1], place % dx.shape[1])
+            direct_conv2d_backprop_input_row(dy, w, dx, law, place // dx.shape[1], place % dx.shape[1], part)
 
 
 cdef void direct_conv2d_backprop_input_row(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    conv_problem law, Py_ssize_t n, Py_ssize_t in_row,
+    conv_problem law, Py_ssize_t n, Py_ssize_t in_row, (Py_ssize_t, Py_ssize_t) cols,
 ) noexcept nogil:
     cdef Py_ssize_t ins = w.shape[2], outs = w.shape[3] // law.groups
     cdef Py_ssize_t in_col, tap_row, tap_col, out_row, out_col, group, i, o
     cdef number total
     cdef const number *upstream
     cdef const number *weights
-    for in_col in range(dx.shape[2]):
+    for in_col in range(cols[0], cols[1]):
         memset(&dx[n, in_row, in_col, 0], 0, dx.shape[3] * sizeof(number))
         for tap_row in range(w.shape[0]):
             out_row = out_index(in_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
@@ -258,7 +258,7 @@ cdef void direct_conv2d_backprop_input_row(
 
 def direct_conv2d_backprop_filter(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    Problem problem, int threads, Py_ssize_t first, Py_ssize_t past
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
@@ -267,37 +267,38 @@ def direct_conv2d_backprop_filter(
     cdef conv_problem law = problem.p
     cdef Py_ssize_t tap
     with nogil:
-        for tap in prange(first, past, num_threads=threads, schedule="static"):
+        for tap in prange(places[0], places[1], num_threads=threads, schedule="static"):
             # mark: kernel of direct/dw
-            direct_conv2d_backprop_filter_tap(x, dy, dw, law, tap // dw.shape[1], tap % dw.shape[1])
+            direct_conv2d_backprop_filter_tap(x, dy, dw, law, tap // dw.shape[1], tap % dw.shape[1], part)
 
 
 cdef void direct_conv2d_backprop_filter_tap(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    conv_problem law, Py_ssize_t tap_row, Py_ssize_t tap_col,
+    conv_problem law, Py_ssize_t tap_row, Py_ssize_t tap_col, (Py_ssize_t, Py_ssize_t) rows,
 ) noexcept nogil:
     cdef Py_ssize_t ins = dw.shape[2], outs = dw.shape[3] // law.groups
-    cdef Py_ssize_t n, out_row, out_col, in_row, in_col, group, i, o
+    cdef Py_ssize_t place, n, out_row, out_col, in_row, in_col, group, i, o
     cdef number value
     cdef number *sums
     cdef const number *upstream
-    memset(&dw[tap_row, tap_col, 0, 0], 0, dw.shape[2] * dw.shape[3] * sizeof(number))
-    for n in range(dy.shape[0]):
-        for out_row in range(dy.shape[1]):
-            in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/dw
+    if rows[0] == 0:
+        memset(&dw[tap_row, tap_col, 0, 0], 0, dw.shape[2] * dw.shape[3] * sizeof(number))
+    for place in range(rows[0], rows[1]):
+        n, out_row = place // dy.shape[1], place % dy.shape[1]
+        in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
+        if in_row < 0 or in_row >= x.shape[1]:  # mark: padding of direct/dw
+            continue
+        for out_col in range(dy.shape[2]):
+            in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
+            if in_col < 0 or in_col >= x.shape[2]:
                 continue
-            for out_col in range(dy.shape[2]):
-                in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                if in_col < 0 or in_col >= x.shape[2]:
-                    continue
-                for group in range(law.groups):
-                    upstream = &dy[n, out_row, out_col, group * outs]
-                    for i in range(ins):
-                        value = x[n, in_row, in_col, group * ins + i]
-                        sums = &dw[tap_row, tap_col, i, group * outs]
-                        for o in range(outs):
-                            sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
+            for group in range(law.groups):
+                upstream = &dy[n, out_row, out_col, group * outs]
+                for i in range(ins):
+                    value = x[n, in_row, in_col, group * ins + i]
+                    sums = &dw[tap_row, tap_col, i, group * outs]
+                    for o in range(outs):
+                        sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
 
 
 # ----------------------------------------------------------------------------------------------------

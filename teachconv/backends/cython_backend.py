@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -151,7 +152,7 @@ _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this comp
 _APART = 448  # bytes from the input's place in a page to the result's, at most
 _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer than it gains
 # The most multiply-adds of a thread in one call of a kernel: Python answers Ctrl-C in between
-_LOOP_MACS = 128 << 20  # of the loops, which are cut by rows of the images or taps of the filter
+_LOOP_MACS = 128 << 20  # of the loops of direct
 _RUNG_MACS = 4 << 30  # of a rung, which is cut by images
 _BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
 
@@ -453,16 +454,22 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
     with record.stage(f"_kernels.{name}") as stage:
         if chosen == "direct":
             stage.say("threads: {}", threads)
-            places = sums.shape[0] * sums.shape[1]  # rows of the images, or taps of the filter
-            step = max(1, _LOOP_MACS * places // job.geometry.macs) * threads
-            for first in range(0, places, step):
-                getattr(_kernels, name)(a, b, sums, job.problem, threads, first, min(places, first + step))
+            places = prod(sums.shape[:2])
+            parts = prod(b.shape[:2]) if job.kind.sums_images else sums.shape[2]
+            some, few = (_LOOP_MACS * each // job.geometry.macs for each in (places, places * parts))
+            for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
+                getattr(_kernels, name)(a, b, sums, job.problem, threads, place, part)
         else:
             scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads)
             stage.arrays(patches=scratch)
             stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
             with _one_blas_thread():
                 getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+
+
+def _ranges(size: int, step: int) -> list[tuple[int, int]]:
+    """Return (first, past) of the parts of a range, each as long as a step; the last may be shorter."""
+    return [(first, min(size, first + step)) for first in range(0, size, step)]
 
 
 class _InstructionSet:
