@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 from helpers import only_memory
 
 import teachconv as tc
-from teachconv import memory
+from teachconv import memory, taps
+from teachconv.backends import reference
+from teachconv.verification import diffing
 
 MIB = 2**20
 X, W = np.ones((2, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
@@ -143,6 +146,101 @@ def test_a_result_is_counted_at_every_call_and_an_array_of_the_callers_is_not(mo
     with pytest.raises(MemoryError, match="the result of shape .* needs 11 MiB; at most 2 MiB is legal"):
         tc.conv2d(x, w, backend="cython")
     assert np.array_equal(tc.conv2d(x, w, backend="cython", out=np.empty_like(first)), first)
+
+
+NUMBERS = 20_000  # of an array, beside which little else counts
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The sizes that were checked."""
+    sizes = []
+    for module in (reference, taps, diffing):
+        monkeypatch.setattr(module, "check_bytes", lambda nbytes, what: sizes.append(nbytes))
+    monkeypatch.setattr(reference, "LARGEST_BLOCK", 1 << 12)  # it is no part of what is counted
+    return sizes
+
+
+def peak_of(function):
+    """The most memory that Python and NumPy held during a call, beyond what they held before."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("filters", [(1, 1, 16, 1), (1, 1, 1, 16), (2, 2, 2, 2)])
+def test_the_memory_of_the_reference_is_counted(filters, dtype, counted):
+    rng, side = np.random.default_rng(3), int((NUMBERS / max(filters[2:])) ** 0.5)
+    x, w, dy = (
+        (1000 * rng.standard_normal(shape)).astype(dtype)
+        for shape in ((1, side, side, filters[2]), filters, (1, side, side, filters[3]))
+    )
+    geometry = tc.conv2d_geometry(x.shape, filters, 1, "SAME")
+    for run in (
+        lambda: reference.conv2d(x, w, geometry),
+        lambda: reference.conv2d_backprop_input(dy, w, geometry),
+        lambda: reference.conv2d_backprop_filter(x, dy, geometry),
+    ):
+        run()  # tables are kept
+        counted.clear()
+        peak = peak_of(run)
+        assert peak < 1.1 * counted[0] + MIB
+        assert counted[0] < 2.2 * peak
+
+
+def test_the_memory_of_the_loops_and_of_tables_is_counted(counted):
+    x, w = np.ones((1, 12, 12, 4), "float32"), np.ones((5, 5, 4, 4), "float32")
+    geometry = tc.conv2d_geometry(x.shape, w.shape, 1, "SAME")
+    dy = np.random.default_rng(3).standard_normal(geometry.output_shape).astype("float32")
+    peak = peak_of(lambda: reference.conv2d_backprop_input(dy, w, geometry, algorithm="loops"))
+    assert peak / 1.5 < counted[0] < 1.5 * peak
+    for size, filter_size in ((5001, 1), (5001, 9), (900, 151)):
+        axis = tc.conv2d_geometry((1, size, 1, 1), (filter_size, 1, 1, 1), 1, "SAME").rows
+        for table in (taps.gather, taps.scatter):
+            taps.gather.cache_clear()
+            counted.clear()
+            peak = peak_of(lambda table=table, axis=axis: table(axis))
+            assert peak / 1.1 < counted[0] < 2 * peak
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("filters", [(1, 1, 16, 1), (1, 1, 1, 16), (2, 2, 2, 2)])
+def test_the_memory_of_a_comparison_is_counted(filters, dtype, counted):
+    rng, side = np.random.default_rng(3), int((NUMBERS / max(filters[2:])) ** 0.5)
+    x, w = (
+        (1000 * rng.standard_normal(shape)).astype(dtype) for shape in ((1, side, side, filters[2]), filters)
+    )
+    wrong = tc.conv2d(x, w, 1, "SAME")
+    wrong[0, 3, 3, 0] += 12345
+    tc.diff(tc.conv2d, x, w, 1, "SAME", backends="numpy")
+    counted.clear()
+    peak = peak_of(lambda: tc.diff(tc.conv2d, x, w, 1, "SAME", backends="numpy", against=wrong))
+    assert peak < max(counted) + 4 * MIB
+    assert max(counted) < 4 * peak
+
+
+def test_what_is_too_large_for_the_reference_or_a_comparison_is_refused_before_it_begins(monkeypatch):
+    x, w = np.ones((1, 40, 40, 8), "float32"), np.ones((3, 3, 8, 8), "float32")
+    only_memory(monkeypatch, 400_000)
+    with pytest.raises(
+        MemoryError, match="the reference, which computes in Python's numbers, for a result of .* needs"
+    ):
+        tc.conv2d(x, w, backend="reference")
+    with pytest.raises(
+        MemoryError, match=r"comparing a result of \[1, 38, 38, 8\] needs .*; at most 391 KiB is legal"
+    ):
+        tc.diff(tc.conv2d, x, w, backends="cython")
+    with pytest.raises(MemoryError, match="comparing a result of "):
+        tc.check_gradients(tc.conv2d, x, w, backend="numpy")
+    taps.gather.cache_clear()
+    with pytest.raises(
+        MemoryError, match="a table of the 3 taps of an axis of 9,001 cells needs .* is legal"
+    ):
+        taps.gather(tc.conv2d_geometry((1, 9001, 1, 1), (3, 1, 1, 1), 1, "SAME").rows)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ import numpy as np
 from .. import progress, record, taps
 from ..dtypes import float_format, is_integer, to_dtype, wrap
 from ..geometry import Conv2DGeometry
+from ..memory import check_bytes
 from . import QUIET, Algorithm, finish
 
 ALGORITHMS = (
@@ -147,6 +148,7 @@ def conv2d(
 ) -> np.ndarray:
     """Compute conv2d by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.out_channels)
+    _check_room(x, w, geometry.output_shape)
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
@@ -171,6 +173,7 @@ def conv2d_backprop_input(
 ) -> np.ndarray:
     """Compute the input gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.in_channels)
+    _check_room(dy, w, geometry.input_shape, geometry.macs if algorithm == "loops" else 0)
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
@@ -193,6 +196,7 @@ def conv2d_backprop_filter(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Compute the filter gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    _check_room(x, dy, geometry.filters_shape)
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
@@ -202,6 +206,15 @@ def conv2d_backprop_filter(
             no_bias = _bias_terms(None, geometry.out_channels)
             dw = _exact_sums(partial(_overlaps, g=geometry), x, dy, geometry.filters_shape, no_bias)
     return finish(dw, dw.dtype, None, None, out)
+
+
+def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int = 0) -> None:
+    """Raise ``MemoryError`` if there is no memory for the numbers as Python's own, sums and kept terms."""
+    of_number, of_sum = (48, 120) if is_integer(first.dtype) else (56, 56)  # bytes, measured
+    if first.dtype.name == "float64":
+        of_number = 150  # four halves, or a Fraction
+    nbytes = of_number * (first.size + second.size) + of_sum * prod(shape) + 33 * terms
+    check_bytes(nbytes, f"the reference, which computes in Python's numbers, for a result of {list(shape)}")
 
 
 def _shown(geometry: Conv2DGeometry) -> AbstractContextManager[None]:

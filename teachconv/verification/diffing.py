@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError
 from ..inspection.explaining import Explanation, explain
+from ..memory import check_bytes
 from ..progress import during, say
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
@@ -189,6 +191,7 @@ def diff(
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
         ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
             arrays to compare, or an array has masked elements; and as the op.
+        MemoryError: if there is no memory for the reference or the bounds.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -224,6 +227,7 @@ def diff(
 
     def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
         """Return one row for each result of a call, and the time of the reference."""
+        check_comparison(call)
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
@@ -374,6 +378,12 @@ class Truth:
 
     def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+
+
+def check_comparison(call: Call) -> None:
+    """Raise ``MemoryError`` if there is no memory for the bounds and errors of a call, in float64."""
+    nbytes = 80 * (call.first.size + call.second.size) + 160 * prod(call.backend_shape)  # measured
+    check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
 # the bounds of algorithms that add the products themselves, and not sums of a transform

@@ -29,7 +29,7 @@ from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
 from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
-from .diffing import bound_of, locked
+from .diffing import bound_of, check_comparison, locked
 
 __all__ = ["GradientReport", "GradientRow", "check_gradients"]
 
@@ -121,6 +121,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
 
     Raises:
         ValueError, TypeError: as the op; for arrays that are empty, or not finite; and for ``out``.
+        MemoryError: if there is no memory for the bounds.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -136,6 +137,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     name, module = dispatch.find_backend(options.get("backend"))
     algorithm, precision = options.get("algorithm"), options.get("precision")
     algorithm = dispatch.find_algorithm(name, module, call, algorithm, precision)
+    check_comparison(call)
     form = _Form(call, module, algorithm, precision)
     form.check()
     with during("check_gradients"):
