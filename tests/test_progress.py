@@ -2,10 +2,12 @@
 
 import io
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
+from helpers import AtOnce, Terminal
 
 import teachconv as tc
 from teachconv import progress
@@ -24,11 +26,6 @@ with progress.during("quick"):
     pass
 print("done")
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def without_rich(monkeypatch):
@@ -85,7 +82,7 @@ LONG = (np.ones((1, 60, 60, 8), "float32"), np.ones((3, 3, 8, 80), "float32"), 1
     ],
 )
 def test_what_takes_long_shows_how_far_it_is(run, words, monkeypatch):
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(threading, "Timer", AtOnce)
     monkeypatch.setattr(reference, "_STEP", 1 << 20)
     terminal = without_rich(monkeypatch)
     run()

@@ -388,7 +388,7 @@ def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
         which may be more or less than pad_after suggests.
 
     Raises:
-        MemoryError: if they are larger than this machine's memory.
+        MemoryError: if they do not fit into memory.
     """
     rows, cols = window(geometry.rows), window(geometry.cols)
     if rows.inside == slice(0, rows.size) and cols.inside == slice(0, cols.size):

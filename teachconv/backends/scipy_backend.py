@@ -184,7 +184,7 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
         A ``scipy.sparse.csr_array``.
 
     Raises:
-        MemoryError: if the matrix is larger than this machine's memory.
+        MemoryError: if the matrix does not fit into memory.
     """
     csr_array = load("scipy.sparse").csr_array
     with record.stage("build matrix") as stage:

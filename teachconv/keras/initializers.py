@@ -55,7 +55,7 @@ class Initializer:
 
         Raises:
             ValueError, TypeError: if the shape is none.
-            MemoryError: if the weight would be larger than this machine's memory.
+            MemoryError: if the weight would not fit into memory.
         """
         wanted, sizes = to_dtype(dtype or floatx()), _check_shape(shape)
         check_memory(sizes, np.dtype(np.float64), "a weight")
