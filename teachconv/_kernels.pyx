@@ -207,7 +207,8 @@ cdef struct loops:
     const void *first  # x or dy
     const void *second  # w or dy
     void *result
-    Py_ssize_t jobs
+    Py_ssize_t first_job, jobs
+    Py_ssize_t part_start, part_stop  # direct: the columns of each row, or the rows that are summed
     char *scratch  # im2col: the patches of each thread
     Py_ssize_t scratch_bytes, block_rows  # of each thread, of each block
 
@@ -217,7 +218,9 @@ cdef int run_share(const void *call, const crew_member *me) noexcept nogil:
     cdef const loops *c = <const loops *> call
     cdef void *patches = c.scratch + me.rank * c.scratch_bytes
     cdef Py_ssize_t job
-    for job in range(share_start(c.jobs, me.rank, me.size), share_start(c.jobs, me.rank + 1, me.size)):
+    cdef Py_ssize_t start = c.first_job + share_start(c.jobs, me.rank, me.size)
+    cdef Py_ssize_t stop = c.first_job + share_start(c.jobs, me.rank + 1, me.size)
+    for job in range(start, stop):
         if c.type == FLOAT:
             run_job(c, job, <float *> patches)
         elif c.type == DOUBLE:
@@ -234,11 +237,11 @@ cdef void run_job(const loops *c, Py_ssize_t job, number *patches) noexcept nogi
     cdef const number *second = <const number *> c.second
     cdef number *result = <number *> c.result
     if c.loop == DIRECT:
-        direct_conv2d_row(first, second, result, &c.law, job)
+        direct_conv2d_row(first, second, result, &c.law, job, c.part_start, c.part_stop)
     elif c.loop == DIRECT_INPUT:
-        direct_conv2d_backprop_input_row(first, second, result, &c.law, job)
+        direct_conv2d_backprop_input_row(first, second, result, &c.law, job, c.part_start, c.part_stop)
     elif c.loop == DIRECT_FILTER:
-        direct_conv2d_backprop_filter_tap(first, second, result, &c.law, job)
+        direct_conv2d_backprop_filter_tap(first, second, result, &c.law, job, c.part_start, c.part_stop)
     elif number is float or number is double:
         if c.loop == IM2COL:
             im2col_conv2d_block(first, second, result, &c.law, job, c.block_rows, patches)
@@ -257,27 +260,31 @@ cdef int type_of(const number *array) noexcept nogil:
 
 # ----------------------------------------------------------------------------------------------------
 # direct: the loops of the definition, the innermost over output channels, which lie side by side
+#
+# A call computes a part of the places, which are rows of the images, of each a part of the columns; for the
+# filter gradient taps, of whose sums it adds the terms of a part of the rows. In between Python answers Ctrl-C.
 # ----------------------------------------------------------------------------------------------------
 
 
 def direct_conv2d(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] w, number[:, :, :, ::1] y,
-    Problem problem, int threads
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Gather: y[n, r, c, o] += x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o]."""
     cdef loops call
     call = loops(
         DIRECT, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &w[0, 0, 0, 0], &y[0, 0, 0, 0],
-        y.shape[0] * y.shape[1], NULL, 0, 0,
+        places[0], places[1] - places[0], part[0], part[1], NULL, 0, 0,
     )
     with nogil:
         in_crew(threads, run_share, &call)  # mark: kernel of direct/y
 
 
 cdef void direct_conv2d_row(
-    const number *x, const number *w, number *y, const conv_problem *law, Py_ssize_t row
+    const number *x, const number *w, number *y, const conv_problem *law, Py_ssize_t row,
+    Py_ssize_t cols_start, Py_ssize_t cols_stop,
 ) noexcept nogil:
-    """Compute one out row. Rows are counted through the batch."""
+    """Compute some columns of one out row. Rows are counted through the batch."""
     cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
     cdef Py_ssize_t n = row // law.out_rows, out_row = row % law.out_rows
     cdef Py_ssize_t out_col, tap_row, tap_col, in_row, in_col, group, i, o
@@ -286,7 +293,7 @@ cdef void direct_conv2d_row(
     cdef number *sums
     cdef const number *pixel
     cdef const number *weights
-    for out_col in range(law.out_cols):
+    for out_col in range(cols_start, cols_stop):
         pixel_sums = y + (row * law.out_cols + out_col) * law.out_channels  # y[n, out_row, out_col]
         memset(pixel_sums, 0, law.out_channels * sizeof(number))
         for tap_row in range(law.filter_rows):
@@ -310,22 +317,23 @@ cdef void direct_conv2d_row(
 
 def direct_conv2d_backprop_input(
     const number[:, :, :, ::1] dy, const number[:, :, :, ::1] w, number[:, :, :, ::1] dx,
-    Problem problem, int threads
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Scatter, cell by cell of dx, so that threads never collide: dx[n, in_row, in_col, i] += dy * w."""
     cdef loops call
     call = loops(
         DIRECT_INPUT, type_of(&dy[0, 0, 0, 0]), problem.p, &dy[0, 0, 0, 0], &w[0, 0, 0, 0], &dx[0, 0, 0, 0],
-        dx.shape[0] * dx.shape[1], NULL, 0, 0,
+        places[0], places[1] - places[0], part[0], part[1], NULL, 0, 0,
     )
     with nogil:
         in_crew(threads, run_share, &call)  # mark: kernel of direct/dx
 
 
 cdef void direct_conv2d_backprop_input_row(
-    const number *dy, const number *w, number *dx, const conv_problem *law, Py_ssize_t row
+    const number *dy, const number *w, number *dx, const conv_problem *law, Py_ssize_t row,
+    Py_ssize_t cols_start, Py_ssize_t cols_stop,
 ) noexcept nogil:
-    """Compute one row of dx. Rows are counted through the batch."""
+    """Compute some columns of one row of dx. Rows are counted through the batch."""
     cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
     cdef Py_ssize_t n = row // law.in_rows, in_row = row % law.in_rows
     cdef Py_ssize_t in_col, tap_row, tap_col, out_row, out_col, group, i, o
@@ -334,7 +342,7 @@ cdef void direct_conv2d_backprop_input_row(
     cdef const number *pixel
     cdef const number *upstream
     cdef const number *weights
-    for in_col in range(law.in_cols):
+    for in_col in range(cols_start, cols_stop):
         sums = dx + (row * law.in_cols + in_col) * law.in_channels  # dx[n, in_row, in_col]
         memset(sums, 0, law.in_channels * sizeof(number))
         for tap_row in range(law.filter_rows):
@@ -359,7 +367,7 @@ cdef void direct_conv2d_backprop_input_row(
 
 def direct_conv2d_backprop_filter(
     const number[:, :, :, ::1] x, const number[:, :, :, ::1] dy, number[:, :, :, ::1] dw,
-    Problem problem, int threads
+    Problem problem, int threads, (Py_ssize_t, Py_ssize_t) places, (Py_ssize_t, Py_ssize_t) part
 ):
     """Sum over the same taps: dw[tap_row, tap_col, i, o] += x[n, in_row, in_col, i] * dy[n, r, c, o].
 
@@ -368,44 +376,46 @@ def direct_conv2d_backprop_filter(
     cdef loops call
     call = loops(
         DIRECT_FILTER, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0],
-        dw.shape[0] * dw.shape[1], NULL, 0, 0,
+        places[0], places[1] - places[0], part[0], part[1], NULL, 0, 0,
     )
     with nogil:
         in_crew(threads, run_share, &call)  # mark: kernel of direct/dw
 
 
 cdef void direct_conv2d_backprop_filter_tap(
-    const number *x, const number *dy, number *dw, const conv_problem *law, Py_ssize_t tap
+    const number *x, const number *dy, number *dw, const conv_problem *law, Py_ssize_t tap,
+    Py_ssize_t rows_start, Py_ssize_t rows_stop,
 ) noexcept nogil:
-    """Compute one tap of dw. Taps are counted through the rows of the filter."""
+    """Add the terms of some rows, which are counted through the batch, to one tap of dw."""
     cdef Py_ssize_t ins = law.in_channels // law.groups, outs = law.out_channels // law.groups
     cdef Py_ssize_t tap_row = tap // law.filter_cols, tap_col = tap % law.filter_cols
-    cdef Py_ssize_t n, out_row, out_col, in_row, in_col, group, i, o
+    cdef Py_ssize_t row, n, out_row, out_col, in_row, in_col, group, i, o
     cdef number value
     cdef number *tap_sums = dw + tap * ins * law.out_channels  # dw[tap_row, tap_col]
     cdef number *sums
     cdef const number *pixel
     cdef const number *out_pixel
     cdef const number *upstream
-    memset(tap_sums, 0, ins * law.out_channels * sizeof(number))
-    for n in range(law.batch):
-        for out_row in range(law.out_rows):
-            in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
-            if in_row < 0 or in_row >= law.in_rows:  # mark: padding of direct/dw
+    if rows_start == 0:
+        memset(tap_sums, 0, ins * law.out_channels * sizeof(number))
+    for row in range(rows_start, rows_stop):
+        n, out_row = row // law.out_rows, row % law.out_rows
+        in_row = in_index(out_row, tap_row, law.stride_rows, law.dilation_rows, law.pad_top)
+        if in_row < 0 or in_row >= law.in_rows:  # mark: padding of direct/dw
+            continue
+        for out_col in range(law.out_cols):
+            in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
+            if in_col < 0 or in_col >= law.in_cols:
                 continue
-            for out_col in range(law.out_cols):
-                in_col = in_index(out_col, tap_col, law.stride_cols, law.dilation_cols, law.pad_left)
-                if in_col < 0 or in_col >= law.in_cols:
-                    continue
-                pixel = x + ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels
-                out_pixel = dy + ((n * law.out_rows + out_row) * law.out_cols + out_col) * law.out_channels
-                for group in range(law.groups):
-                    upstream = out_pixel + group * outs  # dy[n, out_row, out_col, group * outs]
-                    for i in range(ins):
-                        value = pixel[group * ins + i]  # x[n, in_row, in_col, group * ins + i]
-                        sums = tap_sums + i * law.out_channels + group * outs
-                        for o in range(outs):
-                            sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
+            pixel = x + ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels
+            out_pixel = dy + (row * law.out_cols + out_col) * law.out_channels
+            for group in range(law.groups):
+                upstream = out_pixel + group * outs  # dy[n, out_row, out_col, group * outs]
+                for i in range(ins):
+                    value = pixel[group * ins + i]  # x[n, in_row, in_col, group * ins + i]
+                    sums = tap_sums + i * law.out_channels + group * outs
+                    for o in range(outs):
+                        sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -469,7 +479,7 @@ def im2col_conv2d(
     cdef loops call
     call = loops(
         IM2COL, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &w[0, 0, 0, 0], &y[0, 0, 0, 0],
-        y.shape[0] * blocks, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
+        0, y.shape[0] * blocks, 0, 0, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
     )
     cdef int threads = <int> scratch.shape[0]
     with nogil:
@@ -503,7 +513,7 @@ def im2col_conv2d_backprop_filter(
     cdef loops call
     call = loops(
         IM2COL_FILTER, type_of(&x[0, 0, 0, 0]), problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0],
-        problem.p.groups, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
+        0, problem.p.groups, 0, 0, <char *> &scratch[0, 0], scratch.shape[1] * sizeof(real), block_rows,
     )
     cdef int threads = <int> scratch.shape[0]
     with nogil:

@@ -8,7 +8,6 @@ the message names the argument, its value and what would be legal.
 from __future__ import annotations
 
 import operator
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -22,13 +21,11 @@ import numpy as np
 from .devices import Adapter, adapter_of, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
-from .tables import size
+from .memory import TRIFLE, check_memory
 
 __all__ = [
     "as_array",
-    "check_bytes",
     "check_data_format",
-    "check_memory",
     "check_one_dtype",
     "check_steps",
     "refuse_masked",
@@ -376,7 +373,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     Raises:
         ArgumentError: if the number of axes is wrong or elements are masked.
         ArgumentTypeError: if it is no array or its dtype is not supported.
-        MemoryError: if it is a view that is larger than this machine's memory.
+        MemoryError: if it is a view that repeats numbers, and as an array it would not fit into memory.
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
     if array.ndim != ndim and ndim is not None and (type(ndim) is int or array.ndim not in ndim):  # type: ignore[operator]
@@ -393,8 +390,10 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     if is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
-    if not (flags.c_contiguous or type(value) is ShapeOnly):
-        check_memory(array.shape, array.dtype, name)  # a broadcast view may be larger than the memory
+    if not flags.c_contiguous and array.nbytes > TRIFLE and type(value) is not ShapeOnly:
+        span = sum((n - 1) * abs(step) for n, step in zip(array.shape, array.strides, strict=True))
+        if array.nbytes > span + array.itemsize:  # a broadcast view may be larger than the memory
+            check_memory(array.shape, array.dtype, name)
     return array if flags.aligned else array.copy()
 
 
@@ -513,30 +512,3 @@ input.astype("float32")
             raise ArgumentTypeError(
                 f"{name} must have the dtype of {first}, {array.dtype}; got {other.dtype}: {help_}"
             )
-
-
-def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
-    """Raise ``MemoryError`` if an array would be larger than this machine's memory.
-
-    Args:
-        shape: the array's shape.
-        dtype: its dtype.
-        what: what the message calls it.
-    """
-    nbytes = prod(shape) * dtype.itemsize
-    if nbytes > _physical_memory():  # else the text is not needed
-        check_bytes(nbytes, f"{what} of shape {list(shape)} and dtype {dtype.name}")
-
-
-def check_bytes(nbytes: int, what: str) -> None:
-    """Raise ``MemoryError`` where this machine has less than ``nbytes`` of memory."""
-    if nbytes > _physical_memory():
-        raise MemoryError(f"{what} needs {size(nbytes)}; this machine has {size(_physical_memory())}")
-
-
-@lru_cache(maxsize=1)
-def _physical_memory() -> int:
-    """Return the size of the machine's memory in bytes, or the largest int where it is unknown."""
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return sys.maxsize

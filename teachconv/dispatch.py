@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from . import backends, record, settings
-from .arguments import Shape, axis_order, check_memory
+from .arguments import Shape, axis_order
 from .backends import Algorithm
 from .devices import array_module, check_same_place, contiguous, is_on_device, on_device_of
 from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
 from .geometry import Conv2DGeometry
 from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
+from .memory import check_memory
 
 __all__ = [
     "Call",
@@ -152,7 +153,7 @@ def run_canonical(
     name, module = find_backend(backend, call.first)  # may load the backend, in a stage of its own
     with record.stage("dispatch") as stage:
         algorithm = find_algorithm(name, module, call, algorithm, precision)
-        if not is_on_device(call.first):
+        if out is None and not is_on_device(call.first):
             check_memory(shape, dtype, "the result")
         stage.know(
             backend=name,

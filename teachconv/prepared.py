@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import backends, record, settings
-from .arguments import Shape, check_memory, shape_only
+from .arguments import Shape, shape_only
 from .dispatch import Call, find_algorithm
+from .memory import check_memory
 
 __all__ = ["Kernel", "kernel_of", "run_kernel", "run_prepared"]
 

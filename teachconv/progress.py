@@ -6,12 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["during", "track"]
+__all__ = ["during", "say", "track"]
 
 _Item = TypeVar("_Item")
-_PATIENCE = 0.5  # seconds before a line is shown: what is quick leaves no output in a notebook
+_PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
 _output: list[Any] = [None, None]  # the number of the last cell that showed a line, and the line's output
 
 
@@ -28,16 +29,41 @@ def track(items: list[_Item], what: str) -> Iterable[_Item]:
 
 @contextmanager
 def during(what: str) -> Iterator[None]:
-    """Show what is computed inside the ``with`` statement; the line is gone at the end."""
-    console, show = _console(), _line()
-    if console is not None:
-        with console.status(f"{what} …"):
+    """Show what is computed inside the ``with`` statement, and what `say` is told.
+
+    The line is gone at the end. Inside another such statement it is part of that one's line.
+    """
+    outer = _saying.get()
+    show = _line() if outer is None else None
+    if outer is not None:
+        outer(what)
+        with _heard(lambda words: outer(f"{what}: {words}")):
             yield
     elif show is not None:
-        with _shown(show, f"{what} …"):
+        with _shown(show, f"{what} …") as tell, _heard(lambda words: tell(f"{what}: {words} …")):
             yield
     else:
         yield
+
+
+def say(words: str) -> None:
+    """Say how far the computation is, where a line shows what is computed."""
+    tell = _saying.get()
+    if tell is not None:
+        tell(words)
+
+
+_saying: ContextVar[Callable[[str], None] | None] = ContextVar("teachconv_progress", default=None)
+
+
+@contextmanager
+def _heard(tell: Callable[[str], None]) -> Iterator[None]:
+    """Let a function hear what `say` is told."""
+    token = _saying.set(tell)
+    try:
+        yield
+    finally:
+        _saying.reset(token)
 
 
 def _counted(items: list[_Item], what: str, show: Callable[[str], None]) -> Iterator[_Item]:

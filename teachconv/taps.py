@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .geometry import AxisGeometry, Conv2DGeometry
+from .memory import check_bytes
 
 __all__ = [
     "AxisTap",
@@ -236,6 +237,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
     >>> gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)[0]
     Reach(taps=(1, 2), indices=(0, 1))
     """
+    _check_table(axis, 1)
     table = []
     for out_index in range(axis.out_size):
         first = axis.in_index(out_index, 0)
@@ -258,6 +260,7 @@ def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
     Returns:
         One `Reach` for each input index.
     """
+    _check_table(axis, 3)  # that of `gather`, pairs, and its own
     table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
     for out_index, tap, in_index in triples(axis):
         table[in_index].append((tap, out_index))
@@ -265,6 +268,13 @@ def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
         Reach(tuple(tap for tap, _ in sorted(pairs)), tuple(index for _, index in sorted(pairs)))
         for pairs in table
     )
+
+
+def _check_table(axis: AxisGeometry, copies: int) -> None:
+    """Raise ``MemoryError`` if there is no memory for a table of the taps of an axis."""
+    cells = max(axis.in_size, axis.out_size)
+    nbytes = copies * (200 * cells + 60 * axis.out_size * axis.filter_size)  # measured, rounded up
+    check_bytes(nbytes, f"a table of the {axis.filter_size} taps of an axis of {cells:,} cells")
 
 
 def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:

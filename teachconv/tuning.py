@@ -20,6 +20,7 @@ from .dispatch import Call
 from .errors import ArgumentError, brief, is_one_of
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS
+from .progress import during, say
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
 
@@ -168,9 +169,11 @@ def autotune(
     base_call, _ = nn_ops.call_of(op, base_args, base_kwargs)
     bases = [_Candidate(base_call, name, dispatch.find_backend(name)[1]) for name in ("reference", "numpy")]
     share = seconds / 3 / (len(candidates) + len(bases))  # a third of the time is for estimates
-    for one in (*candidates, *bases):
-        one.attempt(one.estimate, share)
-    _run_rounds(candidates, rounds, start + seconds)
+    with during("autotune"):
+        for one in (*candidates, *bases):
+            say(f"estimating {one}")
+            one.attempt(one.estimate, share)
+        _run_rounds(candidates, rounds, start + seconds)
     skipped = tuple(f"{one}: {one.problem}" for one in candidates if one.problem)
     if len(skipped) == len(candidates):
         raise MemoryError(f"no algorithm has enough memory for this call; {'; '.join(skipped)}")
@@ -242,8 +245,10 @@ def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) 
         if end <= deadline:
             fitting.append(one)
     for one in fitting:
+        say(f"running {one}")
         one.attempt(one.run, one.call)
     for number in range(rounds if fitting else 0):
+        say(f"round {number + 1} of {rounds}")
         for one in fitting:
             if number and record.clock() + one.seconds > deadline:
                 return

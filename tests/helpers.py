@@ -1,5 +1,6 @@
 """Helpers shared by tests: slow parameters, the backends that can run, broken ones, and random legal problems."""
 
+import io
 from functools import lru_cache
 from types import ModuleType
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from teachconv import memory
 from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
 
@@ -120,3 +122,23 @@ def ignoring(what):
         )
 
     return broken(**{str(kind): ignores(getattr(numpy_backend, str(kind))) for kind in KINDS})
+
+
+def only_memory(monkeypatch, nbytes):
+    """As if so much may be taken, nine tenths of what there is, and small arrays were counted too."""
+    monkeypatch.setattr(memory, "TRIFLE", 0)
+    monkeypatch.setattr(memory, "_limits", lambda: [(-(-10 * nbytes // 9), "the test's memory")])
+
+
+class Terminal(io.StringIO):
+    """In place of the standard error."""
+
+    def isatty(self):
+        return True
+
+
+class AtOnce:
+    """In place of `threading.Timer`: nobody waits."""
+
+    def __init__(self, seconds, begin):
+        self.start, self.cancel = begin, lambda: None

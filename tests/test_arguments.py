@@ -152,7 +152,7 @@ def test_depthwise_filters_must_match_the_channels():
     ],
 )
 def test_results_too_large_for_memory_are_refused_before_anything_is_allocated(call):
-    with pytest.raises(MemoryError, match="this machine has .* GiB"):
+    with pytest.raises(MemoryError, match="at most .* is legal: nine tenths of "):
         call()
 
 

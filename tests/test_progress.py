@@ -2,11 +2,16 @@
 
 import io
 import sys
+import threading
 import time
 
+import numpy as np
 import pytest
+from helpers import AtOnce, Terminal
 
+import teachconv as tc
 from teachconv import progress
+from teachconv.backends import reference
 
 CELL = """
 import time
@@ -21,11 +26,6 @@ with progress.during("quick"):
     pass
 print("done")
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def without_rich(monkeypatch):
@@ -50,6 +50,52 @@ def test_a_terminal_without_rich_has_one_line(monkeypatch):
     with progress.during("thinking"):
         wait_for_text(terminal)
     assert terminal.getvalue() == "\r\x1b[Kthinking …\r\x1b[K"
+
+
+def test_one_line_says_how_far_what_is_inside_is(monkeypatch):
+    terminal = without_rich(monkeypatch)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with progress.during("outer"):
+        wait_for_text(terminal)
+        with progress.during("inner"):
+            progress.say("7 %")
+        progress.say("the rest")
+    progress.say("nobody hears it")
+    texts = terminal.getvalue().split("\r\x1b[K")[1:]
+    assert texts == ["outer …", "outer: inner …", "outer: inner: 7 % …", "outer: the rest …", ""]
+
+
+LONG = (np.ones((1, 60, 60, 8), "float32"), np.ones((3, 3, 8, 80), "float32"), 1, "SAME")  # 20 million terms
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (lambda: tc.conv2d(*LONG, backend="reference"), "the reference: "),
+        (lambda: tc.diff(tc.conv2d, *LONG, backends="numpy"), "diff: the reference: "),
+        (lambda: tc.diff(tc.conv2d, *LONG, backends="numpy"), "diff: numpy im2col …"),
+        (
+            lambda: tc.autotune(tc.conv2d, *LONG, backends="numpy", seconds=0.1),
+            "autotune: estimating numpy taps …",
+        ),
+        (lambda: tc.check_gradients(tc.conv2d, *LONG, cells=2), "check_gradients: filters, cell 2 of 2 …"),
+    ],
+)
+def test_what_takes_long_shows_how_far_it_is(run, words, monkeypatch):
+    monkeypatch.setattr(threading, "Timer", AtOnce)
+    monkeypatch.setattr(reference, "_STEP", 1 << 20)
+    terminal = without_rich(monkeypatch)
+    run()
+    said = terminal.getvalue()
+    assert words in said
+    if "the reference" in words:
+        assert len({part for part in said.split("\r\x1b[K") if "%" in part}) > 9
+    assert said.endswith("\r\x1b[K")
+
+
+def test_a_small_call_of_the_reference_looks_for_no_terminal(monkeypatch):
+    monkeypatch.setattr(progress, "_line", lambda: pytest.fail("looked for a terminal"))
+    tc.conv2d(LONG[0][:, :9], LONG[1][..., :2], backend="reference")
 
 
 def test_what_is_quick_shows_nothing(monkeypatch):

@@ -21,7 +21,7 @@ PACKAGE = Path(tc.__file__).parent
 ROOMS = """
     errors
     settings record files kinds tables palette progress
-    devices
+    devices memory
     dtypes
     arguments data
     geometry

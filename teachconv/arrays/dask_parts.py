@@ -13,11 +13,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from ..arguments import Shape, check_memory
+from ..arguments import Shape
 from ..dialects.calls import caller_layout
 from ..dispatch import Call
 from ..geometry import slab
 from ..kinds import LAYOUTS, CellNames
+from ..memory import check_memory
 from ..tables import count
 from .dask_chunks import call_of_part, compute_chunk, compute_partial, steady_algorithm
 from .dask_graph import Plan

@@ -24,20 +24,23 @@ it before it has that line.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import product, starmap
+from math import prod
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import record, tables
-from ..arguments import check_memory
+from ..arguments import Pair
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
-from ..geometry import Conv2DGeometry
+from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
+from ..memory import check_memory
 from ..taps import window
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
@@ -310,8 +313,68 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     dtype = array.dtype
     wide = accumulator(dtype)
     if wide != dtype:  # "is" would not do: equal dtypes need not be one object
+        check_memory(array.shape, wide, f"an array of {dtype.name}, widened")
         return array.astype(wide, copy=False)
     return array if dtype.kind == "f" else array.view(dtype.str.replace("i", "u"))
+
+
+def zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
+    """Return an array of zeros for sums; raise ``MemoryError`` if there is no memory for it."""
+    check_memory(shape, dtype, "the result")
+    return np.zeros(shape, dtype)
+
+
+class Block(NamedTuple):
+    """Some outputs of some images, which are a convolution of their own.
+
+    Attributes:
+        geometry: its geometry.
+        inputs: what it reads, an index into the input.
+        outputs: its place, an index into the output.
+    """
+
+    geometry: Conv2DGeometry
+    inputs: tuple[slice, ...]
+    outputs: tuple[slice, ...]
+
+
+def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
+    """Cut the outputs into blocks: whole images, or some rows of one, or a part of a row.
+
+    One product over all of a large call would need memory for all its patches, and Python would answer
+    Ctrl-C only when it has ended.
+
+    Args:
+        geometry: the geometry of the whole call.
+        places: the most places of a block, each with all of its channels; at least one is taken.
+
+    Yields:
+        The blocks in the order of the output.
+    """
+    sizes = geometry.batch, geometry.rows.out_size, geometry.cols.out_size
+    if prod(sizes) <= places:
+        yield Block(geometry, (slice(None),) * 3, (slice(None),) * 3)
+        return
+    room, steps = max(1, places), []
+    for size in reversed(sizes):
+        steps.append(max(1, min(size, room)))
+        room //= size
+    parts = (
+        [(first, min(first + step, size)) for first in range(0, size, step)]
+        for size, step in zip(sizes, reversed(steps), strict=True)
+    )
+    for images, row_part, col_part in product(*parts):
+        rows, row_read = _part(geometry.rows, row_part)
+        cols, col_read = _part(geometry.cols, col_part)
+        part = replace(geometry, batch=images[1] - images[0], rows=rows, cols=cols)
+        inputs, outputs = (images, row_read, col_read), (images, row_part, col_part)
+        yield Block(part, tuple(starmap(slice, inputs)), tuple(starmap(slice, outputs)))
+
+
+def _part(axis: AxisGeometry, part: Pair) -> tuple[AxisGeometry, Pair]:
+    """Return a part of an axis and what it reads: `axis_slab`, unless the part is the whole axis."""
+    whole = part == (0, axis.out_size)
+    return (axis, (0, axis.in_size)) if whole else axis_slab(axis, "output", part)
 
 
 def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
@@ -326,7 +389,7 @@ def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
         which may be more or less than pad_after suggests.
 
     Raises:
-        MemoryError: if they are larger than this machine's memory.
+        MemoryError: if they do not fit into memory.
     """
     rows, cols = window(geometry.rows), window(geometry.cols)
     if rows.inside == slice(0, rows.size) and cols.inside == slice(0, cols.size):
@@ -378,6 +441,8 @@ def _finish(
     if activation == "relu":
         result = np.maximum(result, 0)
     if out is None:
+        if result.dtype != dtype:
+            check_memory(result.shape, dtype, "the result")
         return result.astype(dtype, copy=False)
     np.copyto(out, result, casting="unsafe")
     return out

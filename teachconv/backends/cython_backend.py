@@ -12,21 +12,22 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import record, settings
-from ..arguments import check_memory
 from ..dtypes import FLOATS
 from ..errors import brief
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..memory import check_memory
 from . import Algorithm, finish, to_accumulator, winograd_needs
 
 
@@ -142,6 +143,9 @@ _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer tha
 _BLAS_BYTES = (
     64 << 20
 )  # of each thread: OpenBLAS maps 32 MB; without them it loops for ever, or ends the process
+# The most multiply-adds of a thread in one call of a kernel: Python answers Ctrl-C in between
+_LOOP_MACS = 128 << 20  # of the loops of direct
+_RUNG_MACS = 4 << 30  # of a rung, which is cut by images
 _BLOCK_BYTES = 8 << 20  # of im2col; below about 8 MB OpenBLAS spends its time on repacking the filter
 
 
@@ -278,6 +282,8 @@ def prepare_kernel(
     check_filter = job.multiplies_padding and numbers is None
     name = job.chosen if kind.sums_images else job.name
     threads = settings.get_num_threads()
+    if not kind.sums_images and geometry.macs > _RUNG_MACS * threads:
+        return None
     return _kernels.PreparedCall(
         name, job.problem, result_shape, dtype, job.allocate, job.apart, threads, check_filter, numbers, bias
     )
@@ -375,6 +381,7 @@ def _aligned(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
     and writes to the same position of another would wait at every step. With 512 channels, depthwise becomes
     1.4 times as fast.
     """
+    check_memory(shape, beside.dtype, "the result")
     block = np.empty(prod(shape) * beside.itemsize + _PAGE, np.uint8)
     start, other = (array.__array_interface__["data"][0] for array in (block, beside))
     return np.ndarray(shape, beside.dtype, block, ((other + _APART) // _LINE * _LINE - start) % _PAGE)
@@ -404,8 +411,13 @@ def _run_rung(
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
-            arguments = job.problem, data, w, numbers, isa, bias, relu, result, threads
-            _run_kernel(stage, _kernels.run, job.name, *arguments)
+            step = max(1, _RUNG_MACS * len(data) * threads // job.geometry.macs)
+            for part in (slice(first, first + step) for first in range(0, len(data), step)):
+                images, problem = data[part], job.problem
+                if len(images) < len(data):
+                    problem = _kernels.Problem(*replace(job.geometry, batch=len(images)).integers)
+                arguments = problem, images, w, numbers, isa, bias, relu, result[part], threads
+                _run_kernel(stage, _kernels.run, job.name, *arguments)
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
     with record.stage("choose algorithm again") as stage:
@@ -428,7 +440,11 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
         _forget()
         if chosen == "direct":
             stage.say("threads: {}", threads)
-            getattr(_kernels, name)(a, b, sums, job.problem, threads)
+            places = prod(sums.shape[:2])
+            parts = prod(b.shape[:2]) if job.kind.sums_images else sums.shape[2]
+            some, few = (_LOOP_MACS * each // job.geometry.macs for each in (places, places * parts))
+            for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
+                getattr(_kernels, name)(a, b, sums, job.problem, threads, place, part)
         else:
             scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
             stage.arrays(patches=scratch)
@@ -436,6 +452,11 @@ def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.nd
             with _one_blas_thread():
                 getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
         _tell(stage)
+
+
+def _ranges(size: int, step: int) -> list[tuple[int, int]]:
+    """Return (first, past) of the parts of a range, each as long as a step; the last may be shorter."""
+    return [(first, min(size, first + step)) for first in range(0, size, step)]
 
 
 class _InstructionSet:

@@ -19,17 +19,20 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .. import record
-from ..arguments import check_memory
 from ..geometry import Conv2DGeometry
+from ..memory import check_memory
 from ..taps import overlap, window
-from . import QUIET, Algorithm, finish, pad, to_accumulator
+from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
 
 ALGORITHMS = (
     Algorithm("im2col", "patches as a matrix, times the filter as a matrix: one large product"),
     Algorithm("taps", "one matrix product for each filter tap, on a shifted view: no patches in memory"),
 )
 
-_BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block of images
+_BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block
+# The most multiply-adds of one product, which Ctrl-C does not interrupt: half a second of BLAS at 4 billion a
+# second, and of NumPy's own loops, which integers need, at 60 million (large filters, outside the caches).
+_BLOCK_MACS = {"f": 2 << 30, "u": 32 << 20}
 
 
 @QUIET
@@ -47,18 +50,18 @@ def conv2d(
     """Gather: compute y as the patches of x times the filter matrix."""
     algorithm = _choose(algorithm, w, geometry)
     images, filters = to_accumulator(x), to_accumulator(w)
-    y = np.zeros(geometry.output_shape, images.dtype)
+    y = zeros(geometry.output_shape, images.dtype)
     if algorithm == "im2col":
         filter_matrix = flatten_filter(filters, geometry)
-        for block in _blocks(geometry, y.dtype):
-            patches = extract_patches(images[block], geometry)
+        for block in _patch_blocks(geometry, y.dtype):
+            patches = extract_patches(images[block.inputs], block.geometry)
             # mark: kernel of im2col/y
-            y[block] = _from_groups(_multiply(patches, filter_matrix), y[block].shape)
+            y[block.outputs] = _from_groups(_multiply(patches, filter_matrix), block.geometry.output_shape)
     else:
-        for tap, inputs, outputs in _each_tap(geometry):
-            cells = _to_groups(images[inputs], geometry.groups)
+        for block, tap, inputs, outputs in _each_tap(geometry, y.dtype):
+            cells = _to_groups(images[block.inputs][inputs], geometry.groups)
             # mark: kernel of taps/y
-            _add(y, outputs, _multiply(cells, _split_filter(filters[tap], geometry)))
+            _add(y[block.outputs], outputs, _multiply(cells, _split_filter(filters[tap], geometry)))
     return finish(y, x.dtype, bias, activation, out)
 
 
@@ -77,17 +80,17 @@ def conv2d_backprop_input(
     """Scatter: add the patches, dy times the transposed filter matrix, back to the image."""
     algorithm = _choose(algorithm, dy[:0], geometry)  # nothing is padded here, so im2col is always right
     upstream, filters = to_accumulator(dy), to_accumulator(w)
-    dx = np.zeros(geometry.input_shape, upstream.dtype)
+    dx = zeros(geometry.input_shape, upstream.dtype)
     if algorithm == "im2col":
         filter_matrix = flatten_filter(filters, geometry).swapaxes(1, 2)
-        for block in _blocks(geometry, dx.dtype):
-            patches = _multiply(_to_groups(upstream[block], geometry.groups), filter_matrix)
-            add_patches(patches, dx[block], geometry)  # mark: kernel of im2col/dx
+        for block in _patch_blocks(geometry, dx.dtype):
+            patches = _multiply(_to_groups(upstream[block.outputs], geometry.groups), filter_matrix)
+            add_patches(patches, dx[block.inputs], block.geometry)  # mark: kernel of im2col/dx
     else:
-        for tap, inputs, outputs in _each_tap(geometry):
-            cells = _to_groups(upstream[outputs], geometry.groups)
+        for block, tap, inputs, outputs in _each_tap(geometry, dx.dtype):
+            cells = _to_groups(upstream[block.outputs][outputs], geometry.groups)
             transposed = _split_filter(filters[tap], geometry).swapaxes(1, 2)
-            _add(dx, inputs, _multiply(cells, transposed))  # mark: kernel of taps/dx
+            _add(dx[block.inputs], inputs, _multiply(cells, transposed))  # mark: kernel of taps/dx
     return finish(dx, dy.dtype, bias, activation, out)
 
 
@@ -104,17 +107,17 @@ def conv2d_backprop_filter(
     """Sum over the same taps: compute dw as the transposed patches of x times dy."""
     algorithm = _choose(algorithm, dy, geometry)
     images, upstream = to_accumulator(x), to_accumulator(dy)
-    dw = np.zeros(geometry.filters_shape, images.dtype)
+    dw = zeros(geometry.filters_shape, images.dtype)
     if algorithm == "im2col":
-        for block in _blocks(geometry, dw.dtype):
-            patches = extract_patches(images[block], geometry).swapaxes(1, 2)
-            cells = _to_groups(upstream[block], geometry.groups)
+        for block in _patch_blocks(geometry, dw.dtype):
+            patches = extract_patches(images[block.inputs], block.geometry).swapaxes(1, 2)
+            cells = _to_groups(upstream[block.outputs], geometry.groups)
             dw += _from_groups(_multiply(patches, cells), dw.shape)  # mark: kernel of im2col/dw
     else:
-        for tap, inputs, outputs in _each_tap(geometry):
-            transposed = _to_groups(images[inputs], geometry.groups).swapaxes(1, 2)
-            cells = _to_groups(upstream[outputs], geometry.groups)
-            dw[tap] = _from_groups(_multiply(transposed, cells), dw[tap].shape)  # mark: kernel of taps/dw
+        for block, tap, inputs, outputs in _each_tap(geometry, dw.dtype):
+            transposed = _to_groups(images[block.inputs][inputs], geometry.groups).swapaxes(1, 2)
+            cells = _to_groups(upstream[block.outputs][outputs], geometry.groups)
+            _add(dw, tap, _multiply(transposed, cells))  # mark: kernel of taps/dw
     return finish(dw, x.dtype, out=out)
 
 
@@ -174,7 +177,7 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -
             target = target[:, : rows.out_size, : cols.out_size]
             target += patches[tap_row, tap_col].reshape(target.shape)
         # mark: padding of im2col/dx
-        dx[:, row_window.source, col_window.source] = padded[:, row_window.inside, col_window.inside]
+        dx[:, row_window.source, col_window.source] += padded[:, row_window.inside, col_window.inside]
         stage.arrays(patches=patches, padded=padded)
 
 
@@ -199,22 +202,27 @@ def _split_filter(matrix: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
     return matrix.reshape(len(matrix), geometry.groups, -1).swapaxes(0, 1)
 
 
-def _blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[slice]:
-    """Yield blocks of images whose patches fit into `_BLOCK_BYTES`, at least one image each."""
-    places = geometry.rows.out_size * geometry.cols.out_size
-    taps = prod(geometry.filters_shape[:2]) * geometry.in_channels
-    check_memory((places, taps), dtype, "the patches of one image")
-    step = max(1, _BLOCK_BYTES // (places * taps * dtype.itemsize))
-    for first in range(0, geometry.batch, step):
-        yield slice(first, first + step)
+def _patch_blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[Block]:
+    """Yield blocks whose patches, and the products with them, are not too large."""
+    taps = prod(geometry.filters_shape[:2])
+    return _blocks(geometry, dtype, taps * geometry.in_channels, prod(geometry.filters_shape))
 
 
-def _each_tap(geometry: Conv2DGeometry) -> Iterator[tuple[tuple, tuple, tuple]]:
-    """Yield each tap with the inputs that it reads and the outputs that it contributes to."""
-    for tap in np.ndindex(geometry.filters_shape[:2]):
-        out_rows, in_rows = overlap(geometry.rows, tap[0])
-        out_cols, in_cols = overlap(geometry.cols, tap[1])
-        yield tap, (slice(None), in_rows, in_cols), (slice(None), out_rows, out_cols)
+def _blocks(geometry: Conv2DGeometry, dtype: np.dtype, numbers: int, macs: int) -> Iterator[Block]:
+    """Yield blocks of at most `_BLOCK_BYTES` and `_BLOCK_MACS`, given what one place of the output takes."""
+    return blocks(geometry, min(_BLOCK_BYTES // (numbers * dtype.itemsize), _BLOCK_MACS[dtype.kind] // macs))
+
+
+def _each_tap(
+    geometry: Conv2DGeometry, dtype: np.dtype
+) -> Iterator[tuple[Block, tuple[int, ...], tuple, tuple]]:
+    """Yield each block and tap, with the inputs of the block that it reads and the outputs that it feeds."""
+    channels = geometry.in_channels + geometry.out_channels
+    for block in _blocks(geometry, dtype, channels, prod(geometry.filters_shape[2:])):
+        for tap in np.ndindex(geometry.filters_shape[:2]):
+            out_rows, in_rows = overlap(block.geometry.rows, tap[0])
+            out_cols, in_cols = overlap(block.geometry.cols, tap[1])
+            yield block, tap, (slice(None), in_rows, in_cols), (slice(None), out_rows, out_cols)
 
 
 def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:

@@ -13,18 +13,20 @@ for many cells at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import partial
-from itertools import product, starmap
+from itertools import islice, product, starmap
 from math import fsum, inf, isfinite, nan, nextafter, prod
 from operator import mul
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .. import record, taps
+from .. import progress, record, taps
 from ..dtypes import float_format, is_integer, to_dtype, wrap
 from ..geometry import Conv2DGeometry
+from ..memory import check_bytes
 from . import QUIET, Algorithm, finish
 
 ALGORITHMS = (
@@ -147,7 +149,8 @@ def conv2d(
 ) -> np.ndarray:
     """Compute conv2d by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.out_channels)
-    with record.stage("taps") as stage:
+    _check_room(x, w, geometry.output_shape)
+    with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
         if algorithm == "loops":  # mark: choice of loops/y direct/y
@@ -171,7 +174,8 @@ def conv2d_backprop_input(
 ) -> np.ndarray:
     """Compute the input gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.in_channels)
-    with record.stage("taps") as stage:
+    _check_room(dy, w, geometry.input_shape, geometry.macs if algorithm == "loops" else 0)
+    with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
         if algorithm == "loops":  # mark: choice of loops/dx direct/dx
@@ -193,7 +197,8 @@ def conv2d_backprop_filter(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Compute the filter gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
-    with record.stage("taps") as stage:
+    _check_room(x, dy, geometry.filters_shape)
+    with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
         if algorithm == "loops":  # mark: choice of loops/dw direct/dw
@@ -202,6 +207,20 @@ def conv2d_backprop_filter(
             no_bias = _bias_terms(None, geometry.out_channels)
             dw = _exact_sums(partial(_overlaps, g=geometry), x, dy, geometry.filters_shape, no_bias)
     return finish(dw, dw.dtype, None, None, out)
+
+
+def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int = 0) -> None:
+    """Raise ``MemoryError`` if there is no memory for the numbers as Python's own, sums and kept terms."""
+    of_number, of_sum = (48, 120) if is_integer(first.dtype) else (56, 56)  # bytes, measured
+    if first.dtype.name == "float64":
+        of_number = 150  # four halves, or a Fraction
+    nbytes = of_number * (first.size + second.size) + of_sum * prod(shape) + 33 * terms
+    check_bytes(nbytes, f"the reference, which computes in Python's numbers, for a result of {list(shape)}")
+
+
+def _shown(geometry: Conv2DGeometry) -> AbstractContextManager[None]:
+    """Show how far a call is that takes long; a small one pays nothing for it."""
+    return progress.during("the reference") if geometry.macs > _LONG else nullcontext()
 
 
 def _bias_terms(bias: np.ndarray | None, channels: int) -> list[Terms]:
@@ -226,6 +245,8 @@ class Block(NamedTuple):
 
 Blocks: TypeAlias = Callable[[np.ndarray, np.ndarray], Iterable[Block]]
 LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, roughly: what is in memory at one time
+_STEP = 4 << 20  # terms that are summed in one go, a fifth of a second; in between Python answers Ctrl-C
+_LONG = 16 << 20  # multiply-adds of a call that says how far it is: about a second
 
 
 def _by_group(w: np.ndarray, g: Conv2DGeometry) -> np.ndarray:
@@ -242,8 +263,10 @@ def _patches(
     summed channels, channels of the result]; parts is 1 or 4, see `_halves`.
     """
     _, groups, filter_rows, filter_cols, depth, outs = filters.shape
-    one_row = images[:, :, 0, 0].size * len(cols) * filter_rows * filter_cols
-    for row, col in product(taps.by_taps(rows, max(1, LARGEST_BLOCK // one_row)), taps.by_taps(cols)):
+    one_place = images[:, :, 0, 0].size * filter_rows * filter_cols
+    most_cols = max(1, LARGEST_BLOCK // one_place)
+    most_rows = max(1, most_cols // len(cols))
+    for row, col in product(taps.by_taps(rows, most_rows), taps.by_taps(cols, most_cols)):
         # mark: kernel of direct/y direct/dx
         patches = images[:, :, row.indices[:, None, :, None], col.indices[:, None, :]]
         patches = np.moveaxis(patches, 0, 3)  # [batch, rows, cols, parts, tap rows, tap cols, channels]
@@ -282,18 +305,24 @@ def _exact_sums(
     def exact_blocks() -> Iterable[Block]:
         return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
 
-    dtype = first.dtype
+    dtype, done = first.dtype, 0
+
+    def tell(cells: int) -> None:
+        nonlocal done
+        done += cells
+        progress.say(f"{min(99, 100 * done // prod(shape))} %")
+
     if is_integer(dtype):
         sums = np.empty(shape, object)
         for block in exact_blocks():
-            sums[block.cells] = _sums(sum, block, bias)
+            sums[block.cells] = _sums(sum, block, bias, tell)
         return wrap(sums, dtype).astype(dtype)
     totals = np.empty(shape)
     for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
         try:
-            totals[block.cells] = _sums(fsum, block, bias)
+            totals[block.cells] = _sums(fsum, block, bias, tell)
         except (OverflowError, ValueError):
-            totals[block.cells] = _sums(_fsum_or_nan, block, bias)
+            totals[block.cells] = _sums(_fsum_or_nan, block, bias, tell)
     rounded, doubtful = float_format(dtype).round(totals)
     doubtful |= ~np.isfinite(totals)
     doubtful |= dtype.name == "float64" and _may_underflow(first, second)
@@ -303,12 +332,17 @@ def _exact_sums(
     return rounded.astype(dtype)
 
 
-def _sums(add: Callable[[Iterable[Any]], Any], block: Block, bias: Sequence[Terms]) -> np.ndarray:
-    """Return the sums of a block, of shape ``result[block.cells]``."""
+def _sums(
+    add: Callable[[Iterable[Any]], Any], block: Block, bias: Sequence[Terms], tell: Callable[[int], None]
+) -> np.ndarray:
+    """Return the sums of a block, of shape ``result[block.cells]``, and tell how many more there are."""
     lefts, rights = _factors(block, bias)
     products = starmap(partial(map, mul), product(lefts, rights))  # mark: multiply-add of direct
-    dtype = object if add is sum else np.float64
-    sums = np.fromiter(map(add, products), dtype, len(lefts) * len(rights))
+    sums = np.empty(len(lefts) * len(rights), object if add is sum else np.float64)
+    step = max(1, _STEP // max(1, len(rights[0])))
+    for part in (sums[first : first + step] for first in range(0, len(sums), step)):
+        part[:] = np.fromiter(map(add, islice(products, len(part))), part.dtype, len(part))
+        tell(len(part))
     return sums.reshape(*block.left.shape[:-1], len(rights))
 
 

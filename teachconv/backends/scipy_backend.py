@@ -9,17 +9,20 @@ A tap is one position of the filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import log2
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import log2, prod
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .. import record
-from ..arguments import check_bytes, check_memory
 from ..dtypes import FLOATS, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry
+from ..memory import check_bytes, check_memory
 from ..taps import overlap, reached, triples, window
-from . import QUIET, Algorithm, finish, load, pad, to_accumulator
+from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
 
 ALGORITHMS = (
     Algorithm("sparse", "the convolution as a sparse matrix C: y = C x, and its transpose is C.T"),
@@ -32,6 +35,12 @@ ALGORITHMS = (
         error="fft",
     ),
 )
+
+
+_BLOCK_ENTRIES = 2 << 20  # of one sparse matrix: building it takes up to 40 bytes for each
+_BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
+_BLOCK_POINTS = 4 << 20  # that one call transforms
+Index: TypeAlias = tuple[slice, ...]
 
 
 @QUIET
@@ -50,14 +59,15 @@ def conv2d(
     images, filters = to_accumulator(x), to_accumulator(w)
     algorithm = _choose(algorithm, "sparse", images, filters)
     if algorithm == "sparse":
-        matrix = conv_matrix(filters, geometry)
-        # mark: kernel of sparse/y
-        y = _multiply(matrix, images.reshape(len(x), -1).T).T.reshape(geometry.output_shape)
+        y = zeros(geometry.output_shape, images.dtype)
+        for matrix, inputs, outputs in _matrices(filters, geometry):
+            # mark: kernel of sparse/y
+            y[outputs] = _multiply(matrix, images[inputs]).reshape(y[outputs].shape)
     else:
-        y = np.empty(geometry.output_shape, images.dtype)
         padded = pad(images, geometry)
         # mark: dilation of direct/y fft/y
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)
+        y = zeros(geometry.output_shape, images.dtype)
         strides = slice(None, None, geometry.rows.stride), slice(None, None, geometry.cols.stride)
         for n, o, ins, _ in _cells(geometry):
             # mark: stride kernel of direct/y fft/y
@@ -82,11 +92,11 @@ def conv2d_backprop_input(
     upstream, filters = to_accumulator(dy), to_accumulator(w)
     algorithm = _choose(algorithm, "sparse", upstream, filters)
     if algorithm == "sparse":
-        matrix = conv_matrix(filters, geometry)
-        # mark: kernel of sparse/dx
-        dx = _multiply(matrix.T, upstream.reshape(len(dy), -1).T).T.reshape(geometry.input_shape)
+        dx = zeros(geometry.input_shape, upstream.dtype)
+        for matrix, inputs, outputs in _matrices(filters, geometry):
+            # mark: kernel of sparse/dx
+            dx[inputs] += _multiply(matrix.T, upstream[outputs]).reshape(dx[inputs].shape)
     else:
-        dx = np.zeros(geometry.input_shape, upstream.dtype)
         rows, cols = window(geometry.rows), window(geometry.cols)
         margin_rows = geometry.rows.effective_filter - 1
         margin_cols = geometry.cols.effective_filter - 1
@@ -99,6 +109,7 @@ def conv2d_backprop_input(
         # mark: dilation of direct/dx fft/dx
         spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
         depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+        dx = zeros(geometry.input_shape, upstream.dtype)
         for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
             group, i = divmod(channel, depth)
             of_group = slice(group * outs, group * outs + outs)
@@ -123,14 +134,16 @@ def conv2d_backprop_filter(
     """Sum over the same taps: multiply the input's matrix by dy, or correlate x with the zero-inserted dy."""
     images, upstream = to_accumulator(x), to_accumulator(dy)
     algorithm = _choose(algorithm, "sparse", images, upstream)
-    dw = np.zeros(geometry.filters_shape, images.dtype)
+    dw = zeros(geometry.filters_shape, images.dtype)
     if algorithm == "sparse":
-        outs = geometry.out_channels // geometry.groups
+        outs, one = geometry.out_channels // geometry.groups, replace(geometry, batch=1)
+        places = _BLOCK_MACS // prod(geometry.filters_shape)
         for n, group in np.ndindex(geometry.batch, geometry.groups):
-            cells = upstream[n].reshape(-1, geometry.groups, outs)[:, group]
-            # mark: kernel of sparse/dw
-            products = _multiply(_input_matrix(images[n], group, geometry), cells)
-            dw.reshape(-1, geometry.groups, outs)[:, group] += products
+            for block in blocks(one, min(places, _BLOCK_ENTRIES // prod(geometry.filters_shape[:3]))):
+                cells = upstream[n : n + 1][block.outputs].reshape(-1, geometry.groups, outs)[:, group]
+                # mark: kernel of sparse/dw
+                matrix = _input_matrix(images[n : n + 1][block.inputs][0], group, block.geometry)
+                dw.reshape(-1, geometry.groups, outs)[:, group] += _multiply(matrix, cells.T).T
     else:
         padded = pad(images, geometry)
         # mark: stride of direct/dw fft/dw
@@ -150,6 +163,16 @@ def conv2d_backprop_filter(
 # ---------------------------------------------------------------------------------------------
 
 
+def _matrices(w: np.ndarray, geometry: Conv2DGeometry) -> Iterator[tuple[Any, Index, Index]]:
+    """Yield a part of C at a time, which the images share, and what it reads and gives of some images."""
+    for block in blocks(replace(geometry, batch=1), _BLOCK_ENTRIES // prod(geometry.filters_shape)):
+        matrix = conv_matrix(w, block.geometry)
+        step = max(1, _BLOCK_MACS // max(matrix.nnz, 16 * max(matrix.shape)))
+        for first in range(0, geometry.batch, step):
+            images = slice(first, first + step)
+            yield matrix, (images, *block.inputs[1:]), (images, *block.outputs[1:])
+
+
 def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
     """Return the CSR matrix C of one image, with cells in NHWC order: vec(y) = C vec(x).
 
@@ -164,7 +187,7 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
         A ``scipy.sparse.csr_array``.
 
     Raises:
-        MemoryError: if the matrix is larger than this machine's memory.
+        MemoryError: if the matrix does not fit into memory.
     """
     csr_array = load("scipy.sparse").csr_array
     with record.stage("build matrix") as stage:
@@ -226,12 +249,13 @@ def _count(axis: AxisGeometry) -> int:
     return sum(found.stop - found.start for found in outs)
 
 
-def _multiply(matrix, cells):  # type: ignore[no-untyped-def]
-    """Return a sparse matrix times the cells of all images, one image in each column."""
+def _multiply(matrix: Any, images: np.ndarray) -> np.ndarray:
+    """Return a sparse matrix times the cells of each image, which is a column of the other factor."""
     with record.stage("matrix times images") as stage:
+        cells = images.reshape(len(images), -1).T
         product = matrix @ cells  # mark: multiply-add of sparse by scipy.sparse
         stage.arrays(cells=cells, product=product)
-    return product
+    return product.T
 
 
 def _volume(shape: tuple[int, ...]) -> int:
@@ -247,16 +271,16 @@ def _volume(shape: tuple[int, ...]) -> int:
 
 def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray:
     """Correlate [rows, cols, channels] with a kernel of as many channels, "valid", and sum the channels."""
-    signal = load("scipy.signal")
+    load("scipy.signal")
     with record.stage(f"scipy.signal, {method}") as stage:
-        if method == "fft":
-            flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
-            # mark: multiply-add of fft by scipy.signal
-            result = signal.fftconvolve(image, flipped, mode="valid", axes=(0, 1)).sum(axis=2)
-        else:
-            planes = range(image.shape[2])
-            # mark: multiply-add of direct by scipy.signal
-            result = sum(signal.correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
+        sizes = [size - taps + 1 for size, taps in zip(image.shape[:2], kernel.shape[:2], strict=True)]
+        correlate = _fft if method == "fft" else _direct
+        steps = _tile(sizes, kernel.shape, method)
+        result = np.empty(sizes, image.dtype)
+        for row, col in product(*(range(0, size, step) for size, step in zip(sizes, steps, strict=True))):
+            rows, cols = row + steps[0], col + steps[1]
+            halo = image[row : rows + len(kernel) - 1, col : cols + kernel.shape[1] - 1]
+            result[row:rows, col:cols] = correlate(halo, kernel)
         stage.arrays(image=image, kernel=kernel, result=result)
     return result
 
@@ -264,6 +288,39 @@ def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray
 def _clear_unreached(sums: np.ndarray, geometry: Conv2DGeometry, role: str) -> None:
     """Write zeros where no tap lands: fft leaves rounding errors of other cells there."""
     np.copyto(sums, 0, where=~reached(geometry, role))
+
+
+def _direct(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Correlate plane by plane, and sum the results."""
+    correlate2d, planes = load("scipy.signal").correlate2d, range(image.shape[2])
+    # mark: multiply-add of direct by scipy.signal
+    return sum(correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
+
+
+def _fft(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Multiply spectra, of some channels at a time, and sum the results."""
+    fftconvolve, points = load("scipy.signal").fftconvolve, image.shape[0] * image.shape[1]
+    flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
+    step = max(1, _BLOCK_POINTS // points)
+    parts = (slice(first, first + step) for first in range(0, image.shape[2], step))
+    # mark: multiply-add of fft by scipy.signal
+    return sum(fftconvolve(image[..., c], flipped[..., c], "valid", (0, 1)).sum(axis=2) for c in parts)
+
+
+def _tile(sizes: Sequence[int], kernel: Sequence[int], method: str) -> tuple[int, int]:
+    """Return how many rows and columns of a plane one call of SciPy computes.
+
+    A tile is read with the cells around it. For spectra, which take as long for these, it is no smaller than
+    the kernel.
+    """
+    (rows, cols), (tap_rows, tap_cols) = sizes, kernel[:2]
+    if method == "direct":
+        cells = max(1, _BLOCK_MACS // (tap_rows * tap_cols))
+        return max(1, cells // cols), min(cells, cols)
+    fewest = min(2 * tap_rows, rows + tap_rows - 1)
+    width = cols if fewest * (cols + tap_cols - 1) <= _BLOCK_POINTS else _BLOCK_POINTS // fewest - tap_cols
+    width = min(cols, max(tap_cols, width))
+    return max(tap_rows, _BLOCK_POINTS // (width + tap_cols - 1) - tap_rows + 1), width
 
 
 def _cells(geometry: Conv2DGeometry) -> Iterator[tuple[int, int, slice, int]]:
@@ -305,10 +362,11 @@ def _fft_is_safe(*factors: np.ndarray) -> bool:
     form = float_format(factors[0].dtype)
     highest = lowest = 0.0
     for factor in factors:
-        sizes = np.abs(factor[factor != 0])
-        if not np.isfinite(sizes).all():
+        largest = np.max([np.abs(part).max() for part in factor])  # NaN if there is one
+        if not np.isfinite(largest):
             return False
-        if sizes.size:
-            highest += log2(sizes.max()) + log2(sizes.size)  # a spectrum is at most the sum of all values
-            lowest += log2(sizes.max())
+        if largest:
+            # a spectrum is at most the sum of all values
+            highest += log2(largest) + log2(np.count_nonzero(factor))
+            lowest += log2(largest)
     return highest < log2(form.largest) - 1 and lowest > form.smallest_exponent + 2 * form.precision

@@ -13,11 +13,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import check_memory, normalize_shape, shape_only
+from ..arguments import normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, brief, plain
+from ..memory import check_memory
 
 __all__ = [
     "OPS",

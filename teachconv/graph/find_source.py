@@ -195,7 +195,9 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
     if op is not owner:  # a function of C, such as len, has its module as __self__
         return source_of.dispatch(object)(owner, op, args, kwargs)
     if owner is not gen_nn_ops:
-        raise ArgumentError(f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}")
+        raise ArgumentError(
+            f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}"
+        )
     _take_nothing("gen_nn_ops", args, kwargs)
     conv2d = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import check_memory, integer
+from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from ..graph.framework.op_def import as_dtype
+from ..memory import check_memory
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
 from .missing import module_getattr
@@ -54,7 +55,7 @@ class Initializer:
 
         Raises:
             ValueError, TypeError: if the shape is none.
-            MemoryError: if the weight would be larger than this machine's memory.
+            MemoryError: if the weight would not fit into memory.
         """
         wanted, sizes = as_dtype(dtype or floatx()), _check_shape(shape)
         check_memory(sizes, np.dtype(np.float64), "a weight")

@@ -105,7 +105,7 @@ class OnnxModel(tables.Report):
         Raises:
             ValueError, TypeError: if an operator is another one, or ``feeds`` does not fit the inputs; the
                 message names it.
-            MemoryError: if a result would be larger than this machine's memory.
+            MemoryError: if a result would not fit into memory.
 
         >>> import numpy as np, teachconv as tc
         >>> model = tc.onnx_model(tc.to_onnx(tc.conv2d, (1, 3, 3, 1), np.ones((2, 2, 1, 1), "float32")))

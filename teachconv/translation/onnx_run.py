@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array, check_memory
+from ..arguments import as_array
 from ..devices import to_host
 from ..dialects import onnx as dialect
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
+from ..memory import check_memory
 from ..settings import use_backend
 
 __all__ = ["OPERATORS", "run_model"]

@@ -209,16 +209,18 @@ def _winograd(
         inside.append(slice(start, max(start, stop)))
         source.append(slice(start - pads[axis], max(start, stop) - pads[axis]))
     padded[:, inside[0], inside[1]] = data[:, source[0], source[1]]
-    d = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
-    v = np.einsum("ai,ntucij,bj->abntuc", b, d, b)  # d: batch, tile, tile, channel, tile + 2, tile + 2
+    windows = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
     u = np.einsum("ai,ijco,bj->abco", g, w, g)
-    m = np.einsum("abntuc,abco->abntuo", v, u)
     steps, eta = data.shape[3] + roundings, form.smallest_subnormal
-    with np.errstate(over="ignore"):
-        lost = (8 * eta / scales[0]) * v.sum(axis=-1)[..., None] + steps * eta
-        lost = lost + (8 * eta / scales[1]) * u.sum(axis=2)[:, :, None, None, None]
-        m = gamma(steps, form.unit_roundoff) * m / scales[0] / scales[1] + lost
-        y = np.einsum("pa,abntuo,qb->ntpuqo", a, m, a)
+    y = np.empty((len(data), tiles[0], tile, tiles[1], tile, w.shape[3]))
+    for d, found in zip(windows, y, strict=True):  # d: tile, tile, channel, tile + 2, tile + 2
+        v = np.einsum("ai,tucij,bj->abtuc", b, d, b)
+        m = np.einsum("abtuc,abco->abtuo", v, u)
+        with np.errstate(over="ignore"):
+            lost = (8 * eta / scales[0]) * v.sum(axis=-1)[..., None] + steps * eta
+            lost = lost + (8 * eta / scales[1]) * u.sum(axis=2)[:, :, None, None]
+            m = gamma(steps, form.unit_roundoff) * m / scales[0] / scales[1] + lost
+            found[:] = np.einsum("pa,abtuo,qb->tpuqo", a, m, a)
     return y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
 
 

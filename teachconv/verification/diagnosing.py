@@ -20,6 +20,7 @@ from .. import tables
 from ..arguments import axis_order
 from ..dispatch import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
+from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .mistakes import Mistake, View, geometry_mistakes, order_mistakes, pair_mistakes
@@ -132,6 +133,7 @@ def diagnose(case: Failure) -> tuple[Diagnosis | None, str]:
             return Diagnosis(found.code, f"equal {found.sentence}"), ""
     most, nearest = 0.0, None
     for number, guess in enumerate(_guesses(case)):
+        say(f"looking for the mistake: {guess.code}")
         if _fits(guess, case, bad):
             sentence = f"equal {guess.sentence}"
             if n is not None and not _first_fit(islice(_guesses(whole), number, number + 1), whole):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
 from ..inspection.explaining import Explanation, explain
+from ..memory import check_bytes
+from ..progress import during, say
 from ..taps import reached
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
@@ -200,6 +203,7 @@ def diff(
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
         ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
             arrays to compare, or an array has masked elements; and as the op.
+        MemoryError: if there is no memory for the reference or the bounds.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -235,6 +239,7 @@ def diff(
 
     def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
         """Return one row for each result of a call, and the time of the reference."""
+        check_comparison(call)
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
@@ -246,17 +251,20 @@ def diff(
         rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
         return rows, seconds
 
-    if lazy is None:
-        rows, seconds = compare(call, against)
-    else:
-        theirs = diff_chunks.check_against(lazy, against)
-        sums = call.kind.sums_images
-        rows, seconds = [], None
-        if found or not sums:
-            rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
-        if sums and theirs:
-            truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
-            rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
+    with during("diff"):
+        if lazy is None:
+            rows, seconds = compare(call, against)
+        else:
+            theirs = diff_chunks.check_against(lazy, against)
+            sums = call.kind.sums_images
+            rows, seconds = [], None
+            if found or not sums:
+                rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
+            if sums and theirs:
+                truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
+                rows += [
+                    truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()
+                ]
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -348,6 +356,7 @@ class Truth:
         if got.shape != shape:
             wrong = diagnose_shape(self._failure(got, self.bound(error)))
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
+        say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
         signed = self.signed if error in _SUMS_OF_PRODUCTS else None
@@ -380,6 +389,12 @@ class Truth:
 
     def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+
+
+def check_comparison(call: Call) -> None:
+    """Raise ``MemoryError`` if there is no memory for the bounds and errors of a call, in float64."""
+    nbytes = 80 * (call.first.size + call.second.size) + 160 * prod(call.backend_shape)  # measured
+    check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
 # the bounds of algorithms that add the products themselves, and not sums of a transform
@@ -427,6 +442,7 @@ def _backend_rows(
         note = f"has no {call.kind} for {call.first.dtype.name}"
         yield DiffRow(name, "", None, note=note)
     for algorithm in algorithms:
+        say(f"{name} {algorithm.name}")
         try:
             start = record.clock()
             result = dispatch.run_canonical(call, module, algorithm.name, precision)

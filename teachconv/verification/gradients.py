@@ -27,8 +27,9 @@ from ..dispatch import Call
 from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
+from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
-from .diffing import bound_of, locked
+from .diffing import bound_of, check_comparison, locked
 
 __all__ = ["GradientReport", "GradientRow", "check_gradients"]
 
@@ -125,6 +126,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
 
     Raises:
         ValueError, TypeError: as the op; for arrays that are empty, or not finite; and for ``out``.
+        MemoryError: if there is no memory for the bounds.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(25, dtype="float32").reshape(1, 5, 5, 1)
@@ -140,12 +142,14 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     name, module = dispatch.find_backend(options.get("backend"))
     algorithm, precision = options.get("algorithm"), options.get("precision")
     algorithm = dispatch.find_algorithm(name, module, call, algorithm, precision)
+    check_comparison(call)
     form = _Form(call, module, algorithm, precision)
     form.check()
-    rows = [form.adjoint(role) for role in form.arguments]
-    rows += [form.differences(role, cells) for role in form.arguments]
-    if call.bias is not None:
-        rows.append(form.bias_differences(cells))
+    with during("check_gradients"):
+        rows = [form.adjoint(role) for role in form.arguments]
+        rows += [form.differences(role, cells) for role in form.arguments]
+        if call.bias is not None:
+            rows.append(form.bias_differences(cells))
     title = f"{call.title or call.op.name} on {name.rpartition('.')[2]}, algorithm {algorithm or 'auto'}"
     return GradientReport(title, tuple(rows))
 
@@ -254,7 +258,8 @@ class _Form:
             self.call, bias=None, first=np.ones(self.call.first.shape), second=np.ones(self.call.second.shape)
         )
         found = []
-        for cell in _chosen(array.shape, cells):
+        for number, cell in enumerate(_chosen(array.shape, cells)):
+            say(f"{role}, cell {number + 1} of {cells}")
             one = np.zeros(array.shape)
             one[cell] = 1
             reached = float64_result(replace(ones, **{place: one})) != 0  # type: ignore[arg-type]

@@ -5,12 +5,11 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from helpers import backend_algorithms, only, problems
+from helpers import backend_algorithms, only, only_memory, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import arguments
 from teachconv.backends import TABLE
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
@@ -347,20 +346,22 @@ def test_the_memory_that_a_sparse_matrix_takes_is_counted(channels, filter_size,
     g = tc.conv2d_geometry((1, 200, 200, channels), w.shape, padding="SAME")
     tc.conv_matrix(w[:1, :1, :1, :1], tc.conv2d_geometry((1, 1, 1, 1), (1, 1, 1, 1)))  # imports
     peak = peak_of(lambda: tc.conv_matrix(w, g))
-    monkeypatch.setattr(arguments, "_physical_memory", lambda: int(1.05 * peak))
+    only_memory(monkeypatch, int(1.05 * peak))
     tc.conv_matrix(w, g)
-    monkeypatch.setattr(arguments, "_physical_memory", lambda: int(0.95 * peak))
+    only_memory(monkeypatch, int(0.95 * peak))
     with pytest.raises(MemoryError, match=r"building the sparse matrix of shape \[.*entries needs"):
         tc.conv_matrix(w, g)
 
 
 def test_a_sparse_matrix_too_large_is_refused_before_anything_is_allocated(monkeypatch):
-    monkeypatch.setattr(arguments, "_physical_memory", lambda: 16 << 30)
+    only_memory(monkeypatch, 16 << 30)
     w = np.ones((3, 3, 2, 2), "float32")
     g = tc.conv2d_geometry((1, 5000, 5000, 2), w.shape, padding="SAME")
 
     def refused():
-        with pytest.raises(MemoryError, match="needs 16.9 GiB; this machine has 16 GiB"):
+        with pytest.raises(
+            MemoryError, match="needs 16.9 GiB; at most 16 GiB is legal: nine tenths of the test's memory"
+        ):
             tc.conv_matrix(w, g)
 
     assert peak_of(refused) < 32 << 20
@@ -368,7 +369,7 @@ def test_a_sparse_matrix_too_large_is_refused_before_anything_is_allocated(monke
     with pytest.raises(MemoryError, match="with 324 entries needs 596 GiB"):  # indices of its rows alone
         tc.conv_matrix(w, g)
     assert peak_of(lambda: pytest.raises(MemoryError, tc.conv_matrix, w, g)) < 1 << 20
-    monkeypatch.setattr(arguments, "_physical_memory", lambda: 1 << 20)
+    only_memory(monkeypatch, 1 << 20)
     x, dy = np.ones((1, 100, 100, 2), "float32"), np.ones((1, 100, 100, 2), "float32")
     with pytest.raises(MemoryError, match="building the sparse matrix"):
         tc.conv2d_backprop_filter(x, w.shape, dy, 1, "SAME", backend="scipy", algorithm="sparse")

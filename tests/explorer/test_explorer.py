@@ -1,15 +1,15 @@
 """The explorer without a browser: content, size and errors of pages; and tc.plot."""
 
-import io
 import json
 import math
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
-from helpers import problems
+from helpers import AtOnce, Terminal, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -314,14 +314,9 @@ def test_the_trace_of_a_page_is_that_of_a_warm_call():
 
 
 def test_a_terminal_shows_what_is_computed(monkeypatch):
-    pytest.importorskip("rich", reason="progress needs rich")
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(threading, "Timer", AtOnce)
     tc.explore(tc.conv2d, X, W, 2, "SAME", budget=150_000).beside(padding=1).data()
     for what in ("computing the call", "comparing it with padding=1", "its variants"):
         assert what in terminal.getvalue()

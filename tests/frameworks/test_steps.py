@@ -8,10 +8,11 @@ import pytest
 import teachconv as tc
 from teachconv.errors import ArgumentError
 from teachconv.frameworks import keras
+from teachconv.graph.common_runtime import placer
 from teachconv.inspection import sources
 from teachconv.inspection.sources import SourceChain, SourceStep
 
-OURS = SourceStep("placer", "place", "teachconv/graph/common_runtime/placer.py", 38)
+OURS = sources.step_at("placer", placer.place)
 STEPS = (
     SourceStep("public function", "conv2d_v2", "/usr/lib/dist-packages/tensorflow/python/ops/nn_ops.py", 2262, "goes on", "call stack"),
     SourceStep("placement", "Conv2D", "tensorflow/core/common_runtime/placer.cc", 172, "/device:CPU:0", "TensorFlow's log", OURS),
@@ -42,7 +43,7 @@ def test_the_table_says_how_each_step_is_known_and_lists_ours_once():
     assert lines[at].endswith("TensorFlow's log")
     assert lines[at].split()[4] + lines[at + 1].strip() == f"{STEPS[2].file}:3479"
     (ours,) = (line for line in lines if "placer.py" in line)
-    assert ours.split() == ["placer", "place", "teachconv/graph/common_runtime/placer.py:38", "2,", "5"]
+    assert ours.split() == ["placer", "place", OURS.where, "2,", "5"]
 
 
 def test_the_page_opens_ours_beside_theirs():

@@ -356,7 +356,7 @@ def test_a_kernel_is_chosen_by_the_dtypes_of_its_constraint():
         (
             lambda: tg.zeros([10**6, 10**7]),
             MemoryError,
-            "the result of Fill .* needs 36.4 TiB; this machine has",
+            "the result of Fill .* needs 36.4 TiB; at most .* is legal",
         ),
         (lambda: tg.constant(1.0, shape=[10**6, 10**7]), MemoryError, "value of shape .* needs 36.4 TiB"),
         (lambda: tg.random_normal([10**6, 10**7]), MemoryError, "result of RandomStandardNormal .* 36.4 TiB"),

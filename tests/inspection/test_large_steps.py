@@ -86,7 +86,7 @@ def test_what_no_memory_holds_is_refused():
     for name in ("large dilation", "large dilation, transposed", "large dilation, filter gradient"):
         op, args, kwargs = CALLS[name]
         for backend, algorithm in (("numpy", "im2col"), ("scipy", "direct"), ("scipy", "fft")):
-            with pytest.raises(MemoryError, match="this machine has"):
+            with pytest.raises(MemoryError, match="at most .* is legal"):
                 op(*args, backend=backend, algorithm=algorithm, **kwargs)
 
 

@@ -221,7 +221,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     if dtype is None or dtype == array.dtype:
         return array if array.dtype in (np.uint8, np.bool_) else as_array(array, name, None)
     if python and _rank(array.dtype) > _rank(dtype) and array.size:
-        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {value!r:.80}")
+        raise ArgumentTypeError(f"{name} must have dtype {dtype.name}; got {brief(value)}")
     with np.errstate(all="ignore"):
         found = array.astype(dtype)
         if not is_trainable(dtype) and (wrong := found.astype(array.dtype) != array).any():

@@ -349,7 +349,7 @@ def as_dtype(type_value: Any) -> np.dtype[Any]:
     if found is None or found.name not in DATA_TYPES:
         names = TYPE_LISTS["type"]
         raise ArgumentTypeError(
-            f"dtype must be one of {', '.join(names)}; got {type_value!r}{suggestion(type_value, names)}"
+            f"dtype must be one of {', '.join(names)}; got {brief(type_value)}{suggestion(type_value, names)}"
         )
     return found
 

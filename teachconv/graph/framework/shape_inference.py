@@ -14,8 +14,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...arguments import check_memory
 from ...errors import ArgumentError
+from ...memory import check_memory
 from .node_def import from_operation
 from .op_def import OpDef, get_op_def
 from .op_kernel import OpKernel, OpKernelContext, find_kernel
@@ -285,7 +285,7 @@ def _part(op: Any, depth: int) -> Any:
 
 
 def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
-    """Raise ``MemoryError`` if a result of known shape would be larger than this machine's memory."""
+    """Raise ``MemoryError`` if a result of known shape would not fit into memory."""
     for shape, dtype in zip(shapes, op_def.output_dtypes(attrs), strict=True):
         if shape is not None and None not in shape:
             check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
@@ -299,7 +299,7 @@ class InferringKernel(OpKernel):
 
         Raises:
             ValueError: if the inputs do not fit.
-            MemoryError: if an output would be larger than this machine's memory.
+            MemoryError: if an output would not fit into memory.
         """
         op_def, attrs = get_op_def(self.node.op), self.node.attrs
         context = InferenceContext(op_def.name, [array.shape for array in inputs], inputs, attrs)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import check_memory
 from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...memory import check_memory
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device, name_scope

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.default_graph import name_scope
 from ..framework.op_def import is_trainable
 from ..framework.tensor import tensor_dtype
@@ -74,7 +74,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
     [-2.0, 5.0]
     """
     if not isinstance(alpha, _NUMBERS):
-        raise ArgumentTypeError(f"alpha must be a number; got {alpha!r:.80}")
+        raise ArgumentTypeError(f"alpha must be a number; got {brief(alpha)}")
     with name_scope(name or "LeakyRelu") as scope:
         x = convert_to_tensor(features, name="features")
         x = cast(x, "float32") if is_integer(x.dtype) else x
@@ -140,7 +140,7 @@ def dropout(x: Any, rate: Any, seed: int | None = None, name: str | None = None)
     [0.0, 2.0]
     """
     if tensor_dtype(rate) is None and not (isinstance(rate, _NUMBERS) and 0 <= rate < 1):
-        raise ArgumentError(f"rate must be from 0 to below 1, or a tensor; got {rate!r:.80}")
+        raise ArgumentError(f"rate must be from 0 to below 1, or a tensor; got {brief(rate)}")
     with name_scope(name or "dropout"):
         x = convert_to_tensor(x, name="x")
         if not is_trainable(x.dtype):
