@@ -100,7 +100,7 @@ static void begin_again(void) {
 }
 
 static int no_memory_for_a_stack(void) { /* pthread_create says EAGAIN in either case */
-#if defined(__unix__) || defined(__APPLE__)
+#if defined(MAP_ANON)
     void *block = mmap(NULL, 2 * STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (block == MAP_FAILED) return 1;
     munmap(block, 2 * STACK_BYTES);

@@ -191,7 +191,7 @@ def test_a_fork_after_use_is_safe():
     not os.path.exists("/proc/self/task"), reason="Linux lists the threads of a process there"
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
-def test_a_child_begins_threads_of_its_own():
+def test_a_forked_child_begins_threads_of_its_own():
     """GNU's OpenMP hung there, so a child ran on one thread."""
     tc.set_num_threads(2)
     x, w = make_array((2, 40, 40, 32), "float32"), make_array((3, 3, 32, 48), "float32")
