@@ -413,9 +413,8 @@ class Layer:
         if is_integer(np.dtype(dtype)):
             raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
         sizes = () if shape is None else check_sizes(shape, "shape", 1)
-        value = initializers.initializer_of(initializer or "glorot_uniform", f"{name} initializer")(
-            sizes, dtype
-        )
+        made_by = "glorot_uniform" if initializer is None else initializer
+        value = initializers.initializer_of(made_by, f"{name} initializer")(sizes, dtype)
         if np.shape(value) != sizes:
             raise ArgumentError(
                 f"the initializer of {name} must return shape {shape_text(sizes)}; "
