@@ -168,7 +168,7 @@ def test_a_link_stays_and_its_target_is_written(write, name, ending, tmp_path):
     assert os.listdir(tmp_path / "inside") == [target.name]
     link.unlink()
     link.symlink_to(link)
-    with pytest.raises(OSError, match="[Ss]ymbolic link|cache must be"):
+    with pytest.raises(OSError, match="(?i)symbolic link|cache must be"):
         write(link)
     assert link.is_symlink()
 
