@@ -51,6 +51,15 @@ TORCH = {
 }
 
 
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request):
+    """The dtype of what PyTorch makes in the test."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch.set_default_dtype(getattr(torch, request.param))
+    yield request.param
+    torch.set_default_dtype(torch.float32)
+
+
 def torch_call(text):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     torch.manual_seed(0)
@@ -61,13 +70,16 @@ def torch_call(text):
 
 
 @pytest.mark.parametrize("text", TORCH.values(), ids=TORCH)
-def test_the_primitives_of_torch_are_those_of_an_independent_run(text):
+def test_the_primitives_of_torch_are_those_of_an_independent_run(text, dtype):
     op, args, kwargs = torch_call(text)
     chain = tc.find_source(op, *args, **kwargs)
-    program = f"import torch; torch.manual_seed(0); x, w = torch.randn(2, 32, 30, 30), torch.randn(64, 32, 3, 3); {text}"
+    program = f"import torch; torch.set_default_dtype(torch.{dtype}); torch.manual_seed(0); x, w = torch.randn(2, 32, 30, 30), torch.randn(64, 32, 3, 3); {text}"
     log = log_of(program, ONEDNN_VERBOSE="1", MKL_VERBOSE="1")
     primitives = named(chain, "primitive")
     assert primitives
+    if primitives == ["none"]:
+        assert not re.search("primitive,exec|GEMM", log)
+        return
     for name in primitives:
         assert name.partition("(")[0].removeprefix("MKL ") in log, name
     convolutions = re.findall(r"primitive,exec,cpu,(?:de)?convolution,([^,]+),", log)
@@ -117,16 +129,32 @@ def jax_call():
     return jax, (x, w, (1, 1), "SAME"), {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}
 
 
-def test_the_compiled_convolution_of_jax_is_that_of_an_independent_run():
-    jax, args, kwargs = jax_call()
-    chain = tc.find_source(jax.lax.conv_general_dilated, *args, **kwargs)
-    program = """
+JAX = {  # shapes, dtype, layouts and groups
+    "conv2d": ([1, 16, 16, 8], [3, 3, 8, 16], "float32", ("NHWC", "HWIO", "NHWC"), 1),
+    "NCHW": ([1, 8, 16, 16], [16, 8, 3, 3], "float32", ("NCHW", "OIHW", "NCHW"), 1),
+    "depthwise": ([1, 16, 16, 8], [3, 3, 1, 8], "float32", ("NHWC", "HWIO", "NHWC"), 8),
+    "float64": ([1, 16, 16, 8], [3, 3, 8, 16], "float64", ("NHWC", "HWIO", "NHWC"), 1),
+}
+
+
+@pytest.mark.parametrize("case", JAX.values(), ids=JAX)
+def test_the_compiled_convolution_of_jax_is_that_of_an_independent_run(case):
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    first, second, dtype, layouts, groups = case
+    kwargs = {"dimension_numbers": layouts, "feature_group_count": groups}
+    with jax.enable_x64(dtype == "float64"):
+        arrays = np.ones(first, dtype), np.ones(second, dtype)
+        chain = tc.find_source(jax.lax.conv_general_dilated, *arrays, (1, 1), "SAME", **kwargs)
+    program = f"""
 import jax, numpy as np
-x, w = np.ones((1, 16, 16, 8), "float32"), np.ones((3, 3, 8, 16), "float32")
-call = lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+x, w = np.ones({first}, {dtype!r}), np.ones({second}, {dtype!r})
+call = lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", **{kwargs})
 print(jax.jit(call).lower(x, w).compile().as_text())
 """
-    text = log_of(program)
+    text = log_of(program, JAX_ENABLE_X64=str(int(dtype == "float64")))
+    assert {"float32": "f32[", "float64": "f64["}[dtype] in text
+    compiled_to = next(step for step in chain.steps if step.what == "compiled to")
+    assert {"float32": "f32[", "float64": "f64["}[dtype] in compiled_to.note
     (compiled,) = named(chain, "compiled to")
     assert f"{compiled.split()[0]}(" in text
     kind = next(step.note for step in chain.steps if step.what == "compiled to").partition(";")[0]

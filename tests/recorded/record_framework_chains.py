@@ -2,8 +2,8 @@
 
     a Python with TensorFlow, PyTorch, JAX, onnxruntime and teachconv:  python tests/recorded/record_framework_chains.py
 
-docs/explanation/how_tensorflow_executes.md and docs/answers/where_do_pytorch_jax_onnxruntime_compute.md show
-docs/recorded/framework_chains.json: the documentation is built without the frameworks. Times are left out of
+docs/explanation/how_tensorflow_executes.md, docs/answers/the_three_steps.md and
+docs/answers/where_do_pytorch_jax_onnxruntime_compute.md show docs/recorded/framework_chains.json: the documentation is built without the frameworks. Times are left out of
 TensorFlow's steps, which stand in a table; those of the other texts are of the recorded run.
 """
 
@@ -30,9 +30,12 @@ TARGET = Path(__file__).parents[2] / "docs" / "recorded" / "framework_chains.jso
 def main():
     """Write the file."""
     x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+    image = np.float32([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]]).reshape(1, 4, 4, 1)
+    filters = np.float32([[1, 0, 1], [2, 1, 0], [0, 0, 1]]).reshape(3, 3, 1, 1)
     calls = {
         "float32": (tf.nn.conv2d, x, w, 2, "SAME"),
         "float64": (tf.nn.conv2d, x.astype("float64"), w.astype("float64"), 2, "SAME"),
+        "the three steps": (tf.nn.conv2d, image, filters, 1, "VALID"),
         "the input's gradient": (tf.nn.conv2d_transpose, x, w, (1, 16, 16, 2), 2, "SAME"),
     }
     chains = {}
