@@ -150,9 +150,11 @@ def call(backend, algorithm, x, w, dtype):
     tc.conv2d(x, w, backend=backend, algorithm=algorithm)
 
 for line in sys.stdin:
+    backend, algorithm, x, w, dtype = eval(line)
+    call(backend, algorithm, (1, 2, 2, 1), (1, 1, 1, 1), dtype)  # an import could swallow the signal
     print("begins", flush=True)
     try:
-        call(*eval(line))
+        call(backend, algorithm, x, w, dtype)
         print("ended", flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)

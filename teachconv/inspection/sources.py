@@ -329,7 +329,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
             with feeds, a tensor that an eager op or a tape returned, a layer of `teachconv.keras` with an
             input, and ``model.fit`` with its arguments, of which one step runs. And a function, method or
-            layer of an installed framework (`FOLLOWERS`), such as TensorFlow's own ``tf.nn.conv2d``: its
+            layer of an installed framework, such as TensorFlow's own ``tf.nn.conv2d``: its
             steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
