@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     op = meant(arguments.op)
     if all(getattr(arguments, name) is None for name in _CALL):
         refuse_call(arguments, "give its arrays, such as --input 1,8,8,1")
-        chain = find_source(op)
+        chain = find_source(arguments.op)
     else:
         arguments.op = getattr(op, "__name__", "")
         if is_dialects(op) or arguments.op not in OPS:

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..progress import during
+
 __all__ = ["Answer", "ProbeError", "answer", "begin", "run"]
 
 _SECTION = "== teachconv: "  # begins a line of the log that says which part of the probe follows
@@ -68,7 +70,7 @@ def run(
             np.save(folder / f"{key}.npy", array, allow_pickle=False)
         (folder / _ASKED).write_text(json.dumps({"job": job, "arrays": list(arrays)}), encoding="utf-8")
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-        with (folder / _LOG).open("wb") as log:
+        with during("runs the call in a process of its own"), (folder / _LOG).open("wb") as log:
             try:
                 code = subprocess.run(
                     [sys.executable, "-P", "-m", probe, str(folder)],

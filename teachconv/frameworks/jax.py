@@ -19,6 +19,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..tables import duration
 from . import child, onednn
 from .libraries import known_from
+from .ours import lines
 
 __all__ = ["follow"]
 
@@ -100,7 +101,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shapes = " * ".join(str(list(array.shape)) for array in arrays)
     ran = ", ".join(dict.fromkeys(step.note.partition(";")[0] for step in steps if step.what == "ran"))
-    return SourceChain(f"jax's {name} {shapes}", tuple(steps), (), f"JAX {jax.__version__}", ran)
+    return SourceChain(
+        f"jax's {name} {shapes}", tuple(steps), lines(["Conv2D"]), f"JAX {jax.__version__}", ran
+    )
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..tables import duration
 from . import child
 from .libraries import known_from
+from .ours import lines
 
 __all__ = ["follow"]
 
@@ -46,9 +47,12 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     import onnxruntime
 
     session = getattr(op, "__self__", None)
-    if not isinstance(session, onnxruntime.InferenceSession) or op.__name__ != "run":
-        name = getattr(op, "__name__", type(op).__name__)
-        raise ArgumentError(f"of onnxruntime find_source follows session.run, with its arguments; got {name}")
+    if isinstance(op, onnxruntime.InferenceSession):  # a session with its inputs
+        session, op, args = op, op.run, (None, *args)
+    name = getattr(op, "__name__", type(op).__name__)
+    if not isinstance(session, onnxruntime.InferenceSession) or name != "run":
+        call = "find_source(session.run, None, inputs)"
+        raise ArgumentError(f"of onnxruntime find_source follows session.run: {call}; got {name}")
     given = dict(zip(("output_names", "input_feed"), args, strict=False)) | kwargs
     feeds = {name: np.asarray(value) for name, value in (given.get("input_feed") or {}).items()}
     options = session.get_session_options()
@@ -86,7 +90,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
     ran = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "node"))
     version = f"onnxruntime {onnxruntime.__version__}"
-    return SourceChain(f"onnxruntime's run of {shapes}", (first, *steps, last), (), version, ran)
+    return SourceChain(
+        f"onnxruntime's run of {shapes}", (first, *steps, last), lines(["Conv2D"]), version, ran
+    )
 
 
 def _steps(facts: dict[str, Any]) -> Iterator[SourceStep]:

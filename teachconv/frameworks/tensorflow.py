@@ -34,6 +34,7 @@ from ..graph.gradients.gradients_util import backpropagate
 from ..inspection.sources import SourceChain, SourceStep, step_at, step_at_code
 from ..tables import duration
 from . import child, onednn
+from .ours import lines
 
 __all__ = ["follow", "ours"]
 
@@ -103,8 +104,12 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     import tensorflow as tf
 
     name = _name(op)
-    if not callable(op) or not (args or kwargs):
-        raise ArgumentError(f"find_source runs a call: give {name} its arguments")
+    if not callable(op):
+        call = 'find_source(tf.nn.conv2d, x, w, 1, "SAME")'
+        raise ArgumentError(f"a result, {name}, does not know the call that it came from: {call} runs a call")
+    if not (args or kwargs):
+        needs = "an input" if hasattr(op, "weights") else "its arguments"
+        raise ArgumentError(f"find_source runs a call: give {name} {needs}")
     function = getattr(
         op, "python_function", op
     )  # a tf.function's ops run one by one, so that arrays are seen
@@ -119,7 +124,11 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     used = [step.name for step in steps if step.what in ("primitive", "loops", "compiled by XLA")]
     query = f"{name} {' * '.join(str(list(array.shape)) for array in ran[0].inputs if array.ndim > 1)}"
     return SourceChain(
-        query, tuple(steps), (), f"TensorFlow {tf.__version__}", ", ".join(dict.fromkeys(used))
+        query,
+        tuple(steps),
+        lines(each.type for each in ran),
+        f"TensorFlow {tf.__version__}",
+        ", ".join(dict.fromkeys(used)),
     )
 
 
@@ -343,7 +352,9 @@ class _Steps:
         inputs, attributes = (
             [each.name for each in part] for part in (definition.input_arg, definition.attr)
         )
-        note = f"inputs {', '.join(inputs)}; attributes {', '.join(attributes)}"
+        given = ("strides", "padding", "explicit_paddings", "dilations", "data_format")
+        here = ", ".join(f"{name} {self.op.attrs[name]}" for name in given if self.op.attrs.get(name))
+        note = f"inputs {', '.join(inputs)}; attributes {', '.join(attributes)}; here {here}"
         yield SourceStep(
             "op definition", self.op.type, self._file("definitions", _module(self.op.type)), 0, note, _OPS
         )
@@ -365,7 +376,8 @@ class _Steps:
         yield from self._way(main)
         for way, title in (("graph", "alone"), ("fused", "with BiasAdd and Relu")):
             if way != main and self.log[way]:
-                yield SourceStep("in a tf.function", title, known=_LOG)
+                note = "not this call: what ran for the same op in a tf.function, as far as it differs"
+                yield SourceStep("in a tf.function", title, note=note, known=_LOG)
                 yield from self._way(way, same)
 
     def _way(self, way: str, before: _Ran | None = None) -> Iterator[SourceStep]:
@@ -415,7 +427,8 @@ class _Steps:
         yield SourceStep("kernel", f"{ran.kernel}::Compute", file, _compute(file, ran.kernel), note, _KERNELS)
         failed = re.search(r"OP_REQUIRES failed at ([\w.]+):(\d+) : (.*)", self.log["refused"])
         if failed and checked:
-            note = f"refuses arrays that do not fit: {shorten(_one_line(failed[3]), 100, placeholder=' ...')}"
+            said = shorten(_one_line(failed[3]), 100, placeholder=" ...")
+            note = f"found by a second call, made wrong on purpose: {said}"
             yield SourceStep(
                 "a check in it", ran.kernel, self._in_sources(failed[1]), int(failed[2]), note, _LOG
             )
@@ -430,7 +443,7 @@ class _Steps:
                 each.algorithm,
                 each.formats,
             ]
-            note = ", ".join(filter(None, [*words, duration(each.seconds)]))
+            note = ", ".join(filter(None, words))  # its time is of another run than the profiler's
             yield SourceStep(what, each.implementation, note=note, known=_ONEDNN)
         for name in dict.fromkeys(re.findall(r"function (cudnn\w+)\(\) called", self.log[way])):
             yield SourceStep("primitive", name, known="cuDNN's log")

@@ -23,6 +23,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..tables import duration
 from . import child, onednn
 from .libraries import folder, known_from
+from .ours import lines
 
 __all__ = ["follow"]
 
@@ -99,14 +100,19 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     }
     answer = child.run(f"{__package__}.torch_probe", job, arrays, _SWITCHES)
     steps: list[SourceStep] = []
+    if any(isinstance(value, np.ndarray) for value in (*args, *kwargs.values())):
+        note = "became tensors first: PyTorch takes no others"
+        steps.append(SourceStep("arguments", "NumPy arrays", note=note, known="find_source"))
     if type(op).__name__ == "builtin_function_or_method":
         note = "made from native_functions.yaml when PyTorch is built; no Python"
-        steps.append(SourceStep("binding", f"torch.{op.__name__}", note=note, known="built-in function"))
+        steps.append(SourceStep("binding", f"torch.{op.__name__}", note=note, known="Python"))
     for number, (call, count) in enumerate(zip(calls.values(), counts, strict=True)):
         facts, log = answer.facts["calls"][number], answer.log[f"call {number}"]
         first = onednn.read(answer.log.get("", "") + answer.log[f"first {number}"])
-        new = [step for step in call.python if step not in steps]
-        steps += [*new, *_steps(torch, call, count, facts, log, first)]
+        if len(calls) > 1:
+            name = f"{number + 1} of {len(calls)}"
+            steps.append(SourceStep("convolution", name, note=_shapes(torch, call), known="dispatch mode"))
+        steps += [*call.python, *_steps(torch, call, count, facts, log, first)]
     steps.append(_gpu(answer.facts["cuda"]))
     ours = {
         "op definition": step_at("op registry", get_op_def),
@@ -116,8 +122,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shape = "" if len(calls) > 1 else f" {_shapes(torch, next(iter(calls.values())))}"
     computed = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "primitive"))
+    version = f"PyTorch {torch.__version__}"
     return SourceChain(
-        f"torch's {_name(op)}{shape}", tuple(steps), (), f"PyTorch {torch.__version__}", computed
+        f"torch's {_name(op)}{shape}", tuple(steps), lines(map(_ours, calls.values())), version, computed
     )
 
 
@@ -148,6 +155,9 @@ def _recorded(torch: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs:
     def tensor(value: Any) -> Any:
         return torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
 
+    if isinstance(op, torch.Tensor):
+        call = "find_source(torch.nn.functional.conv2d, x, w)"
+        raise ArgumentError(f"a tensor does not know the call that it came from: {call} runs a call")
     if not callable(op):
         raise ArgumentError(
             f"op must be a function, a module or a method of PyTorch; got a {type(op).__name__}"
@@ -215,7 +225,12 @@ def _steps(
     times = f"; {count} calls like this" if count > 1 else ""
     yaml, line = _schema(call.name)
     yield SourceStep(
-        "op definition", f"aten::{call.name}", yaml, line, f"{_shapes(torch, call)}{times}", "installed file"
+        "op definition",
+        f"aten::{call.name}",
+        yaml,
+        line,
+        f"{_shapes(torch, call)}{_options(call)}{times}",
+        "installed file",
     )
     yield from _dispatch(facts)
     backend = _backend(facts["backend"])
@@ -226,15 +241,17 @@ def _steps(
             f"{backend}",
             place,
             note="by shapes, dtype, device and switches",
-            known="_select_conv_backend",
+            known="PyTorch's query",
         )
+    total = max((event["seconds"] for event in facts["events"]), default=0.0)
     for event in facts["events"]:
         name = event["name"].removeprefix("aten::")
         if not event["name"].startswith("aten::") or not _COMPUTES.search(name):
             continue
         file = _FILES.get(name, "")
         function = _function(name)
-        note = duration(event["seconds"]) + (f"; function {function}" if function else "")
+        time = f"{duration(total)} with all that it calls" if event["seconds"] == total else ""
+        note = "; ".join(filter(None, [time, f"function {function}" if function else ""]))
         known = f"profiler, {_known(file)}" if file else "profiler"
         place = _NATIVE + file if file else ""
         yield SourceStep("ran", event["name"], place, 0, note, known)
@@ -263,12 +280,12 @@ def _dispatch(facts: dict[str, Any]) -> Iterator[SourceStep]:
     table = dict(line.split(": ", 1) for line in facts["table"] if ": " in line)
     for key in sorted(keys, key=lambda key: not key.startswith("Autograd")):
         entry = table.get(key, "fallthrough")
-        if entry.startswith("fallthrough"):
+        if entry.startswith("fallthrough") or key.startswith("Autocast"):  # autocasting has happened before
             continue
         found = re.search(r"registered at (\S+):(\d+) \[(.*)\]", entry)
         if found:
             path = re.sub(r"^.*?/(?=build/|torch/csrc/|aten/)", "", found[1])
-            yield SourceStep("dispatcher", key, path, int(found[2]), found[3], "dispatcher's table")
+            yield SourceStep("dispatcher", key, path, int(found[2]), found[3], "dispatcher")
 
 
 def _known(file: str) -> str:
@@ -307,7 +324,7 @@ def _gpu(version: str) -> SourceStep:
         if version
         else "not in this build, so what cuDNN would choose cannot be known here"
     )
-    return SourceStep("GPU", "cuDNN", note=note, known="torch.version.cuda")
+    return SourceStep("GPU", "cuDNN", note=note, known="build")
 
 
 def _schema(name: str) -> tuple[str, int]:
@@ -334,6 +351,21 @@ def _function(name: str) -> str:
         if found:
             return found[1]
     return ""
+
+
+def _options(call: _Call) -> str:
+    """Say what a convolution was asked for, or its gradients, whose arguments begin one later."""
+    if call.name not in ("convolution", "convolution_backward"):
+        return ""
+    strides, padding, dilations, _, _, groups = call.args[4 if "backward" in call.name else 3 :][:6]
+    return f"; strides {strides}, padding {padding}, dilations {dilations}, groups {groups}"
+
+
+def _ours(call: _Call) -> str:
+    """Return the op of our runtime that does what a two-dimensional call of PyTorch does; "" for others."""
+    if call.name == "convolution" and len(call.args[3]) == 2:
+        return "Conv2DBackpropInput" if call.args[6] else "Conv2D"
+    return "Conv2DBackpropInput" if call.name == "convolution_backward" and len(call.args[4]) == 2 else ""
 
 
 def _shapes(torch: Any, call: _Call) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from .. import backends, record
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend
-from ..errors import ArgumentError, brief, suggestion
+from ..errors import ArgumentError, brief, plain, suggestion
 from ..inspection.marks import place
 from ..inspection.sources import (
     FOLLOWERS,
@@ -108,6 +108,13 @@ def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine
 
 _SPACES = {"tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"}
 _SPACES |= {"compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"}
+_ALIASES = {
+    "F": "torch",
+    "lax": "jax",
+    "jnp": "jax",
+    "nn.Conv2d": "torch",
+    "ort": "onnxruntime",
+}  # as people import them
 _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
 
 
@@ -125,7 +132,8 @@ def meant(text: str) -> Any:
     Raises:
         ValueError: if the text names none, or several.
     """
-    words = re.findall(r"[A-Za-z_]\w*(?:\.\w+)*", text)
+    alias = next((name for name in _ALIASES if f"{text}.".startswith(f"{name}.")), "")  # never ours
+    words = [] if alias else re.findall(r"[A-Za-z_]\w*(?:\.\w+)*", text)
     if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
         words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
     found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
@@ -134,10 +142,13 @@ def meant(text: str) -> Any:
     if found:
         names = ", ".join(reversed(found))
         raise ArgumentError(f"op must name one op; {brief(text)} names {names}")
-    framework = text.partition(".")[0]
+    framework = _ALIASES.get(alias, text.partition(".")[0])
     if framework in FOLLOWERS:  # a name does not import it
         here = "" if find_spec(framework) else f"; {framework} is not installed here"
-        raise ArgumentError(f"pass {framework}'s function itself, not its name {brief(text)}{here}")
+        raise ArgumentError(
+            f"pass {framework}'s function itself in Python, find_source({plain(text)}, ...) with its "
+            f"arguments, not its name{here}"
+        )
     known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
     near = suggestion(text, known) or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
     raise ArgumentError(f"op must be an op of teachconv or the name of one; got {brief(text)}{near}")

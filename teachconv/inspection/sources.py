@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from html import escape
 from importlib import import_module
@@ -20,6 +20,7 @@ from .. import backends, dialects, nn_ops, record, tables
 from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, run_canonical
+from ..errors import ArgumentTypeError, brief, is_one_of
 from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, OPS, Kind, Op, kind_of
 from . import marks
@@ -215,6 +216,9 @@ class SourceChain(tables.Report):
             rows.append((str(number), step.what, step.name, *places))
         columns = (*tables.right(""), *tables.left(*[""] * 4))
         notes = [*self._beside(), *self._line_table().text().split("\n")]
+        if self._elsewhere and self.lines:
+            heading = "their loops are machine code; these lines of teachconv's kernels do the same"
+            notes.insert(len(self._beside()), heading)
         headline, *ran = self._above()
         return tables.Table(columns, rows, headline, ran, notes)
 
@@ -351,7 +355,10 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
     """
     if isinstance(op, str):  # the runtime, which imports this module, knows the names of both
-        op = import_module(f"{__name__.partition('.')[0]}.graph.find_source").meant(op)
+        meant = import_module(f"{__name__.partition('.')[0]}.graph.find_source").meant(op)
+        chain = find_source(meant, *args, **kwargs)
+        of_framework = re.fullmatch(r"[\w.]+", op) and op.partition(".")[0] in ("tf", *FOLLOWERS)
+        return replace(chain, query=f"{op}, as teachconv has it,") if of_framework else chain
     owner = getattr(op, "__self__", op)
     framework = _framework_of(op) or _framework_of(owner)
     if framework:
@@ -379,6 +386,12 @@ def source_of(owner: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     Returns:
         The chain.
     """
+    if not is_one_of(op, names_of_ops().values()):
+        raise ArgumentTypeError(
+            f"op must be an op of teachconv, or a function, layer or method of {', '.join(FOLLOWERS)}; got "
+            f"{brief(op)}. Pass the function that it calls with its arguments, or wrap it in tf.function or "
+            "jax.jit"
+        )
     return _of_call(op, args, kwargs) if args or kwargs else _of_op(op)
 
 

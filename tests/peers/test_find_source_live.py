@@ -223,5 +223,20 @@ def test_onnxruntime_shows_the_graph_that_ran():
 
 
 def test_a_framework_by_name_says_what_to_pass():
-    with pytest.raises(ArgumentError, match="pass torch's function itself"):
+    with pytest.raises(ArgumentError, match="pass torch's function itself in Python"):
         tc.find_source("torch.nn.functional.conv2d")
+    with pytest.raises(ArgumentError, match="pass jax's function itself in Python"):
+        tc.find_source("lax.conv")
+    with pytest.raises(ArgumentError, match="or a function, layer or method of tensorflow"):
+        tc.find_source(lambda: 1)
+
+
+def test_what_is_asked_stands_in_the_answer_and_our_lines_beside_it():
+    op, args, kwargs = torch_call("torch.nn.functional.conv2d(x, w, None, 2, 1)")
+    chain = tc.find_source(op, *args, **kwargs)
+    assert "strides [2, 2], padding [1, 1]" in next(s.note for s in chain.steps if s.what == "op definition")
+    assert [line.mark for line in chain.lines] == ["stride", "padding", "dilation", "multiply-add"]
+    session, feed = onnx_session(), {"x": np.ones((1, 16, 8, 8), "float32")}
+    assert named(tc.find_source(session, feed), "node") == named(
+        tc.find_source(session.run, None, feed), "node"
+    )
