@@ -261,8 +261,9 @@ cdef int type_of(const number *array) noexcept nogil:
 # ----------------------------------------------------------------------------------------------------
 # direct: the loops of the definition, the innermost over output channels, which lie side by side
 #
-# A call computes a part of the places, which are rows of the images, of each a part of the columns; for the
-# filter gradient taps, of whose sums it adds the terms of a part of the rows. In between Python answers Ctrl-C.
+# A call computes a part of the places, which are rows of the images, of each a part of the columns. For the
+# filter gradient the places are taps, of whose sums it adds the terms of a part of the rows. In between
+# Python answers Ctrl-C.
 # ----------------------------------------------------------------------------------------------------
 
 

@@ -158,7 +158,11 @@ def truth(value: Any, name: str) -> bool:
 
 def _items(value: Any, name: str) -> list[Any]:
     """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
-    if isinstance(value, (str, bytes, bytearray, dict, set)) or not isinstance(value, Iterable):
+    if (
+        isinstance(value, (str, bytes, bytearray, dict, set))
+        or not isinstance(value, Iterable)
+        or _is_scalar(value)
+    ):
         raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
     return list(islice(value, 16))
 

@@ -10,9 +10,11 @@ import operator
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from .errors import ArgumentError, ArgumentTypeError, brief
 
@@ -125,6 +127,9 @@ def set_backend(name: str | None) -> None:
     _process_default = _checked(name)
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
 class use_backend:
     """Set the default backend of a block: ``with use_backend("numpy"):``.
 
@@ -135,7 +140,9 @@ class use_backend:
     3.14 on). Blocks may be nested, and one instance may be used for several blocks. A generator that yields
     inside a block shares it with whoever runs it, as it does every context variable.
 
-    Without ``with``, it is a deprecated name of `set_backend`. Only when the instance is gone without having
+    ``@use_backend("numpy")`` before a function makes each of its calls such a block.
+
+    Without either, it is a deprecated name of `set_backend`. Only when the instance is gone without having
     entered a block is it known that there was no ``with``: a statement ``use_backend("numpy")`` takes effect
     as it ends, and an instance that is kept takes none.
 
@@ -173,6 +180,17 @@ class use_backend:
             # it need not be the innermost: a generator may leave its block while its caller is in another
             last = len(blocks) - 1 - blocks[::-1].index(self)
             _blocks.set(blocks[:last] + blocks[last + 1 :])
+
+    def __call__(self, function: _F) -> _F:
+        """Make each call of a function a block: ``@use_backend("numpy")``."""
+        self._is_plain = False
+
+        @wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return cast(_F, inside)
 
     def __repr__(self) -> str:
         if hasattr(sys, "ps1"):  # a prompt shows the value of a statement, and keeps it

@@ -357,3 +357,11 @@ def test_the_conversion_that_a_message_names_keeps_the_numbers(name, dtypes):
         unit = np.finfo(after[word].dtype).eps if after[word].dtype.kind == "f" else 0
         assert abs(after[word].astype("float64") / before[word].astype("float64") - 1).max() <= unit, word
     op(**rest, **after)
+
+
+@pytest.mark.parametrize("shape", [np.array(3), np.array("x")])
+def test_an_array_without_axes_is_no_shape(shape):
+    with pytest.raises(TypeError, match="input shape must be .*got array"):
+        tc.conv2d_geometry(shape, (2, 2, 1, 1))
+    with pytest.raises(TypeError, match="filter_sizes must be .*got array"):
+        tc.conv2d_backprop_filter(np.ones((1, 2, 2, 1)), shape, np.ones((1, 2, 2, 1)))

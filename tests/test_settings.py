@@ -248,3 +248,17 @@ def test_a_graph_on_several_threads_runs_on_the_backend_of_the_block():
         with tc.use_backend("reference"):
             session.run(convolved, {x: X}, run_metadata=metadata)
     assert [node.backend for node in metadata.nodes if node.op == "Conv2D"] == ["reference"] * 3
+
+
+def test_a_function_can_be_a_block(before):
+    @tc.use_backend("reference")
+    def backend():
+        """Return the backend of a call."""
+        return tc.trace(tc.conv2d, X, W).backend
+
+    assert (backend(), backend(), backend.__doc__) == (
+        "reference",
+        "reference",
+        "Return the backend of a call.",
+    )
+    assert tc.trace(tc.conv2d, X, W).backend != "reference"
