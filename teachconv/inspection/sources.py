@@ -158,21 +158,23 @@ class SourceChain(tables.Report):
         return self.__rich__().text()
 
     def __rich__(self) -> tables.Table:
-        return self.all if self._elsewhere else self._brief()
+        return self._brief()
 
     def _brief(self) -> tables.Table:
         """The table of at most 15 lines of 100 characters."""
-        first = self.lines[:1]
+        first = () if self._elsewhere else self.lines[:1]
         mine = [line for line in self.lines for one in first if line.algorithm == one.algorithm]
         lines = list({line.mark: line for line in reversed(mine)}.values())[::-1]  # the first of each mark
         headline, *ran = self._above()
         room = _LINES - 1 - len(ran) - len(lines)
-        count = self.shown or len(self.steps)
+        ways = (i for i, step in enumerate(self.steps) if step.what == "in a tf.function")  # other calls
+        count = self.shown or next(ways, len(self.steps))
         if count > room or count < len(self.steps) or len(lines) < len(self.lines):
             room -= 1  # for the line that says what is left out
             count = min(count, room)
+        place = _PLACE - 14 if self._elsewhere else _PLACE  # what stands beside it is how the step is known
         rows = [
-            (str(i), step.what, _cut(step.name, _NAME), _tail(step.where, _PLACE), step.note)
+            (str(i), step.what, _cut(step.name, _NAME), _tail(step.where, place), step.known or step.note)
             for i, step in enumerate(self.steps[:count], 1)
         ]
         columns = (*tables.right(""), *tables.left(*[""] * 4))

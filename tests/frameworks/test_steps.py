@@ -35,7 +35,7 @@ def test_a_place_is_shown_from_the_folder_of_packages_on_and_without_a_line_wher
 
 
 def test_the_table_says_how_each_step_is_known_and_lists_ours_once():
-    lines = str(CHAIN).split("\n")
+    lines = str(CHAIN.all).split("\n")
     ran = "TensorFlow 2.21.0: brg_conv_bwd:avx512_core+brg_conv_fwd:avx512_core"
     assert lines[0] == f"where is theirs executed?   {ran}"
     assert max(map(len, lines)) <= 100
@@ -44,6 +44,18 @@ def test_the_table_says_how_each_step_is_known_and_lists_ours_once():
     assert lines[at].split()[4] + lines[at + 1].strip() == f"{STEPS[2].file}:3479"
     (ours,) = (line for line in lines if "placer.py" in line)
     assert ours.split() == ["placer", "place", OURS.where, "2,", "5"]
+
+
+def test_the_print_has_15_lines_and_leaves_what_was_not_called_to_all():
+    other = SourceStep("in a tf.function", "alone", known="TensorFlow's log")
+    chain = SourceChain("theirs", (*STEPS[:3], other, STEPS[3]), (), "TensorFlow 2.21.0", "brg_conv")
+    lines = str(chain).split("\n")
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 100
+    assert [line.rpartition("  ")[2] for line in lines[1:4]] == ["call stack", *["TensorFlow's log"] * 2]
+    assert lines[4] == "and 2 steps more: --all, or print(chain.all)"
+    long = SourceChain("theirs", STEPS[:1] * 40, (), "TensorFlow 2.21.0", "brg_conv")
+    assert len(str(long).split("\n")) == 15
 
 
 def test_the_page_opens_ours_beside_theirs():

@@ -78,7 +78,7 @@ def texts():
         "jax": tc.find_source(jax.lax.conv_general_dilated, x, w, (1, 1), "SAME"),
         "onnxruntime": tc.find_source(session.run, None, feed),
     }
-    return {name: str(chain).split("\n") for name, chain in chains.items()}
+    return {name: str(chain.all).split("\n") for name, chain in chains.items()}
 
 
 if __name__ == "__main__":
