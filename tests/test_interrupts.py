@@ -140,7 +140,9 @@ def test_cython_in_many_calls_of_its_kernels_has_the_same_bits(threads, loop, mo
 # ---------------------------------------------------------------------------------------------
 
 CALLS = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell ignores the signal
 import numpy as np
 import teachconv as tc
 import scipy.signal, scipy.sparse

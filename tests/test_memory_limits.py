@@ -316,6 +316,7 @@ def control_group(limit):
         group.rmdir()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
 def test_an_ordinary_layer_in_a_control_group():
     with control_group(250 * MIB) as group:
         lines = run_layer("", preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
