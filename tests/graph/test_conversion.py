@@ -156,3 +156,14 @@ def test_the_quotient_of_floats_is_rounded_before_it_is_rounded_down():
     for dtype in ("float32", "float64"):
         x, y = tf.constant([1.0, np.inf, -1.0], dtype), tf.constant([0.1, 2.0, 0.1], dtype)
         assert (x // y).numpy().tolist() == [10, np.inf, -10]
+
+
+def test_the_first_array_of_matmul_is_converted_by_itself():
+    with pytest.raises(
+        TypeError, match="b of MatMul must have one dtype|b of MatMul must have the dtype of a"
+    ):
+        tf.matmul(np.ones((2, 2)), tf.ones([2, 2]))  # float64 and float32, which TensorFlow 2.21 refuses, too
+    assert tf.matmul(np.ones((2, 2), "float32"), tf.ones([2, 2])).numpy().tolist() == [[2, 2], [2, 2]]
+    image, filters = np.ones((1, 4, 4, 1)), tf.ones([2, 2, 1, 1])
+    with pytest.raises(TypeError, match="filter of DepthwiseConv2dNative must have"):
+        tf.nn.depthwise_conv2d(image, filters, [1, 1, 1, 1], "SAME")

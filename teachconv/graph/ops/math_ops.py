@@ -105,6 +105,8 @@ def matmul(
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
     """
+    if not is_tensor(a):
+        a = convert_to_tensor(a, name="a")  # whatever b is, as in TensorFlow
     return gen_nn_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 

@@ -19,7 +19,7 @@ from ..framework.eager_tensor import static_shape
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
-from .constant_op import convert_to_tensor
+from .constant_op import convert_to_tensor, is_tensor
 from .cwise_ops import cast
 
 __all__ = [
@@ -105,6 +105,8 @@ def depthwise_conv2d(
         ValueError, TypeError: if the arguments are invalid.
     """
     windows = windows_of(strides, padding, data_format, dilations)
+    if not is_tensor(input):
+        input = convert_to_tensor(input, name="tensor_in")  # whatever filters is, as in TensorFlow
     return gen_nn_ops.depthwise_conv2d_native(
         input, filters, **windows, name=name or "depthwise", _kernel=backend
     )
