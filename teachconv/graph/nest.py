@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from ..errors import ArgumentError, brief
+
 __all__ = ["flatten", "flatten_with_paths", "map_structure", "pack_sequence_as", "walk"]
 
 Path: TypeAlias = "tuple[Any, ...]"
+
+
+_DEEPEST = 100  # a list that holds itself has no end
 
 
 def _items(structure: Any) -> Iterable[tuple[Any, Any]] | None:
@@ -38,6 +43,8 @@ def walk(structure: Any, path: Path = ()) -> Iterator[tuple[Path, str, Any]]:
     [((), "dict of 'a'"), (('a',), 'list of 2'), (('a', 0), ''), (('a', 1), '')]
     """
     items = _items(structure)
+    if len(path) > _DEEPEST:
+        raise ArgumentError(f"structures must be nested at most {_DEEPEST} times; got {brief(structure)}")
     if items is None:
         yield path, "", structure
         return

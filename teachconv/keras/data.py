@@ -65,7 +65,7 @@ def _finite(values: Any, name: str) -> np.ndarray:
         )
     try:
         array = np.asarray(values)
-    except ValueError as error:
+    except Exception as error:  # of lists of several lengths, or without end
         raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import record
 from ...devices import to_host
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.default_graph import eager_device
@@ -90,7 +90,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     kernel = kernel_def.kernel(node, kernel_def.label)
     with record.stage(f"eager {op_type}") as stage, np.errstate(all="ignore"):
         stage.say("{}", kernel_def)
-        result = kernel.compute(_NOTHING, *arrays)
+        result = _computed(kernel, op_type, arrays)
     out_args = op_def.flat(op_def.outputs, checked)
     results = (result,) if len(out_args) == 1 else result
     outputs = tuple(
@@ -109,6 +109,16 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         for recorder in recorders:
             recorder.record(operation)
     return packed(op_def, outputs, None)
+
+
+def _computed(kernel: Any, op_type: str, arrays: list[Any]) -> Any:
+    """Return a kernel's result; what NumPy refuses is an `InvalidArgumentError`, as in a session."""
+    try:
+        return kernel.compute(_NOTHING, *arrays)
+    except (ArgumentError, ArgumentTypeError):
+        raise
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise InvalidArgumentError(f"{op_type}: {plain(error)}") from error
 
 
 def _check_shapes(op_def: OpDef, arrays: list[Any], attrs: dict[str, Any]) -> None:

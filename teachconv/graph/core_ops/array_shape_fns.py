@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from ...errors import ArgumentError
+import numpy as np
+
+from ...errors import ArgumentError, brief
 from ..framework.op_def import get_op_def
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, text
@@ -295,6 +297,8 @@ def range_shape(c: InferenceContext) -> list[StaticShape]:
     values = [c.values[index] for index in range(3)]
     if any(value is None for value in values):
         return [(None,)]
+    if not all(value is not None and np.size(value) == 1 and np.isfinite(value).all() for value in values):
+        raise ArgumentError(f"start, limit and delta of {c.op} must be finite numbers; got {brief(values)}")
     start, limit, delta = (value[()] for value in values if value is not None)
     if not delta:
         raise ArgumentError(f"delta of {c.op} must not be 0")

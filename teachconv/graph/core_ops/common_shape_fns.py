@@ -327,7 +327,7 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
     """
     found = tuple(int(axis) for axis in np.ravel(axes))
     if any(not -rank <= axis < rank for axis in found):
-        raise ArgumentError(f"{what} must be from {-rank} to {rank - 1}; got {list(found)}")
+        raise ArgumentError(f"{what} must be from {-rank} to {rank - 1}; got {brief(list(found))}")
     found = tuple(axis % rank for axis in found)
     if len(set(found)) < len(found):
         raise ArgumentError(f"{what} must name each axis once; got {list(found)}")

@@ -106,8 +106,6 @@ def function(
     """
     if python_function is None:
         return functools.partial(function, input_signature=input_signature, config=config)
-    if not callable(python_function):
-        raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
     return Function(python_function, input_signature, config)
 
 
@@ -124,6 +122,12 @@ class Function:
         input_signature: Sequence[TensorSpec] | None = None,
         config: ConfigProto | None = None,
     ):
+        if not callable(python_function):
+            raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
+        if not isinstance(input_signature, Sequence | None):
+            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")
+        if not isinstance(config, ConfigProto | None):
+            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
         functools.update_wrapper(self, python_function, updated=())  # a callable object keeps its state
         self._python_function = python_function
         self._signature = inspect.signature(python_function)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from ... import backends
 from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ...settings import get_num_threads
 
 __all__ = ["ConfigProto", "DeviceSpec", "RunOptions", "list_physical_devices"]
@@ -146,7 +146,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         if not 0 <= integer(self.trace_level, "trace_level") <= 3:
             raise ArgumentError(
-                f"trace_level must be from 0 (NO_TRACE) to 3 (FULL_TRACE); got {self.trace_level}"
+                f"trace_level must be from 0 (NO_TRACE) to 3 (FULL_TRACE); got {brief(self.trace_level)}"
             )
         if self.shuffle_seed is not None:
             integer(self.shuffle_seed, "shuffle_seed")
@@ -186,18 +186,18 @@ class ConfigProto:
     backend: str = ""
 
     def __post_init__(self) -> None:
+        legal = 'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0'
+        if not isinstance(self.device_count, Mapping):
+            raise ArgumentTypeError(f"{legal}; got {brief(self.device_count)}")
         for kind, count in self.device_count.items():
             if kind not in ("CPU", "GPU") or integer(count, "device_count") < (kind == "CPU"):
-                raise ArgumentError(
-                    'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0; got '
-                    f"{dict(self.device_count)}"
-                )
+                raise ArgumentError(f"{legal}; got {brief(dict(self.device_count))}")
         if not 0 <= integer(self.inter_op_parallelism_threads, "inter_op_parallelism_threads") <= 4096:
             raise ArgumentError(
                 "inter_op_parallelism_threads must be from 0 (choose) to 4096; got "
-                f"{self.inter_op_parallelism_threads}"
+                f"{brief(self.inter_op_parallelism_threads)}"
             )
-        if self.backend:
+        if not is_one_of(self.backend, ("",)):
             backends.get(self.backend)  # raises if it does not exist or cannot run
 
     def devices(self, with_gpus: bool = False) -> list[DeviceSpec]:
@@ -231,8 +231,8 @@ def list_physical_devices(device_type: str | None = None) -> list[DeviceSpec]:
     Returns:
         The devices; no GPU if CuPy or a driver is missing (`teachconv.backends` says which).
     """
-    found = [] if device_type == "GPU" else [DeviceSpec("CPU", 0)]
-    if device_type != "CPU" and not backends.why_not("cupy"):
+    found = [] if is_one_of(device_type, ("GPU",)) else [DeviceSpec("CPU", 0)]
+    if not is_one_of(device_type, ("CPU",)) and not backends.why_not("cupy"):
         import cupy  # where a GPU is, and somebody asks
 
         found += [DeviceSpec("GPU", index) for index in range(cupy.cuda.runtime.getDeviceCount())]

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ... import backends
+from ...errors import ArgumentTypeError, brief
 from .config import DeviceSpec, list_physical_devices
 from .context import current_graph, in_a_block, process_graph, set_process_graph
 from .errors import InvalidArgumentError, SoftPlacementWarning
@@ -38,6 +39,8 @@ def name_scope(name: str | None) -> Any:
         The context manager.
     """
     graph = current_graph()
+    if not isinstance(name, str | None):
+        raise ArgumentTypeError(f"name must be a text or None; got {brief(name)}")
     return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
-from .tensor_shape import TensorShape, as_shape
+from .tensor_shape import MOST_AXES, TensorShape, as_shape
 
 __all__ = [
     "EagerTensor",
@@ -335,4 +336,12 @@ def int_vector(value: Any, name: str = "shape") -> Any:
         return [value]
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise ArgumentTypeError(f"{name} must be ints or a vector; got {brief(value)}")
-    return list(value) or to_array([], None, name).astype("int32")
+    return list(islice(value, MOST_AXES + 1)) or to_array([], None, name).astype("int32")
+
+
+def items(value: Any, name: str, what: str) -> list[Any]:
+    """Return the items of what a message calls ``name``; raise unless it has any: it must be ``what``."""
+    try:
+        return list(value)
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}") from None

@@ -248,7 +248,7 @@ _LABELLED: set[tuple[str, str]] = set()
 
 
 def _candidates(op: str, device: str, label: str) -> list[KernelDef]:
-    return _BY_LABEL.get((op, device, label), [])
+    return _BY_LABEL.get((op, device, label), []) if isinstance(label, str) else []
 
 
 def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDef:

@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, brief
 from ...memory import check_memory
 from .node_def import from_operation
 from .op_def import OpDef, get_op_def
@@ -91,6 +91,8 @@ class InferenceContext:
     def int_value(self, index: int) -> int | None:
         """Return the value of an input that is a single integer, or None if it is not known."""
         value = self.values[index]
+        if value is not None and (np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu"):
+            raise ArgumentError(f"input {index} of {self.op} must be one integer; got {brief(value)}")
         return None if value is None else int(np.reshape(value, ()))
 
 

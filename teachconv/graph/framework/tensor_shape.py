@@ -7,7 +7,9 @@ for an unknown size, or None where even the number of axes is unknown.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
@@ -139,6 +141,10 @@ class TensorShape:
         return TensorShape, (self._dims,)
 
 
+MOST_AXES = 64  # of an array of NumPy
+_NO_SHAPES = (str, bytes, bytearray)
+
+
 def as_shape(value: Any, name: str = "shape") -> StaticShape:
     """Convert a value to a static shape in its plain form.
 
@@ -159,19 +165,19 @@ def as_shape(value: Any, name: str = "shape") -> StaticShape:
         return None
     if isinstance(value, TensorShape):
         return value._dims
-    if not isinstance(value, (tuple, list)) and (isinstance(value, str) or not isinstance(value, Sequence)):
+    given = value
+    if isinstance(value, _NO_SHAPES) or not isinstance(value, Sequence):
         try:
-            value = [integer(value, name)] if not hasattr(value, "__len__") else list(value)
+            value = list(islice(value, MOST_AXES + 1)) if hasattr(value, "__len__") else [value]
         except TypeError:
             raise ArgumentTypeError(
                 f"{name} must be a sequence of sizes, with None for unknown ones; got {brief(value)}"
             ) from None
-    sizes = tuple(
-        size if type(size) is int or size is None else integer(size, name)  # the quick way first
-        for size in value
-    )
+    sizes = tuple(None if size is None else integer(size, name) for size in islice(value, MOST_AXES + 1))
     if any(size is not None and size < 0 for size in sizes):
-        raise ArgumentError(f"{name} must have no negative size (None means unknown); got {list(sizes)}")
+        raise ArgumentError(f"{name} must have no negative size (None means unknown); got {brief(given)}")
+    if len(sizes) > MOST_AXES or any(size is not None and size > sys.maxsize for size in sizes):
+        raise ArgumentError(f"{name} must be at most {MOST_AXES} sizes below 2**63; got {brief(given)}")
     return sizes
 
 
@@ -216,4 +222,5 @@ def text(shape: StaticShape) -> str:
     """
     if shape is None:
         return "<unknown>"
-    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+    sizes = ", ".join("?" if size is None else str(size) for size in shape[:MOST_AXES])
+    return f"[{sizes}{', ...' * (len(shape) > MOST_AXES)}]"

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import integer
 from ...errors import ArgumentError
 from ..framework.context import executing_eagerly
-from ..framework.eager_tensor import int_vector, static_shape
+from ..framework.eager_tensor import int_vector, items, static_shape
 from ..framework.op_def import as_dtype
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined
@@ -155,7 +156,8 @@ def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
     [0, 1, 2, 0, 0]
     """
     if not hasattr(paddings, "op"):
-        paddings = [list(pair) for pair in paddings]
+        legal = "[before, after] for each axis"
+        paddings = [items(pair, "paddings", legal) for pair in items(paddings, "paddings", legal)]
     return gen_nn_ops.pad(tensor, paddings, name=name)
 
 
@@ -246,7 +248,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     >>> squeeze([[[1], [2]]]).numpy().tolist(), squeeze([[[1], [2]]], 0).numpy().tolist()
     ([1, 2], [[1], [2]])
     """
-    axes = [] if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    axes = [] if axis is None else [axis] if isinstance(axis, int) else items(axis, "axis", "ints")
     return gen_nn_ops.squeeze(input, squeeze_dims=axes, name=name)
 
 
@@ -360,7 +362,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    values = list(values)
+    values, axis = items(values, "values", "a list of tensors"), integer(axis, "axis")
     if axis == 0 and tensor_dtype(values) is None:
         return constant(values, name=name)
     return gen_nn_ops.pack(values, axis=axis, name=name)
@@ -381,6 +383,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     Raises:
         ValueError: if the size is not known, or is not ``num``.
     """
+    axis = integer(axis, "axis")
     if num is None:
         known = static_shape(value)
         num = None if known is None or not -len(known) <= axis < len(known) else known[axis]
@@ -406,7 +409,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     >>> concat([[[1], [2]], [[3], [4]]], 1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    return gen_nn_ops.concat_v2(list(values), axis, name=name)
+    return gen_nn_ops.concat_v2(items(values, "values", "a list of tensors"), axis, name=name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:

@@ -72,7 +72,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if shape is not None:
         sizes: Any = as_shape(shape)
         if None in sizes or (array.size not in (1, int(np.prod(sizes)))):
-            raise ArgumentError(f"shape must hold the value's {array.size} elements; got {list(sizes)}")
+            raise ArgumentError(
+                f"shape must hold the value's {array.size} elements; got {brief(list(sizes))}"
+            )
         check_memory(sizes, array.dtype, "value")
         array = array.reshape(sizes) if array.size == np.prod(sizes) else np.full(sizes, array.ravel()[0])
     if executing_eagerly():
@@ -142,6 +144,8 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
         with name_scope(name) as scope:
             return gen_nn_ops.fill(int_vector(shape), constant(number), name=scope or name)
     sizes: Any = as_shape(shape)
+    if not is_fully_defined(sizes):
+        raise ArgumentError(f"shape must be known; got {brief(shape)}")
     if prod(sizes) < _LARGE:
         return constant(np.full(sizes, number), name=name)
     with name_scope(name) as scope:

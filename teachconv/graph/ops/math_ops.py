@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import FLOATS, INTEGERS
 from ...errors import ArgumentError
 from ..framework.default_graph import name_scope
-from ..framework.eager_tensor import own_dtype, static_shape, to_argument
+from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
 from ..framework.op_def import as_dtype
 from . import array_ops, gen_nn_ops
 from .constant_op import constant, convert_to_tensor, is_tensor
@@ -312,7 +312,7 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
 def _reduction_axes(input_tensor: Any, axis: Any) -> Any:
     """Return the axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
     if axis is not None:
-        return axis if hasattr(axis, "dtype") or isinstance(axis, int) else list(axis)
+        return axis if hasattr(axis, "dtype") or isinstance(axis, int) else items(axis, "axis", "ints")
     shape = static_shape(input_tensor)
     if shape is None:
         raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import check_data_format, integer, normalize_padding, normalize_pair
-from ...errors import ArgumentError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...geometry import conv2d_transpose_geometry
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import static_shape
@@ -423,8 +423,11 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         return _of_rows(op, logits, labels, None, None)
 
 
+_NO_POOLING = object()
+
+
 def windows_of(
-    strides: Any, padding: Any, data_format: str | None, dilations: Any, ksize: Any = None
+    strides: Any, padding: Any, data_format: str | None, dilations: Any, ksize: Any = _NO_POOLING
 ) -> dict[str, Any]:
     """Return the attributes of a windowed op in TensorFlow's form: lists of 4, explicit padding as 8 ints."""
     layout = _layout(data_format)
@@ -436,6 +439,8 @@ def windows_of(
         "data_format": layout,
     }
     if ksize is None:
+        raise ArgumentTypeError("ksize must be an int, (rows, cols) or 4 ints; got None")
+    if ksize is _NO_POOLING:
         attrs["dilations"] = _list_of_4(normalize_pair(dilations, "dilations", layout), layout)
     else:
         attrs["ksize"] = _list_of_4(normalize_pair(ksize, "ksize", layout), layout)
