@@ -439,8 +439,24 @@ def _foreign_array(value: Any, name: str) -> np.ndarray:
     return (adapter_of(value) or Adapter()).to_array(value, name)
 
 
+def first_of(value: Any, name: str) -> Any:
+    """Return the first number of nested lists, and anything else as it is.
+
+    Raises:
+        ArgumentError: for lists that are nested more often than an array has axes; in one that holds itself
+            twice NumPy would look for the end for ever.
+    """
+    first = value
+    for _ in range(65):
+        if not (isinstance(first, (list, tuple)) and first):
+            return first
+        first = first[0]
+    raise ArgumentError(f"{name} must be lists that are nested at most 64 times; got {brief(value)}")
+
+
 def _array_of_lists(value: Any, name: str) -> np.ndarray:
     """Return nested lists as an array: integers as int32, floats as float64."""
+    first_of(value, name)
     try:
         array = np.asarray(value)
     except Exception as error:  # of an item's method, or of lists in lists without end

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import axis_order, integer, refuse_masked
+from ..arguments import axis_order, first_of, integer, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable
@@ -95,6 +95,7 @@ class Explorer:
             label = name or other.op.__name__
         else:
             refuse_masked(other, "other")
+            first_of(other, "other")
             label, other = name or "other array", np.asarray(to_host(other))
             if other.ndim != 4 or other.dtype.kind not in "iufV":
                 raise ArgumentError(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dispatch, nn_ops, tables, taps
-from ..arguments import refuse_masked
+from ..arguments import first_of, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
@@ -171,6 +171,7 @@ def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0,
     unused = dict.fromkeys(nn_ops.OPTIONS, "it compares an array with the exact sum")
     nn_ops.refuse(options, "diff_heatmap", **unused)
     refuse_masked(against, "against")
+    first_of(against, "against")
     theirs = np.asarray(to_host(against))
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(

@@ -59,12 +59,13 @@ def check_name(name: Any, default: str) -> str:
     return default if name is None else name
 
 
-def check_sizes(value: Any, name: str, least: int | None = 0) -> tuple[Any, ...]:
-    """Return a shape without its batch as a tuple; None is an unknown size if ``least`` is not negative."""
+def check_sizes(value: Any, name: str, least: int | None = 0, *, batch: bool = False) -> tuple[Any, ...]:
+    """Return a shape, without its batch or with it, as a tuple; None is an unknown size if ``least`` is 0."""
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or len(value) > _AXES:
-        raise ArgumentTypeError(
-            f"{name} must be the sizes without the batch, such as (28, 28, 1); got {brief(value)}"
+        legal = (
+            "with the batch, such as (None, 28, 28, 1)" if batch else "without the batch, such as (28, 28, 1)"
         )
+        raise ArgumentTypeError(f"{name} must be the sizes {legal}; got {brief(value)}")
     sizes = tuple(None if size is None and least == 0 else integer(size, name) for size in value)
     if any(size is not None and least is not None and size < least for size in sizes):
         raise ArgumentError(f"{name} must hold sizes from {least}; got {brief(value)}")
@@ -77,7 +78,7 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
         return []
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError(f"{name} must be a list of {of}; got {brief(value)}")
-    return list(value)
+    return list(value or ())
 
 
 _OWN_LOSS = "compile takes a loss of your own, a function of (y_true, y_pred), which can weigh"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import first_of
 from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 from .checks import check_number, positive
 from .layers.layer import shape_text
@@ -63,6 +64,7 @@ def _finite(values: Any, name: str) -> np.ndarray:
             f"{name} must be an array: generators and datasets are not in teachconv.keras, "
             f"train_on_batch takes a batch at a time; got {brief(values)}"
         )
+    first_of(values, name)
     try:
         array = np.asarray(values)
     except Exception as error:  # of lists of several lengths, or without end

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import integer
+from ..arguments import first_of, integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from ..graph.framework.op_def import as_dtype
 from ..memory import check_memory
@@ -87,6 +87,7 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0.0):
+        first_of(value, "value")
         try:
             self.value = np.asarray(value)
         except Exception as error:  # of lists of several lengths, and of a method of the argument

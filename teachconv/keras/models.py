@@ -242,6 +242,8 @@ class Model(Trainer):
         Raises:
             ValueError: if the model does not know the shape of its input yet.
         """
+        if print_fn is not None and not callable(print_fn):
+            raise ArgumentTypeError(f"print_fn must be a function; got {brief(print_fn)}")
         (print_fn or print)(str(Summary.of(self, show_trainable=show_trainable, geometry=geometry)))
 
 

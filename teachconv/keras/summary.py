@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import tables
+from ..arguments import truth
 from ..errors import ArgumentError, brief
 from ..geometry import Conv2DGeometry
 from ..inspection.receptive import receptive_field
@@ -89,7 +90,8 @@ class Summary(tables.Report):
             )
             for group in groups
         ]
-        columns = ("trainable",) * show_trainable + ("geometry",) * geometry
+        columns = ("trainable",) * truth(show_trainable, "show_trainable")
+        columns += ("geometry",) * truth(geometry, "geometry")
         return cls(model.name, tuple(rows), (sizes[0], sizes[1], sizes[2]), columns)
 
     def _headline(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -128,7 +128,7 @@ class Trainer(Layer):
         for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
             tell("on_epoch_begin", epoch, {})
             self.reset_metrics()
-            if shuffle:
+            if truth(shuffle, "shuffle"):
                 rng.shuffle(order)
             for step, rows in enumerate(batches(order, size)):
                 tell("on_train_batch_begin", step, {})
@@ -276,15 +276,16 @@ class Trainer(Layer):
         """
         refuse("compile", unknown)
         identifiers = check_list(metrics, "metrics", "names or metrics, such as ['accuracy']")
-        if run_eagerly and backend:
+        run_eagerly = truth(run_eagerly, "run_eagerly")
+        if run_eagerly and backend is not None:
             raise ArgumentError(
                 "backend goes with a graph; with run_eagerly use `with teachconv.use_backend(...)`"
             )
         for identifier in identifiers:
             metric.get(identifier)
-        self._config = ConfigProto(backend=backend or "")
+        self._config = ConfigProto(backend="" if backend is None else backend)
         self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
-        self._identifiers, self.run_eagerly = identifiers, truth(run_eagerly, "run_eagerly")
+        self._identifiers, self.run_eagerly = identifiers, run_eagerly
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
         self.compiled = True
@@ -364,7 +365,7 @@ class Trainer(Layer):
         self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
-        if verbose not in ("auto", 0, 1, 2):
+        if not is_one_of(verbose, ("auto", 0, 1, 2)):
             raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {brief(verbose)}")
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
@@ -382,6 +383,6 @@ class Trainer(Layer):
 
 
 def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
-    if return_dict:
+    if truth(return_dict, "return_dict"):
         return logs
     return list(logs.values()) if len(logs) > 1 else logs["loss"]

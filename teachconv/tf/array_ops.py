@@ -111,12 +111,12 @@ def pad(
 
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """Return the shape as a tensor: what an unknown batch is in this run."""
-    return array_ops.shape(input, name, out_type or "int32")
+    return array_ops.shape(input, name, "int32" if out_type is None else out_type)
 
 
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """Return the number of elements as a tensor."""
-    return array_ops.size(input, name, out_type or "int32")
+    return array_ops.size(input, name, "int32" if out_type is None else out_type)
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Any:

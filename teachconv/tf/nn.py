@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import normalize_pair
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
@@ -168,11 +168,12 @@ def convolution(
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
     TensorShape([1, 2, 2, 2])
     """
-    layout = data_format or "NHWC"
+    layout = "NHWC" if data_format is None else data_format
     steps = normalize_pair(strides, "strides", layout)
     if max(steps) > 1 and max(normalize_pair(dilations, "dilations", layout)) > 1:
         raise ArgumentError(
-            f"strides and dilations must not both be above 1; got {strides} and {dilations}: conv2d has both"
+            f"strides and dilations must not both be above 1; got {brief(strides)} and {brief(dilations)}: "
+            "conv2d has both"
         )
     return nn_ops.conv2d(input, filters, steps, padding, data_format, dilations, name)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import real, refuse_masked
+from ..arguments import first_of, real, refuse_masked
 from ..backends import Algorithm
 from ..devices import call_on_host, lazy_call, to_host
 from ..dispatch import Call
@@ -496,6 +496,7 @@ def _allowed_error(value: Any, name: str) -> float:
 
 
 def _their_array(array: Any, name: Any) -> np.ndarray:
+    first_of(array, f"against[{brief(name)}]")
     try:
         result = np.asarray(to_host(array))
     except Exception as error:

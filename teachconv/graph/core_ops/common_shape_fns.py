@@ -330,7 +330,7 @@ def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
         raise ArgumentError(f"{what} must be from {-rank} to {rank - 1}; got {brief(list(found))}")
     found = tuple(axis % rank for axis in found)
     if len(set(found)) < len(found):
-        raise ArgumentError(f"{what} must name each axis once; got {list(found)}")
+        raise ArgumentError(f"{what} must name each axis once; got {brief(list(found))}")
     return found
 
 
@@ -340,15 +340,15 @@ def reshape_shape(c: InferenceContext) -> list[StaticShape]:
     if sizes is None:
         return [None]
     if sizes.count(-1) > 1 or any(size is not None and size < -1 for size in sizes):
-        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {list(sizes)}")
+        raise ArgumentError(f"shape of {c.op} must hold sizes, one of them -1 at most; got {brief(sizes)}")
     if not is_fully_defined(source) or None in sizes:
         return [tuple(None if size == -1 else size for size in sizes)]
     rest = prod(size for size in sizes if size not in (-1, None))
     count = prod(source)  # type: ignore[arg-type]
     if (-1 not in sizes and rest != count) or (-1 in sizes and (rest == 0 or count % rest)):
         raise ArgumentError(
-            f"{c.op} must keep the number of elements: {text(source)} has {count}, which {list(sizes)} "
-            "cannot hold"
+            f"{c.op} must keep the number of elements: {text(source)} has {count}, which "
+            f"{brief(list(sizes))} cannot hold"
         )
     return [tuple(count // rest if size == -1 else size for size in sizes)]
 

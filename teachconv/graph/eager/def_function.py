@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ... import tables
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import nest
 from ..common_runtime.run_metadata import RunMetadata
 from ..framework.config import ConfigProto
@@ -124,13 +124,16 @@ class Function:
     ):
         if not callable(python_function):
             raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
-        if not isinstance(input_signature, Sequence | None):
+        if not isinstance(input_signature, list | tuple | None):
             raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")
         if not isinstance(config, ConfigProto | None):
             raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
         functools.update_wrapper(self, python_function, updated=())  # a callable object keeps its state
         self._python_function = python_function
-        self._signature = inspect.signature(python_function)
+        try:
+            self._signature = inspect.signature(python_function)
+        except ValueError as error:
+            raise ArgumentTypeError(f"python_function must have a signature: {plain(error)}") from None
         self._specs = None if input_signature is None else tuple(input_signature)
         if self._specs and not all(isinstance(spec, TensorSpec) for spec in self._specs):
             raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")

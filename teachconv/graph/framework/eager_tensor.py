@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ...arguments import as_array, refuse_masked
+from ...arguments import as_array, first_of, refuse_masked
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import MOST_AXES, TensorShape, as_shape
@@ -272,10 +272,13 @@ def _array_of_others(value: Any, name: str) -> Any:
 
 
 def _array_of_python(value: Any, name: str) -> np.ndarray:
+    first_of(value, name)
     try:
         return np.asarray(value)
-    except (ValueError, OverflowError) as error:
-        raise ArgumentError(f"{name} must be nested lists of equal lengths, of numbers: {error}") from None
+    except Exception as error:  # of an item's method too
+        raise ArgumentError(
+            f"{name} must be nested lists of equal lengths, of numbers: {plain(error)}"
+        ) from None
 
 
 def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:
@@ -283,9 +286,7 @@ def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:
 
     It is float32, unless the first number is a float of NumPy's.
     """
-    first = value
-    while isinstance(first, (list, tuple)) and first:
-        first = first[0]
+    first = first_of(value, name)
     if isinstance(first, bool) and array.dtype != bool:
         raise ArgumentError(f"{name} must be numbers or bools, not both; got {brief(value)}")
     if array.dtype == bool:

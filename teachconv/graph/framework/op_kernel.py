@@ -278,7 +278,7 @@ def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDe
     have = [str(definition).partition(" ")[2] for (op, *_), definition in KERNELS.items() if op == node.op]
     raise InvalidArgumentError(
         f"no kernel for op {node.op} on {device}"
-        + (f" with label {brief(own)}" if own else "")
+        + (f" with label {brief(own)}" if own is not None else "")
         + (f" for {dtype}" if dtype else "")
         + f" (node {brief(node.name)}); available: {', '.join(have) or 'none'}"
     )

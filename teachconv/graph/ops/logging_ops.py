@@ -146,7 +146,7 @@ def _binary(
         x, y = _pair(x, y)
         holds = test(x, y)
         every = reduce_all(holds)
-        start = [message] if message else []
+        start = [str(message)] if message is not None and str(message) else []
         if executing_eagerly():
             if not bool(every):
                 lines = [*start, f"Condition x {sign} y did not hold.", *_where(holds, x, y, summarize)]

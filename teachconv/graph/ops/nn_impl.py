@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import truth
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.default_graph import name_scope
@@ -118,7 +119,11 @@ def moments(x: Any, axes: Any, keepdims: bool = False, name: str | None = None) 
         mean = reduce_mean(x, axes, keepdims=True, name="mean")
         distance = square(subtract(x, stop_gradient(mean)), name="SquaredDifference")
         variance = reduce_mean(distance, axes, keepdims=True, name="variance")
-        return (mean, variance) if keepdims else (squeeze(mean, axes), squeeze(variance, axes))
+        return (
+            (mean, variance)
+            if truth(keepdims, "keepdims")
+            else (squeeze(mean, axes), squeeze(variance, axes))
+        )
 
 
 def dropout(x: Any, rate: Any, seed: int | None = None, name: str | None = None) -> Any:

@@ -95,12 +95,18 @@ class KerasTensor:
     __array__ = __bool__ = _no_operator
 
 
+def _whole(input_shape: Any) -> Shape:
+    """Return a shape with its batch as a tuple."""
+    sizes = tuple(input_shape) if hasattr(input_shape, "as_list") else input_shape
+    return check_sizes(sizes, "input_shape", batch=True)
+
+
 def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], None]:
     """Wrap the `build` of a subclass, so that it may be called by hand: the layer then knows its sizes."""
 
     @wraps(build)
     def wrapper(self: Layer, input_shape: Shape) -> None:
-        shape = tuple(input_shape)
+        shape = _whole(input_shape)
         with init_scope():  # variables belong to no trace
             build(self, shape)
         self.built = True
@@ -326,7 +332,7 @@ class Layer:
         Raises:
             ValueError: if the layer cannot take such an input; the message names the layer.
         """
-        shape = tuple(None if size is None else int(size) for size in input_shape)
+        shape = _whole(input_shape)
         output: Shape = self._explain(self.compute_output_shape, shape)
         if self.built:
             self._explain(self.check_weights, shape)
