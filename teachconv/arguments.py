@@ -451,7 +451,8 @@ def first_of(value: Any, name: str) -> Any:
         if not (isinstance(first, (list, tuple)) and first):
             return first
         first = first[0]
-    raise ArgumentError(f"{name} must be lists that are nested at most 64 times; got {brief(value)}")
+    legal = "nested lists of equal lengths, at most 64 in each other"
+    raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
 
 
 def _array_of_lists(value: Any, name: str) -> np.ndarray:

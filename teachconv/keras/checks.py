@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer, real
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..arguments import first_of, integer, real
+from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 
-__all__ = ["check_list", "check_name", "check_number", "check_sizes", "means_nothing", "positive", "refuse"]
+__all__ = [
+    "as_numpy",
+    "check_list",
+    "check_name",
+    "check_number",
+    "check_sizes",
+    "means_nothing",
+    "positive",
+    "refuse",
+]
 
 _AXES = 64  # NumPy's arrays have no more
 
@@ -70,6 +79,15 @@ def check_sizes(value: Any, name: str, least: int | None = 0, *, batch: bool = F
     if any(size is not None and least is not None and size < least for size in sizes):
         raise ArgumentError(f"{name} must hold sizes from {least}; got {brief(value)}")
     return sizes
+
+
+def as_numpy(value: Any, name: str) -> np.ndarray:
+    """Return what NumPy makes of a value; raise ``ValueError`` where it cannot."""
+    first_of(value, name)
+    try:
+        return np.asarray(value)
+    except Exception as error:  # of lists of several lengths, or of a method of the value
+        raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
 
 
 def check_list(value: Any, name: str, of: str) -> list[Any]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import first_of
-from ..errors import ArgumentError, ArgumentTypeError, brief, plain
-from .checks import check_number, positive
+from ..errors import ArgumentError, ArgumentTypeError, brief
+from .checks import as_numpy, check_number, positive
 from .layers.layer import shape_text
 
 __all__ = ["as_batch_size", "batches", "check_x", "check_y", "split"]
@@ -64,11 +63,7 @@ def _finite(values: Any, name: str) -> np.ndarray:
             f"{name} must be an array: generators and datasets are not in teachconv.keras, "
             f"train_on_batch takes a batch at a time; got {brief(values)}"
         )
-    first_of(values, name)
-    try:
-        array = np.asarray(values)
-    except Exception as error:  # of lists of several lengths, or without end
-        raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
+    array = as_numpy(values, name)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
     if not array.ndim or not len(array):

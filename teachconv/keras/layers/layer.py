@@ -20,7 +20,7 @@ import numpy as np
 
 from ...arguments import truth
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, printable, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
 from ...graph import (
     TensorSpec,
     Variable,
@@ -34,7 +34,7 @@ from ...graph import (
 from ...graph.framework.op_def import as_dtype
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
-from ..checks import check_name, check_sizes, means_nothing
+from ..checks import as_numpy, check_name, check_sizes, means_nothing
 from ..config import floatx
 from ..naming import unique_name
 
@@ -544,10 +544,10 @@ def size(tensor: Any, axis: int) -> Any:
 def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) -> None:
     """Assign each value to its variable; raise ``ValueError`` before anything changes if one does not fit."""
     if not isinstance(values, (list, tuple)) or len(values) != len(variables):
-        names = ", ".join(variable.name for variable in variables)
-        got = len(values) if isinstance(values, (list, tuple)) else repr(values)
+        names = plain(", ".join(variable.name for variable in variables))
+        got = len(values) if isinstance(values, (list, tuple)) else brief(values)
         raise ArgumentError(f"{owner} needs a list of {len(variables)} weights ({names}); got {got}")
-    arrays = [np.asarray(value) for value in values]
+    arrays = [as_numpy(value, f"weights[{index}] of {owner}") for index, value in enumerate(values)]
     for variable, array in zip(variables, arrays, strict=True):
         if tuple(variable.shape) != array.shape:
             raise ArgumentError(
