@@ -324,17 +324,16 @@ def test_hostile_arguments(label):
         tc.set_num_threads(threads)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("label", RUNTIME)
 def test_hostile_arguments_of_the_graph_runtime(label):
-    """Names of nodes are taken as they are; a message may have the op's word for an argument."""
+    """Names of nodes and texts of the caller's are taken as they are; a message may have the op's word."""
     function, right = RUNTIME[label]
     try:
         function(**right)
     except (RuntimeError, ValueError, TypeError):
         pytest.skip("it belongs to graphs, or takes what others do not")
-    assert list(faults(label, function, right, ("unknown", "name"), is_named=False)) == []
+    assert list(faults(label, function, right, ("unknown", "name", "message"), is_named=False)) == []
 
 
 @pytest.mark.parametrize("value", VALUES)

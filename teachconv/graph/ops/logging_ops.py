@@ -142,11 +142,13 @@ def _binary(
     test: Callable[..., Any], sign: str, x: Any, y: Any, message: str | None, summarize: int | None, name: str
 ) -> Any:
     """Check that ``x sign y`` holds for all elements."""
+    if not isinstance(message, str | None):
+        raise ArgumentTypeError(f"message must be a text or None; got {brief(message)}")
     with name_scope(name):
         x, y = _pair(x, y)
         holds = test(x, y)
         every = reduce_all(holds)
-        start = [str(message)] if message is not None and str(message) else []
+        start = [message] if message else []
         if executing_eagerly():
             if not bool(every):
                 lines = [*start, f"Condition x {sign} y did not hold.", *_where(holds, x, y, summarize)]

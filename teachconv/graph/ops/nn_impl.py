@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import truth
+from ...arguments import real, truth
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.default_graph import name_scope
@@ -79,7 +79,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
     with name_scope(name or "LeakyRelu") as scope:
         x = convert_to_tensor(features, name="features")
         x = cast(x, "float32") if is_integer(x.dtype) else x
-        return where(greater(x, 0), x, multiply(x, np.float32(alpha)), scope)
+        return where(greater(x, 0), x, multiply(x, np.float32(real(alpha, "alpha"))), scope)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:
