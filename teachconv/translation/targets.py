@@ -72,15 +72,18 @@ def function_named(name: str) -> Callable[..., Any]:
 
 
 def _near(name: str, known: dict[str, Any]) -> str:
-    """Return a hint at the nearest function, also if its framework was left out."""
-    near = suggestion(name, known)
-    if near or "." in name:
-        return near
+    """Return a hint at the nearest function; without a framework, teachconv's own before another's."""
+    if "." in name:
+        return suggestion(name, known)
     from difflib import get_close_matches  # needed only where something went wrong
 
-    last_parts = {full.rpartition(".")[2]: full for full in reversed(known)}
-    found = get_close_matches(name, last_parts, 1)
-    return suggestion(last_parts[found[0]], known) if found else ""
+    words = {full.rpartition(".")[2]: full for full in reversed(known)}
+    words |= {full.removeprefix(_OWN): full.removeprefix(_OWN) for full in known if full.startswith(_OWN)}
+    found = get_close_matches(name.lower(), words, 1)
+    return f' (did you mean "{words[found[0]]}"?)' if found else suggestion(name, known)
+
+
+_OWN = "tensorflow."  # teachconv's ops have TensorFlow's words
 
 
 def target_call(family: Family, target: str, any_size: bool = False) -> TargetCall:

@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -322,3 +323,27 @@ def test_damaged_models_run_or_say_why():
 @pytest.mark.slow
 def test_many_damaged_models_run_or_say_why():
     assert 0 < run_damaged(2000) < 2000
+
+
+def test_a_damaged_model_says_what_is_wrong_without_onnxruntime(tmp_path, monkeypatch):
+    """Shapes that the file does not say come from onnxruntime; in a damaged model that is not what is missing."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    helper = onnx.helper
+    lost = helper.make_node("Conv", ["x", "lost"], ["y"], name="first", strides=[2, 2])
+    wrong = [
+        helper.make_node("Conv", ["x", "w1"], ["h"], name="first", strides=[2, 2, 2]),
+        helper.make_node("ConvTranspose", ["h", "w2"], ["y"], name="second"),
+    ]
+    whole = helper.make_node("Conv", ["x", "w"], ["y"], name="first")
+    made = helper.make_node("Unknown", ["x"], ["w"], domain="somebody")
+    for nodes, error, message in [
+        ([lost], tc.ArgumentError, "path must be an ONNX model; .*'lost'"),
+        (wrong, tc.ArgumentError, "path must be an ONNX model; .*node name: first"),
+        ([made, whole], tc.BackendUnavailable, "onnxruntime"),
+    ]:
+        model = make_model(nodes=nodes)
+        model.opset_import.append(helper.make_opsetid("somebody", 1))
+        onnx.save(model, str(tmp_path / "model.onnx"))
+        with pytest.raises(error, match=message) as caught:
+            tc.onnx_model(tmp_path / "model.onnx")
+        assert len(str(caught.value)) <= 600
