@@ -47,7 +47,7 @@ def test_a_usage_error_is_two_lines(capsys, arguments, message, help_of):
 
 def test_a_function_without_its_framework_is_suggested(capsys):
     assert main(["translate", "conv2", "1,3,8,8", "4,3,3,3", "--to", "torch"]) == 2
-    assert capsys.readouterr().err.endswith('(did you mean "tensorflow.conv2d"?)\n')
+    assert capsys.readouterr().err.endswith('(did you mean "conv2d"?)\n')
 
 
 def test_without_a_command_there_is_help(capsys):
