@@ -18,16 +18,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .devices import Adapter, adapter_of, is_on_device
+from .devices import Adapter, adapter_of, check_same_place, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .memory import TRIFLE, check_memory
 
 __all__ = [
     "as_array",
+    "check_alike",
     "check_data_format",
-    "check_one_dtype",
     "check_steps",
+    "grouped_shape",
     "refuse_masked",
     "to_nhwc",
 ]
@@ -199,6 +200,29 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None) -> Shape:
         but = "" if batch is None else " except -1 for the batch"
         raise ArgumentError(f"{label} must have no negative size{but}; got {brief(list(sizes))}")
     return sizes
+
+
+def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
+    """Return the shape of a depthwise filter as a backend has it: HWIO with groups = in_channels.
+
+    Args:
+        shape: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        in_channels: the input's channels.
+        name: what error messages call the argument.
+
+    Raises:
+        ArgumentError: if the filter has another number of channels.
+
+    >>> grouped_shape((3, 3, 4, 2), 4, "filters")
+    (3, 3, 1, 8)
+    """
+    *taps, channels, multiplier = shape
+    if channels != in_channels:
+        raise ArgumentError(
+            f"depthwise {name} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"in_channels = {in_channels}; got {list(shape)}"
+        )
+    return (*taps, min(1, channels), channels * multiplier)
 
 
 def check_elements(sizes: Shape, label: str) -> None:
@@ -512,18 +536,20 @@ def converted(name: str, dtype: str) -> str:
     return name + call if name.isidentifier() else f"convert it with {call}"
 
 
-def check_one_dtype(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ``TypeError`` unless all arrays, by their names, have the dtype of the first.
+def check_alike(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise unless all arrays, by their names, are where the first is, host or GPU, and have its dtype.
 
     The message names conversions that cut nothing off: to the first floating dtype among them, and if there
     is none, to the widest integers.
 
-    >>> check_one_dtype({"input": np.ones(2, "int64"), "filters": np.ones(2, "float32")})
+    >>> check_alike({"input": np.ones(2, "int64"), "filters": np.ones(2, "float32")})
     Traceback (most recent call last):
     teachconv.errors.ArgumentTypeError: filters must have the dtype of input, int64; got float32: \
 input.astype("float32")
     """
     (first, array), *others = arrays.items()
+    for name, other in others:
+        check_same_place(array, first, other, name)
     for name, other in others:
         if other.dtype != array.dtype:
             dtypes = [one.dtype for one in arrays.values()]

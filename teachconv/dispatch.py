@@ -1,120 +1,300 @@
-"""A resolved call on its way to a backend and back: find the backend, check, hand over, restore the layout.
+"""The one way of a call: resolve it, find its backend and algorithm, run, restore the layout.
 
-In TensorFlow this is the work of executor and kernel registry. The ops of `nn_ops`, their gradients and
-every dialect's calls come through here.
+A *prepared call* is what this comes to before the arrays are there. The ops keep theirs, so that the next
+call like it starts at its kernel; a plan is one that has its filters; the calls of every dialect are prepared
+and run at once. In TensorFlow this is the work of executor and kernel registry.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from . import backends, record, settings
-from .arguments import Shape, axis_order
-from .backends import Algorithm
-from .devices import array_module, check_same_place, contiguous, is_on_device, on_device_of
+from .arguments import listed, shape_only
+from .backends import Algorithm, ranks_of
+from .calls import Call, arranged, checked_bias, resolve
+from .devices import array_module, check_same_place, is_on_device, on_device_of
 from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
 from .geometry import Conv2DGeometry
-from .kinds import KINDS, LAYOUTS, CellNames, Kind, Op
+from .kinds import KINDS, Kind, Op
 from .memory import check_memory
+from .tables import count
 
 __all__ = [
     "Call",
+    "Kernel",
+    "PreparedCall",
     "candidates",
     "check_algorithm",
+    "compute",
     "find_algorithm",
     "find_backend",
     "find_backends",
+    "prepare",
     "run",
     "run_canonical",
 ]
 
 
-@dataclass(slots=True, eq=False)  # frozen would double the time of a small call
-class Call:
-    """One call of an op, resolved: what a backend is given, and how its result goes back.
+# ---------------------------------------------------------------------------------------------
+# The way of a call: look its prepared call up, or make it; run it
+# ---------------------------------------------------------------------------------------------
+
+
+def compute(
+    op: Op,
+    first: Any,
+    second: Any,
+    arguments: tuple[Any, ...],
+    options: tuple[Any, ...],
+    bias: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Run a call of an op on the call that was prepared for others like it, or on one prepared now.
+
+    Args:
+        op: the op.
+        first: the first array of the backend's function, as the caller gave it.
+        second: the second.
+        arguments: the op's other arguments, in the order in which `resolve` takes them.
+        options: backend, algorithm and precision, as the caller gave them.
+        bias: the bias, or None.
+        out: the array for the result, or None.
+
+    Returns:
+        The result in the caller's layout.
+    """
+    place, traced = _place_of(op, first, second, arguments, options), record.is_on()
+    ready = None if place is None or traced else place.ready
+    call = None
+    if ready is None or getattr(ready.module, op.kind.name) is not ready.function:
+        call = resolve(op, first, second, bias, *arguments)
+        ready = prepare(call, *options)
+        if place is not None:
+            as_given = first.dtype == second.dtype == call.first.dtype
+            place.ready = ready.keep(call, arguments[2], as_given)
+    if ready.kernel is not None and bias is None and out is None:
+        if traced:
+            tell_of_kernel()
+        elif (result := ready.kernel(first, second)) is not None:
+            return result
+    return ready.run(ready.call_of(first, second, bias) if call is None else call, out)
+
+
+class _Place:
+    """Where the prepared call of a key is kept."""
+
+    __slots__ = ("ready",)
+
+    def __init__(self) -> None:
+        self.ready: PreparedCall | None = None
+
+
+@lru_cache(maxsize=256)  # prepared calls that are kept; the least recently used goes first
+def _places(*key: Any) -> _Place:
+    return _Place()
+
+
+def _place_of(
+    op: Op, first: Any, second: Any, arguments: tuple[Any, ...], options: tuple[Any, ...]
+) -> _Place | None:
+    """Return where calls like this one are kept: those whose geometry, backend and algorithm are the same.
+
+    TensorFlow: the kernel cache of common_runtime/eager/execute.cc.
+
+    Returns:
+        The place; None for arrays that are not plain ones of NumPy, and arguments of unusual types.
+    """
+    if type(first) is not np.ndarray or type(second) is not np.ndarray:
+        return None
+    try:
+        given = _plain((*arguments, *options))
+        return _places(op, first.shape, first.dtype, second.shape, second.dtype, given, settings.in_force())
+    except (TypeError, RecursionError):  # no key
+        return None
+
+
+_SCALARS = frozenset({int, str, type(None)})
+
+
+def _plain(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return arguments as a key whose equals mean the same: True and 1.0 equal 1, and are refused."""
+    if _SCALARS.issuperset(map(type, values)):
+        return tuple(values)
+    return tuple(value if type(value) in _SCALARS else _plain(_sequence(value)) for value in values)
+
+
+def _sequence(value: Any) -> Any:
+    if type(value) is tuple or type(value) is list:
+        return value
+    raise TypeError
+
+
+def prepare(
+    call: Call, backend: Any = None, algorithm: str | None = None, precision: str | None = None
+) -> PreparedCall:
+    """Find the backend and the algorithm for a call, and return it ready to run."""
+    name, module = find_backend(
+        backend, call.first, call.geometry.rank
+    )  # may load the backend, in a stage of its own
+    with record.stage("dispatch") as stage:
+        algorithm = find_algorithm(name, module, call, algorithm, precision)
+        stage.know(
+            backend=name,
+            algorithm=algorithm or "auto",
+            kind=call.op.kind.name,
+            dtype=call.first.dtype.name,
+            geometry=call.geometry,
+        )
+        stage.say("backend {}, function {}, algorithm {}", name, call.op.kind, algorithm or "auto")
+    return PreparedCall(call, name, module, algorithm, precision)
+
+
+Kernel: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # None: take all steps
+
+
+class PreparedCall:
+    """A call that waits for its arrays: geometry, backend and algorithm are known, and perhaps the kernel.
 
     Attributes:
-        op: the op, and with it the kind of call: which role each array has.
-        first: the backend function's first array, NHWC.
-        second: its second array, HWIO for filters, NHWC for a gradient.
-        geometry: the convolution as integers.
-        result_shape: the shape of the result as the caller has it.
-        layout: the letters of the result's axes as the caller has them; "HWIO" for a filter gradient. A
-            dialect may have them in any order. A depthwise filter is reshaped to ``result_shape``.
-        bias: [out_channels], or None.
-        packed: what a plan's backend made of ``second`` to stand for it, or None.
-        title: what a dialect calls the op, or "".
-        names: how the caller numbers cells, where that is another way than NHWC and HWIO, or None.
+        call: the call; its arrays may be others of the same shapes and dtype that take no memory.
+        name: the backend's name.
+        module: the backend.
+        function: its function of this kind of call.
+        algorithm: the algorithm that was asked for; None leaves the choice to the backend.
+        precision: the precision that was asked for.
+        packed: what the backend made of the filters to stand for them, or None.
+        kernel: computes the result of two arrays as the caller has them, with the bits of `run`, but for the
+            sign and payload of a NaN; it returns None for arrays that need more steps. None if there is none.
     """
 
-    op: Op
-    first: np.ndarray = field(repr=False)
-    second: np.ndarray = field(repr=False)
-    geometry: Conv2DGeometry
-    result_shape: Shape
-    layout: str
-    bias: np.ndarray | None = field(default=None, repr=False)
-    packed: Any = field(default=None, repr=False)
-    title: str = ""
-    names: CellNames | None = None
+    def __init__(
+        self,
+        call: Call,
+        name: str,
+        module: ModuleType,
+        algorithm: str | None,
+        precision: str | None,
+        packed: Any = None,
+    ) -> None:
+        self.call, self.name, self.module = call, name, module
+        self.algorithm, self.precision, self.packed = algorithm, precision, packed
+        self.function = getattr(module, call.op.kind.name)
+        self.kernel: Kernel | None = None
+        self._data_format: str | None = None
 
-    @property
-    def kind(self) -> Kind:
-        """Which of the three arrays is computed: the backend function."""
-        return self.op.kind
+    def keep(self, call: Call, data_format: str | None, as_given: bool) -> PreparedCall:
+        """Return the prepared call as it is kept: without arrays, and with a kernel if there is one for them.
 
-    @property
-    def backend_shape(self) -> Shape:
-        """Shape of the result as a backend returns it: NHWC, or HWIO for a filter gradient."""
-        return self.geometry.shape_of(self.op.kind.result)
+        Args:
+            call: the call with its arrays.
+            data_format: the layout of the caller's activations, as the caller gave it.
+            as_given: whether the call's arrays are the caller's, but for their layout.
+        """
+        self._data_format = data_format
+        if as_given and (data_format is None or data_format[-1] == "C"):
+            self.kernel = self.kernel_of(replace(call, bias=None))
+        self.call = replace(call.with_each(lambda one: shape_only(one.shape, one.dtype)), bias=None)
+        return self
 
-    @property
-    def terms(self) -> int:
-        """How many terms the longest sum of a cell has, the bias counted."""
-        return max(1, self.geometry.terms_of(self.op.kind.result) + (self.bias is not None))
+    def call_of(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
+        """Return the call of other arrays of the same shapes and dtypes."""
+        op = self.call.op
+        _, first, second = arranged(op, self._data_format, first, second)
+        call = replace(self.call, first=first, second=second.reshape(self.call.second.shape))
+        if bias is not None:
+            call.bias = checked_bias(bias, call)
+        return call
 
-    def with_each(self, function: Callable[[np.ndarray], np.ndarray]) -> Call:
-        """Return the call with ``function`` of each of its arrays in the array's place."""
-        bias = None if self.bias is None else function(self.bias)
-        return replace(self, first=function(self.first), second=function(self.second), bias=bias)
+    def kernel_of(self, call: Call) -> Kernel | None:
+        """Return the backend's kernel for calls like this one; None if there is none that takes them.
 
-    def to_caller(self, result: np.ndarray) -> np.ndarray:
-        """Turn a backend's result into the caller's layout."""
-        order = axis_order(self.layout)
-        if order != _UNCHANGED or not result.flags.c_contiguous:
-            result = contiguous(result.transpose(order))
-        return result if result.shape == self.result_shape else result.reshape(self.result_shape)
+        Only the backends of the table are asked: what another backend returns is checked at every call.
+        """
+        make = getattr(self.module, "prepare_kernel", None)
+        empty = 0 in call.first.shape or 0 in call.second.shape or 0 in call.backend_shape
+        if make is None or empty or call.layout not in ("NHWC", "HWIO") or not backends.is_own(self.module):
+            return None
+        if self.function.__module__ != self.module.__name__:  # somebody put another there to see it called
+            return None
+        check_memory(call.backend_shape, call.first.dtype, "the result")
+        kernel: Kernel | None = make(
+            call.kind,
+            call.geometry,
+            call.first.dtype,
+            call.result_shape,
+            algorithm=None if self.packed is not None else self.algorithm,
+            precision=self.precision,
+            packed=self.packed,
+            bias=call.bias,
+        )
+        return kernel
 
-    def from_caller(self, result: np.ndarray) -> np.ndarray:
-        """Turn an array in the caller's layout into a backend's: the inverse of `to_caller`."""
-        order, shape = axis_order(self.layout), self.backend_shape
-        if order == _UNCHANGED:
-            return result.reshape(shape)
-        return result.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+    def run(self, call: Call, out: np.ndarray | None = None) -> np.ndarray:
+        """Run a call like the prepared one and return the result in the caller's layout."""
+        if out is None:
+            return call.to_caller(self.run_canonical(call))
+        _check_out(out, call)
+        target = call.from_caller(out)
+        if array_module(out).may_share_memory(target, out):
+            self.run_canonical(call, target)
+        else:  # axes that join were not next to each other in memory: no view does that
+            out[...] = call.to_caller(self.run_canonical(call))
+        return out
 
-    def name(self, role: str, cell: Shape) -> Shape | None:
-        """Return a cell of the array of one role as the caller numbers it."""
-        return cell if self.names is None else self.names.name(role, cell)
+    def run_canonical(
+        self, call: Call, out: np.ndarray | None = None, activation: str | None = None
+    ) -> np.ndarray:
+        """Run a call like the prepared one; return the backend's own result: NHWC, or HWIO for filters.
 
-    def find(self, role: str, cell: Shape) -> Shape:
-        """Return the backend's cell: the inverse of `name`."""
-        return cell if self.names is None else self.names.find(role, cell)
+        ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
+        """
+        kind, dtype = call.op.kind, call.first.dtype
+        shape = call.geometry.shape_of(kind.result)
+        if out is None and not is_on_device(call.first):
+            check_memory(shape, dtype, "the result")
+        if call.first.size == 0 or call.second.size == 0 or 0 in shape:
+            with record.stage("nothing to sum"), on_device_of(call.first):
+                xp = array_module(call.first)
+                result: Any = xp.zeros(shape, dtype) if out is None else out
+                result[...] = 0 if call.bias is None else call.bias
+                return xp.maximum(result, 0, out=result) if activation == "relu" else result
+        algorithm = None if self.packed is not None else self.algorithm  # packed filters know theirs
+        options: dict[str, Any] = {"algorithm": algorithm, "precision": self.precision, "out": out}
+        if call.bias is not None:
+            options["bias"] = call.bias
+        if activation is not None:
+            options["activation"] = activation
+        with record.stage(f"{self.name}.{kind.name}") as stage:
+            second = call.second if self.packed is None else self.packed
+            stage.at(self.function)
+            result = self.function(call.first, second, call.geometry, **options)
+            if getattr(result, "shape", None) != shape or result.dtype != dtype:
+                message = f"{self.name}.{kind} returned {_text(result)}, not {list(shape)} {dtype}"
+                raise ContractError(message, result)
+            if out is not None and result is not out and not array_module(out).may_share_memory(result, out):
+                message = f"{self.name}.{kind} returned an array of its own and ignored out="
+                raise ContractError(message, result)
+            stage.arrays(result=result)
+        return result
 
-    def cells_of(self, role: str) -> tuple[Shape, str]:
-        """Return shape and axis letters by which the caller numbers the cells of one role."""
-        if self.names is None:
-            return self.geometry.shape_of(role), LAYOUTS[role]
-        return self.names.shape(role), self.names.layout(role)
+
+def tell_of_kernel() -> None:
+    """Record that a call without a trace would now be at its kernel."""
+    with record.stage("prepared call") as stage:
+        stage.say("an untraced call goes on at the kernel from here; a trace takes the steps between")
 
 
-_UNCHANGED = (0, 1, 2, 3)
+def _text(result: Any) -> str:
+    """Shape and dtype of an array, the type of anything else."""
+    return f"{list(result.shape)} {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
 
 
 def run(
@@ -125,15 +305,7 @@ def run(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run a resolved call on a backend and return the result in the caller's layout."""
-    if out is None:
-        return call.to_caller(run_canonical(call, backend, algorithm, precision))
-    _check_out(out, call)
-    target = call.from_caller(out)
-    if array_module(out).may_share_memory(target, out):
-        run_canonical(call, backend, algorithm, precision, target)
-    else:  # axes that join were not next to each other in memory: no view does that
-        out[...] = call.to_caller(run_canonical(call, backend, algorithm, precision))
-    return out
+    return prepare(call, backend, algorithm, precision).run(call, out)
 
 
 def run_canonical(
@@ -144,53 +316,13 @@ def run_canonical(
     out: np.ndarray | None = None,
     activation: str | None = None,
 ) -> np.ndarray:
-    """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient.
-
-    ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
-    """
-    kind, dtype = call.op.kind, call.first.dtype
-    shape = call.geometry.shape_of(kind.result)
-    name, module = find_backend(backend, call.first)  # may load the backend, in a stage of its own
-    with record.stage("dispatch") as stage:
-        algorithm = find_algorithm(name, module, call, algorithm, precision)
-        if out is None and not is_on_device(call.first):
-            check_memory(shape, dtype, "the result")
-        stage.know(
-            backend=name,
-            algorithm=algorithm or "auto",
-            kind=kind.name,
-            dtype=dtype.name,
-            geometry=call.geometry,
-        )
-        stage.say("backend {}, function {}, algorithm {}", name, kind, algorithm or "auto")
-    if call.first.size == 0 or call.second.size == 0 or 0 in shape:
-        with record.stage("nothing to sum"), on_device_of(call.first):
-            xp = array_module(call.first)
-            result: Any = xp.zeros(shape, dtype) if out is None else out
-            result[...] = 0 if call.bias is None else call.bias
-            return xp.maximum(result, 0, out=result) if activation == "relu" else result
-    options: dict[str, Any] = {"algorithm": algorithm, "precision": precision, "out": out}
-    if call.bias is not None:
-        options["bias"] = call.bias
-    if activation is not None:
-        options["activation"] = activation
-    with record.stage(f"{name}.{kind.name}") as stage:
-        second = call.second if call.packed is None else call.packed
-        function = getattr(module, kind.name)
-        stage.at(function)
-        result = function(call.first, second, call.geometry, **options)
-        if getattr(result, "shape", None) != shape or result.dtype != dtype:
-            message = f"{name}.{kind} returned {_text(result)}, not {list(shape)} {dtype}"
-            raise ContractError(message, result)
-        if out is not None and result is not out and not array_module(out).may_share_memory(result, out):
-            raise ContractError(f"{name}.{kind} returned an array of its own and ignored out=", result)
-        stage.arrays(result=result)
-    return result
+    """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient."""
+    return prepare(call, backend, algorithm, precision).run_canonical(call, out, activation)
 
 
-def _text(result: Any) -> str:
-    """Shape and dtype of an array, the type of anything else."""
-    return f"{list(result.shape)} {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
+# ---------------------------------------------------------------------------------------------
+# The backend and its algorithm
+# ---------------------------------------------------------------------------------------------
 
 
 def find_algorithm(
@@ -234,19 +366,29 @@ def _checked(
     geometry: Conv2DGeometry,
 ) -> str | None:
     """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
+    if geometry.rank not in ranks_of(module):
+        others = [other for other in backends.TABLE if not backends.why_not(other)]
+        have = ", ".join(other for other in others if geometry.rank in ranks_of(backends.get(other)))
+        raise ArgumentError(
+            f"backend {brief(name)} has kernels for {listed(ranks_of(module), 'or')} axes; got a convolution "
+            f"over {count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
+        )
     found = check_algorithm(name, module, kind, dtype, algorithm, precision)
     if found is not None and (reason := found.refuses(kind, geometry)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}")
     return None if found is None else found.name
 
 
-def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
-    """Return name and module: of the backend asked for, else the default that was set, else cython.
+def find_backend(
+    backend: Any = None, array: np.ndarray | None = None, rank: int = 2
+) -> tuple[str, ModuleType]:
+    """Return name and module: of the backend asked for, else the default that was set, else the library's.
 
-    An ``array`` on a GPU selects cupy by itself; with a backend that works on the host it is refused.
+    The library's is cython, and numpy for a rank that cython has no kernels for. An ``array`` on a GPU
+    selects cupy by itself; with a backend that works on the host it is refused.
     """
     if array is None or not is_on_device(array):
-        return _named_backend(backend)
+        return _named_backend(backend, rank)
     name, module = _named_backend("cupy" if backend is None else backend)
     if not getattr(module, "TAKES_DEVICE_ARRAYS", False):
         raise ArgumentError(
@@ -294,6 +436,7 @@ def candidates(
         if named in (None, one.name)
         and (precision != "strict" or one.precision == "strict")
         and (precision != "tf32" or _has_tf32(module.ALGORITHMS))
+        and call.geometry.rank in ranks_of(module)
         and one.fits(call.kind, call.first.dtype.name, call.geometry)
         and not _lacks(module, one, call)
     ]
@@ -309,9 +452,11 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
     return lacks(algorithm.name, call.first.dtype.name, call.first) if lacks else ""
 
 
-def _named_backend(backend: Any) -> tuple[str, ModuleType]:
+def _named_backend(backend: Any, rank: int = 2) -> tuple[str, ModuleType]:
     if backend is None:
         backend = settings.default_backend() or _best_backend()
+        if rank != 2 and settings.default_backend() is None and rank not in ranks_of(backends.get(backend)):
+            backend = "numpy"
     if isinstance(backend, str):
         return backend, backends.get(backend)
     missing = [part for part in (*map(str, KINDS), "ALGORITHMS") if not hasattr(backend, part)]

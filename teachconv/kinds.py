@@ -19,12 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from .errors import ArgumentError, brief
 
 __all__ = [
+    "ANY_RANK",
     "FILTER_GRADIENT",
     "FORWARD",
     "INPUT_GRADIENT",
@@ -125,6 +127,9 @@ class Op:
         words: what the op calls the array of each role.
         sizes: the argument that says how large the result is, "" where nothing has to say it.
         transposed: whether it reads the law backwards as a convolution of its own, not as a gradient.
+        is_gradient: whether it takes the gradient in the forward op's output, out_backprop.
+        rank: over how many axes its windows move; None for 1 to 3, as the arrays have them.
+        depthwise: whether its filters are [..., in_channels, channel_multiplier], and groups = in_channels.
     """
 
     name: str
@@ -132,11 +137,9 @@ class Op:
     words: Mapping[str, str]
     sizes: str = ""
     transposed: bool = False
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether it takes the gradient in the forward op's output, out_backprop."""
-        return "out_backprop" in self.words.values()
+    is_gradient: bool = False
+    depthwise: bool = False
+    rank: int | None = 2
 
     @property
     def own_input(self) -> str:
@@ -160,7 +163,7 @@ class Op:
 
 def _op_named(name: str) -> Op:
     """Return the op of that name: unpickling gives back the same object."""
-    return OPS[name]
+    return OPS.get(name) or ANY_RANK[name]
 
 
 def _words(input: str, filters: str, output: str) -> Mapping[str, str]:
@@ -176,16 +179,31 @@ _OPS = (
         INPUT_GRADIENT,
         _words("input gradient", "filters", "out_backprop"),
         "input_sizes",
+        is_gradient=True,
     ),
     Op(
         "conv2d_backprop_filter",
         FILTER_GRADIENT,
         _words("input", "filter gradient", "out_backprop"),
         "filter_sizes",
+        is_gradient=True,
     ),
 )
 OPS: dict[str, Op] = {op.name: op for op in _OPS}
-OPS |= {f"depthwise_{op.name}": replace(op, name=f"depthwise_{op.name}") for op in _OPS if not op.transposed}
+OPS |= {
+    name: replace(op, name=name, depthwise=True)
+    for name, op in ((f"depthwise_{op.name}", op) for op in _OPS)
+    if not op.transposed
+}
+# the same four over any number of axes
+ANY_RANK: dict[str, Op] = {
+    name: replace(op, name=name, rank=None)
+    for name, op in zip(
+        ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter"),
+        _OPS,
+        strict=True,
+    )
+}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -229,6 +247,16 @@ class DepthwiseCells:
     """
 
     shapes: Mapping[str, Cell]
+
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def of(geometry: Any) -> DepthwiseCells:
+        """Return the cells of a depthwise call with this geometry."""
+        *taps, depth, outs = geometry.filters_shape
+        filters = (*taps, geometry.groups if depth else 0, outs // geometry.groups)
+        return DepthwiseCells(
+            {"input": geometry.input_shape, "filters": filters, "output": geometry.output_shape}
+        )
 
     @property
     def has_gaps(self) -> bool:

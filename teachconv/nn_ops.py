@@ -1,8 +1,7 @@
-"""The ops: normalise the arguments, resolve the geometry, dispatch to a backend, return.
+"""The ops: their signatures, which are TensorFlow's, and what they mean.
 
 TensorFlow: python/ops/nn_ops.py, whose functions end in a generated wrapper (gen_nn_ops.py). Each op
-below makes a `Call`, which holds canonical arrays and a geometry of integers, and `run` passes it to one
-of the three functions of a backend module.
+below hands its arguments to `dispatch.compute`; how the ops differ stands in the table `kinds.OPS`.
 """
 
 from __future__ import annotations
@@ -10,29 +9,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
 from typing import Any, Never
 
 import numpy as np
 
-from . import record
-from .arguments import (
-    Shape,
-    as_array,
-    check_data_format,
-    check_one_dtype,
-    normalize_output_padding,
-    normalize_padding,
-    normalize_pair,
-    normalize_shape,
-    to_nhwc,
-)
-from .devices import check_same_place, override_of
-from .dispatch import Call, run
+from .arguments import as_array
+from .calls import Call, resolve
+from .devices import override_of
+from .dispatch import compute
 from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
-from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
-from .kinds import OPS, DepthwiseCells
-from .prepared import run_prepared
+from .geometry import Conv2DGeometry, Conv2DTransposeGeometry
+from .kinds import ANY_RANK, FORWARD, OPS, Op
 
 __all__ = [
     "conv2d",
@@ -40,6 +27,10 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv_matrix",
+    "conv_transpose",
+    "convolution",
+    "convolution_backprop_filter",
+    "convolution_backprop_input",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
@@ -114,21 +105,7 @@ def conv2d(
     if (override := override_of(input, filters, bias)) is not None:
         return override(conv2d, locals())
     arguments = strides, padding, data_format, dilations
-    return _compute(_conv2d_call, input, filters, arguments, bias, backend, algorithm, precision, out)
-
-
-def _conv2d_call(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any = None
-) -> Call:
-    with record.stage("normalise arguments") as stage:
-        layout = check_data_format(data_format)
-        x, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(input=x, filters=w)
-        x = _to_nhwc(x, layout)  # [batch, in_rows, in_cols, in_channels]
-        stage.arrays(input=x, filters=w)
-    geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
-    bias = _bias(bias, geometry.out_channels, x, w)
-    return Call(OPS["conv2d"], x, w, geometry, _shape_in(geometry.output_shape, layout), layout, bias)
+    return compute(OPS["conv2d"], input, filters, arguments, (backend, algorithm, precision), bias, out)
 
 
 @hide_unknown
@@ -176,24 +153,8 @@ def depthwise_conv2d(
     if (override := override_of(input, filters, bias)) is not None:
         return override(depthwise_conv2d, locals())
     arguments = strides, padding, data_format, dilations
-    return _compute(_depthwise_call, input, filters, arguments, bias, backend, algorithm, precision, out)
-
-
-def _depthwise_call(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str, dilations: Any, bias: Any = None
-) -> Call:
-    with record.stage("normalise arguments") as stage:
-        layout = check_data_format(data_format)
-        x, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(input=x, filters=w)
-        x = _to_nhwc(x, layout)  # [batch, in_rows, in_cols, in_channels]
-        w = w.reshape(_grouped_shape(w.shape, x.shape[3]))  # HWIO with groups = in_channels
-        stage.arrays(input=x, filters=w)
-    geometry = _geometry(x.shape, w.shape, strides, padding, layout, dilations)
-    bias = _bias(bias, geometry.out_channels, x, w)
-    shape = _shape_in(geometry.output_shape, layout)
-    return Call(
-        OPS["depthwise_conv2d"], x, w, geometry, shape, layout, bias, names=_depthwise_cells(geometry)
+    return compute(
+        OPS["depthwise_conv2d"], input, filters, arguments, (backend, algorithm, precision), bias, out
     )
 
 
@@ -253,47 +214,10 @@ def conv2d_transpose(
         refuse_unknown(conv2d_transpose, unknown)
     if (override := override_of(input, filters, bias, output_shape)) is not None:
         return override(conv2d_transpose, locals())
-    arguments = output_shape, strides, padding, data_format, dilations, output_padding
-    return _compute(_transpose_call, input, filters, arguments, bias, backend, algorithm, precision, out)
-
-
-def _transpose_call(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str,
-    dilations: Any,
-    output_padding: Any,
-    bias: Any = None,
-) -> Call:
-    with record.stage("normalise arguments") as stage:
-        layout = check_data_format(data_format)
-        dy, w = as_array(input, "input"), as_array(filters, "filters")
-        _same_dtype(input=dy, filters=w)
-        dy = _to_nhwc(dy, layout)  # [batch, in_rows, in_cols, in_channels]
-        wanted = (
-            None
-            if output_shape is None
-            else to_nhwc(normalize_shape(output_shape, "output_shape", dy.shape[0]), layout)
-        )
-        extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
-        stage.arrays(input=dy, filters=w)
-    with record.stage("resolve geometry") as stage:
-        geometry = transposed_geometry(
-            dy.shape,
-            w.shape,
-            wanted,
-            normalize_pair(strides, "strides", layout),
-            normalize_padding(padding, layout),
-            normalize_pair(dilations, "dilations", layout),
-            extra,
-        )
-        stage.say("{}", Conv2DTransposeGeometry(geometry))
-    bias = _bias(bias, geometry.in_channels, dy, w)
-    shape = _shape_in(geometry.input_shape, layout)
-    return Call(OPS["conv2d_transpose"], dy, w, geometry, shape, layout, bias)
+    arguments = strides, padding, data_format, dilations, output_shape, output_padding
+    return compute(
+        OPS["conv2d_transpose"], input, filters, arguments, (backend, algorithm, precision), bias, out
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -342,9 +266,15 @@ def conv2d_backprop_input(
         refuse_unknown(conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(conv2d_backprop_input, locals())
-    arguments = input_sizes, strides, padding, data_format, dilations
-    return _compute(
-        _backprop_input_call, out_backprop, filters, arguments, None, backend, algorithm, precision, out
+    arguments = strides, padding, data_format, dilations, input_sizes
+    return compute(
+        OPS["conv2d_backprop_input"],
+        out_backprop,
+        filters,
+        arguments,
+        (backend, algorithm, precision),
+        None,
+        out,
     )
 
 
@@ -390,49 +320,16 @@ def depthwise_conv2d_backprop_input(
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(depthwise_conv2d_backprop_input, locals())
-    arguments = input_sizes, strides, padding, data_format, dilations
-    return _compute(
-        _depthwise_backprop_input_call,
+    arguments = strides, padding, data_format, dilations, input_sizes
+    return compute(
+        OPS["depthwise_conv2d_backprop_input"],
         out_backprop,
         filters,
         arguments,
+        (backend, algorithm, precision),
         None,
-        backend,
-        algorithm,
-        precision,
         out,
     )
-
-
-def _backprop_input_call(
-    out_backprop: Any,
-    filters: Any,
-    input_sizes: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str,
-    dilations: Any,
-    *,
-    depthwise: bool = False,
-) -> Call:
-    with record.stage("normalise arguments") as stage:
-        layout = check_data_format(data_format)
-        w, dy = as_array(filters, "filters"), as_array(out_backprop, "out_backprop")
-        _same_dtype(filters=w, out_backprop=dy)
-        dy = _to_nhwc(dy, layout)  # [batch, out_rows, out_cols, out_channels]
-        sizes = to_nhwc(normalize_shape(input_sizes, "input_sizes", dy.shape[0]), layout)
-        if depthwise:
-            w = w.reshape(_grouped_shape(w.shape, sizes[3]))
-        stage.arrays(filters=w, out_backprop=dy)
-    geometry = _geometry(sizes, w.shape, strides, padding, layout, dilations)
-    _check_out_backprop(dy, geometry, layout)
-    op = OPS["depthwise_conv2d_backprop_input" if depthwise else "conv2d_backprop_input"]
-    shape = _shape_in(geometry.input_shape, layout)
-    names = _depthwise_cells(geometry) if depthwise else None
-    return Call(op, dy, w, geometry, shape, layout, names=names)
-
-
-_depthwise_backprop_input_call = partial(_backprop_input_call, depthwise=True)
 
 
 @hide_unknown
@@ -476,9 +373,15 @@ def conv2d_backprop_filter(
         refuse_unknown(conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(conv2d_backprop_filter, locals())
-    arguments = filter_sizes, strides, padding, data_format, dilations
-    return _compute(
-        _backprop_filter_call, input, out_backprop, arguments, None, backend, algorithm, precision, out
+    arguments = strides, padding, data_format, dilations, filter_sizes
+    return compute(
+        OPS["conv2d_backprop_filter"],
+        input,
+        out_backprop,
+        arguments,
+        (backend, algorithm, precision),
+        None,
+        out,
     )
 
 
@@ -523,47 +426,217 @@ def depthwise_conv2d_backprop_filter(
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(depthwise_conv2d_backprop_filter, locals())
-    arguments = filter_sizes, strides, padding, data_format, dilations
-    return _compute(
-        _depthwise_backprop_filter_call,
+    arguments = strides, padding, data_format, dilations, filter_sizes
+    return compute(
+        OPS["depthwise_conv2d_backprop_filter"],
         input,
         out_backprop,
         arguments,
+        (backend, algorithm, precision),
         None,
-        backend,
-        algorithm,
-        precision,
         out,
     )
 
 
-def _backprop_filter_call(
+# ---------------------------------------------------------------------------------------------
+# Over any number of axes
+# ---------------------------------------------------------------------------------------------
+
+
+@hide_unknown
+def convolution(
     input: Any,
-    out_backprop: Any,
-    filter_sizes: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str,
-    dilations: Any,
+    filters: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
     *,
-    depthwise: bool = False,
-) -> Call:
-    with record.stage("normalise arguments") as stage:
-        layout = check_data_format(data_format)
-        x, dy = as_array(input, "input"), as_array(out_backprop, "out_backprop")
-        _same_dtype(input=x, out_backprop=dy)
-        x, dy = _to_nhwc(x, layout), _to_nhwc(dy, layout)
-        shape = sizes = normalize_shape(filter_sizes, "filter_sizes")
-        if depthwise:
-            sizes = _grouped_shape(sizes, x.shape[3], "filter_sizes")
-        stage.arrays(input=x, out_backprop=dy)
-    geometry = _geometry(x.shape, sizes, strides, padding, layout, dilations, "filter_sizes")
-    _check_out_backprop(dy, geometry, layout)
-    op = OPS["depthwise_conv2d_backprop_filter" if depthwise else "conv2d_backprop_filter"]
-    return Call(op, x, dy, geometry, shape, "HWIO", names=_depthwise_cells(geometry) if depthwise else None)
+    bias: Any = None,
+    backend: Any = None,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Convolve over one, two or three axes, as many as the arrays have, as tf.nn.convolution.
+
+    Args:
+        input: [batch, *sizes, in_channels]: the sizes are (cols,), (rows, cols) or (depth, rows, cols).
+        filters: [*taps, in_channels / groups, out_channels], same dtype.
+        strides: an int, one for each axis, or one for each letter of ``data_format``.
+        padding: "SAME", "VALID", "SAME_LOWER", an int, one for each axis, or a pair (before, after) for each.
+        data_format: "NWC", "NHWC" or "NDHWC", which None stands for, or "NCW", "NCHW" or "NCDHW".
+        dilations: as strides; 1 or None means none.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`. Without a backend, one axis or three
+            are computed by numpy, since cython has kernels for two.
+
+    Returns:
+        [batch, *out_sizes, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
+
+    Source: tensorflow/python/ops/nn_ops.py, convolution_v2.
+
+    >>> import numpy as np, teachconv as tc
+    >>> signal, kernel = np.int32([1, 2, 4, 8]).reshape(1, 4, 1), np.int32([1, 10, 100]).reshape(3, 1, 1)
+    >>> tc.convolution(signal, kernel, padding="SAME").ravel().tolist()
+    [210, 421, 842, 84]
+    """
+    if unknown:
+        refuse_unknown(convolution, unknown)
+    if (override := override_of(input, filters, bias)) is not None:
+        return override(convolution, locals())
+    arguments = strides, padding, data_format, dilations
+    options = backend, algorithm, precision
+    return compute(ANY_RANK["convolution"], input, filters, arguments, options, bias, out)
 
 
-_depthwise_backprop_filter_call = partial(_backprop_filter_call, depthwise=True)
+@hide_unknown
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any = None,
+    strides: Any = 1,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    output_padding: Any = None,
+    bias: Any = None,
+    backend: Any = None,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Apply the transpose of a convolution over one, two or three axes, as tf.nn.conv_transpose.
+
+    Args:
+        input: [batch, *sizes, in_channels] in ``data_format`` order.
+        filters: [*taps, out_channels / groups, in_channels]: the filters of the forward convolution.
+        output_shape, output_padding: as in `conv2d_transpose`, with one size for each axis.
+        strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as in
+            `convolution`.
+
+    Returns:
+        An array of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d_transpose`.
+
+    Source: tensorflow/python/ops/nn_ops.py, conv_transpose.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2, 3]).reshape(1, 3, 1), np.int32([1, 10, 100]).reshape(3, 1, 1)
+    >>> tc.conv_transpose(x, w, strides=2).ravel().tolist()
+    [1, 10, 102, 20, 203, 30]
+    """
+    if unknown:
+        refuse_unknown(conv_transpose, unknown)
+    if (override := override_of(input, filters, bias, output_shape)) is not None:
+        return override(conv_transpose, locals())
+    arguments = strides, padding, data_format, dilations, output_shape, output_padding
+    options = backend, algorithm, precision
+    return compute(ANY_RANK["conv_transpose"], input, filters, arguments, options, bias, out)
+
+
+@hide_unknown
+def convolution_backprop_input(
+    input_sizes: Any,
+    filters: Any,
+    out_backprop: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: Any = None,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `convolution` with respect to its input.
+
+    Args:
+        input_sizes: the shape of the input in ``data_format`` order; -1 for the batch means that of
+            ``out_backprop``.
+        filters: as in `convolution`.
+        out_backprop: the gradient with respect to the output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in
+            `convolution`.
+
+    Returns:
+        An array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> dy, w = np.ones((1, 2, 1), "int32"), np.int32([1, 10]).reshape(2, 1, 1)
+    >>> tc.convolution_backprop_input((1, 3, 1), w, dy).ravel().tolist()
+    [1, 11, 10]
+    """
+    if unknown:
+        refuse_unknown(convolution_backprop_input, unknown)
+    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
+        return override(convolution_backprop_input, locals())
+    arguments = strides, padding, data_format, dilations, input_sizes
+    options = backend, algorithm, precision
+    op = ANY_RANK["convolution_backprop_input"]
+    return compute(op, out_backprop, filters, arguments, options, None, out)
+
+
+@hide_unknown
+def convolution_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+    *,
+    backend: Any = None,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `convolution` with respect to its filters.
+
+    Args:
+        input: as in `convolution`.
+        filter_sizes: the shape of the filters, [*taps, in_channels / groups, out_channels].
+        out_backprop: the gradient with respect to the output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in
+            `convolution`.
+
+    Returns:
+        An array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, dy = np.int32([1, 2, 4]).reshape(1, 3, 1), np.int32([1, 10]).reshape(1, 2, 1)
+    >>> tc.convolution_backprop_filter(x, (2, 1, 1), dy).ravel().tolist()
+    [21, 42]
+    """
+    if unknown:
+        refuse_unknown(convolution_backprop_filter, unknown)
+    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
+        return override(convolution_backprop_filter, locals())
+    arguments = strides, padding, data_format, dilations, filter_sizes
+    options = backend, algorithm, precision
+    op = ANY_RANK["convolution_backprop_filter"]
+    return compute(op, input, out_backprop, arguments, options, None, out)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -703,130 +776,26 @@ def listed(functions: Iterable[Callable[..., Any]]) -> str:
     return ", ".join(name.removeprefix("dialects.") for name in names)
 
 
+def _resolver_of(op: Op) -> Callable[..., Call]:
+    """Return the function of an op's arguments, by their names, that resolves its call."""
+
+    def resolved(**arguments: Any) -> Call:
+        first, second = (arguments.pop(op.words[role]) for role in (op.kind.first, op.kind.second))
+        sizes, bias = arguments.pop(op.sizes, None), arguments.pop("bias", None)
+        return resolve(op, first, second, bias, sizes=sizes, **arguments)
+
+    return resolved
+
+
+_TABLE = {op: globals()[op.name] for op in sorted(OPS.values(), key=lambda op: op.is_gradient)}
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
-    conv2d: _conv2d_call,
-    conv2d_transpose: _transpose_call,
-    depthwise_conv2d: _depthwise_call,
-    conv2d_backprop_input: _backprop_input_call,
-    conv2d_backprop_filter: _backprop_filter_call,
-    depthwise_conv2d_backprop_input: _depthwise_backprop_input_call,
-    depthwise_conv2d_backprop_filter: _depthwise_backprop_filter_call,
+    function: _resolver_of(op) for op, function in _TABLE.items()
 }
 
 # gradient op -> the op that it is the gradient of
 FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
-    conv2d_backprop_input: conv2d,
-    conv2d_backprop_filter: conv2d,
-    depthwise_conv2d_backprop_input: depthwise_conv2d,
-    depthwise_conv2d_backprop_filter: depthwise_conv2d,
+    gradient: function
+    for op, gradient in _TABLE.items()
+    for forward, function in _TABLE.items()
+    if op.is_gradient and forward.kind is FORWARD and forward.depthwise is op.depthwise
 }
-
-
-# ---------------------------------------------------------------------------------------------
-# The run
-# ---------------------------------------------------------------------------------------------
-
-
-def _compute(
-    resolve: Callable[..., Call],
-    first: Any,
-    second: Any,
-    arguments: tuple[Any, ...],
-    bias: Any,
-    backend: Any,
-    algorithm: Any,
-    precision: Any,
-    out: Any,
-) -> np.ndarray:
-    """Run a call on the kernel prepared for others like it, or resolve it and take all steps."""
-    if bias is None and out is None:
-        result = run_prepared(resolve, first, second, arguments, (backend, algorithm, precision))
-        if result is not None:
-            return result
-    given = arguments if bias is None else (*arguments, bias)
-    return run(resolve(first, second, *given), backend, algorithm, precision, out)
-
-
-# ---------------------------------------------------------------------------------------------
-# Arguments
-# ---------------------------------------------------------------------------------------------
-
-
-def _same_dtype(**arrays: np.ndarray) -> None:
-    """Raise unless all arrays, by their names, are where the first is and have its dtype."""
-    (first_name, first), *others = arrays.items()
-    for name, array in others:
-        check_same_place(first, first_name, array, name)
-    check_one_dtype(arrays)
-
-
-def _bias(bias: Any, channels: int, x: np.ndarray, w: np.ndarray) -> np.ndarray | None:
-    if bias is None:
-        return None
-    array = as_array(bias, "bias", ndim=1)
-    _same_dtype(input=x, filters=w, bias=array)
-    if len(array) != channels:
-        raise ArgumentError(
-            f"bias must have {channels} elements, one for each output channel; got {len(array)}"
-        )
-    return array
-
-
-def _to_nhwc(array: np.ndarray, data_format: str) -> np.ndarray:
-    return array.transpose(0, 2, 3, 1) if data_format == "NCHW" else array
-
-
-def _shape_in(shape: Shape, data_format: str) -> Shape:
-    """Return an NHWC shape in ``data_format`` order."""
-    return (shape[0], shape[3], shape[1], shape[2]) if data_format == "NCHW" else shape
-
-
-def _grouped_shape(shape: Shape, in_channels: int, name: str = "filters") -> Shape:
-    """Return the shape of a depthwise filter as HWIO with groups = in_channels."""
-    rows, cols, channels, multiplier = shape
-    if channels != in_channels:
-        raise ArgumentError(
-            f"depthwise {name} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
-            f"in_channels = {in_channels}; got {list(shape)}"
-        )
-    return rows, cols, min(1, channels), channels * multiplier
-
-
-@lru_cache(maxsize=1024)
-def _depthwise_cells(geometry: Conv2DGeometry) -> DepthwiseCells:
-    """How the caller of a depthwise op numbers cells."""
-    rows, cols, depth, outs = geometry.filters_shape
-    filters = rows, cols, geometry.groups if depth else 0, outs // geometry.groups
-    return DepthwiseCells(
-        {"input": geometry.input_shape, "filters": filters, "output": geometry.output_shape}
-    )
-
-
-def _geometry(
-    input_shape: Shape,
-    filters_shape: Shape,
-    strides: Any,
-    padding: Any,
-    data_format: str,
-    dilations: Any,
-    filters_name: str = "filters",
-) -> Conv2DGeometry:
-    with record.stage("resolve geometry") as stage:
-        geometry = forward_geometry(
-            input_shape,
-            filters_shape,
-            normalize_pair(strides, "strides", data_format),
-            normalize_padding(padding, data_format),
-            normalize_pair(dilations, "dilations", data_format),
-            filters_name,
-        )
-        stage.say("{}", geometry)
-    return geometry
-
-
-def _check_out_backprop(dy: np.ndarray, geometry: Conv2DGeometry, data_format: str) -> None:
-    if dy.shape != geometry.output_shape:
-        raise ArgumentError(
-            f"out_backprop must have shape {list(_shape_in(geometry.output_shape, data_format))}, that of "
-            f"conv2d's output; got {list(_shape_in(dy.shape, data_format))}"
-        )

@@ -19,19 +19,20 @@ from . import backends, dispatch, nn_ops, record, settings
 from .arguments import as_array, check_elements, normalize_shape
 from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
-from .dispatch import Call
+from .dispatch import Call, Kernel, PreparedCall
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from .prepared import Kernel, kernel_of, run_kernel
+from .kinds import OPS
 from .tables import size
 
 __all__ = ["Plan", "plan"]
 
-_INPUT_GRADIENTS = (nn_ops.conv2d_backprop_input, nn_ops.depthwise_conv2d_backprop_input)
-_PLANNED = (nn_ops.conv2d, nn_ops.depthwise_conv2d, nn_ops.conv2d_transpose, *_INPUT_GRADIENTS)
+_PLANNED = [op for op in nn_ops.RESOLVERS if OPS[op.__name__].kind.second == "filters"]
 
 
-class Plan:
+class Plan(PreparedCall):
     """A convolution with a fixed filter, created by `plan`; call it with the input any number of times.
+
+    It is a prepared call that has its filters.
 
     Attributes:
         geometry: the geometry of every call.
@@ -45,49 +46,47 @@ class Plan:
     def __init__(
         self, call: Call, backend: Any, algorithm: str | None, precision: str | None, labels: Any = None
     ) -> None:
-        self.labels = labels
-        self._name, self._module = dispatch.find_backend(backend, call.second)
-        self._call, self._asked = call, (algorithm, precision)
-        dispatch.find_algorithm(self._name, self._module, call, algorithm, precision)
-        self.geometry = call.geometry
-        self.algorithm = algorithm
-        self._packed: Any = None
+        name, module = dispatch.find_backend(backend, call.second)
+        dispatch.find_algorithm(name, module, call, algorithm, precision)
+        packed, self._asked = None, algorithm
         self.nbytes = 0
-        packer = getattr(self._module, "pack", None)
+        packer = getattr(module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
-                self._packed = packer(
+                packed = packer(
                     call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
                 )
-            self.algorithm = self._packed.algorithm
-            self.nbytes = 0 if self._packed.numbers is None else self._packed.numbers.nbytes
-        self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of call, and its kernel
+            algorithm = packed.algorithm
+            self.nbytes = 0 if packed.numbers is None else packed.numbers.nbytes
+        super().__init__(call, name, module, algorithm, precision, packed)
+        self.geometry, self.labels = call.geometry, labels
+        self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of input, and its kernel
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return what the op gives for this input; its shape may differ from the planned one in the batch."""
-        if out is None and type(input) is np.ndarray and (result := self._run_prepared(input)) is not None:
-            return result
+        if out is None and type(input) is np.ndarray and (kernel := self._kernel_for(input)) is not None:
+            if record.is_on():
+                dispatch.tell_of_kernel()
+            elif (result := kernel(input, self.packed.w)) is not None:
+                return result
         if (override := override_of(input)) is not None:
             return override(self, {"input": input, "out": out})
         x = as_array(input, "input")
-        check_same_place(x, "input", self._call.second, "filters")
-        call = replace(self.call_of(x), packed=self._packed)
-        algorithm = self.algorithm if self._packed is None else None  # packed filters know theirs
-        return dispatch.run(call, self._module, algorithm, self._asked[1], out)
+        check_same_place(x, "input", self.call.second, "filters")
+        return self.run(self.planned_call(x), out)
 
-    def _run_prepared(self, x: np.ndarray) -> np.ndarray | None:
-        """Run the plan's kernel at once; None if this input, or the plan, needs all steps of a call."""
+    def _kernel_for(self, x: np.ndarray) -> Kernel | None:
+        """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
         like, kernel = self._ready
         this = x.shape, x.dtype, settings.in_force()
         if this != like:
-            kernel, expected = None, self._call.first
-            if self._packed is not None and x.shape[1:] == expected.shape[1:] and x.dtype == expected.dtype:
-                call = replace(self.call_of(x), packed=self._packed)
-                kernel = kernel_of(self._module, call, None, self._asked[1], self._packed)
+            kernel, expected = None, self.call.first
+            if self.packed is not None and x.shape[1:] == expected.shape[1:] and x.dtype == expected.dtype:
+                kernel = self.kernel_of(self.planned_call(x))
             self._ready = this, kernel
-        return None if kernel is None else run_kernel(kernel, x, self._packed.w)
+        return kernel
 
-    def call_of(self, x: np.ndarray) -> Call:
+    def planned_call(self, x: np.ndarray) -> Call:
         """Return the call of an input, with the filters as they are and not packed.
 
         Args:
@@ -99,15 +98,15 @@ class Plan:
         Raises:
             ArgumentError: if shape or dtype are not the planned ones.
         """
-        expected, shape = self._call.first, x.shape
-        x = x.transpose(0, 2, 3, 1) if self._call.layout == "NCHW" else x
+        expected, shape = self.call.first, x.shape
+        x = x.transpose(0, 2, 3, 1) if self.call.layout == "NCHW" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             raise ArgumentError(
                 f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
                 f"{expected.dtype}; got {list(shape)} {x.dtype}"
             )
         batch = len(x)
-        call = replace(self._call, first=x)
+        call = replace(self.call, first=x)
         if batch == self.geometry.batch:
             return call
         geometry = replace(self.geometry, batch=batch)
@@ -116,34 +115,34 @@ class Plan:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of filters, inputs and results."""
-        return self._call.first.dtype
+        return self.call.first.dtype
 
     @property
     def options(self) -> dict[str, Any]:
         """Backend, algorithm and precision of every call, as an op takes them."""
-        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._asked[1]}
+        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self.precision}
 
     def _their_shape(self) -> Sequence[int]:
-        batch, rows, cols, channels = self._call.first.shape
-        return (batch, channels, rows, cols) if self._call.layout == "NCHW" else (batch, rows, cols, channels)
+        batch, rows, cols, channels = self.call.first.shape
+        return (batch, channels, rows, cols) if self.call.layout == "NCHW" else (batch, rows, cols, channels)
 
     @property
     def _backend(self) -> Any:
         """The backend's name if the table has it; one's own class may have the same name."""
-        known = self._name in TABLE and backends.get(self._name) is self._module
-        return self._name if known else self._module
+        known = self.name in TABLE and backends.get(self.name) is self.module
+        return self.name if known else self.module
 
     def _asked_of(self, backend: Any) -> tuple[Any, ...]:
         """Return what was asked for, with which a copy arranges the filter anew."""
-        call, x = self._call, self._call.first
-        return replace(call, first=x[:0]), x.shape, backend, *self._asked, self.labels
+        call, x = self.call, self.call.first
+        return replace(call, first=x[:0]), x.shape, backend, self._asked, self.precision, self.labels
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for: a backend of the table and a module by name, others as pickle can."""
         backend = self._backend
         if isinstance(backend, ModuleType):
             backend = backend.__name__
-            if sys.modules.get(backend) is not self._module:
+            if sys.modules.get(backend) is not self.module:
                 raise TypeError(
                     f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
                     "imported"
@@ -154,12 +153,12 @@ class Plan:
         return _planned_again(*self._asked_of(self._backend))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
-        memo[id(self._module)] = self._module  # the copy runs on the same backend
+        memo[id(self.module)] = self.module  # the copy runs on the same backend
         return _planned_again(*deepcopy(self._asked_of(self._backend), memo))
 
     def __repr__(self) -> str:
         return (
-            f"<plan of {self._call.op} on {self._name}, algorithm {self.algorithm or 'auto'}, "
+            f"<plan of {self.call.op} on {self.name}, algorithm {self.algorithm or 'auto'}, "
             f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import prepared
+from teachconv import dispatch
 from teachconv.backends import blocks, numpy_backend, reference, scipy_backend, why_not
 
 HALF_A_SECOND = 2 << 30  # multiply-adds: BLAS has some 4 billion a second on a slow processor's core
@@ -130,7 +130,7 @@ def test_cython_in_many_calls_of_its_kernels_has_the_same_bits(threads, loop, mo
     whole = list(results())
     for name, value in (("_LOOP_MACS", loop), ("_RUNG_MACS", 9 * 10 * 9 * 8 * 8 * 2)):
         monkeypatch.setattr(cython, name, value)
-    prepared._prepare.cache_clear()
+    dispatch._places.cache_clear()
     for before, after in zip(whole, results(), strict=True):
         assert before.tobytes() == after.tobytes()
 

@@ -26,9 +26,9 @@ ROOMS = """
     arguments data
     geometry
     taps
+    calls
     backends
     dispatch
-    prepared
     nn_ops
     planning tuning_file
     tuning

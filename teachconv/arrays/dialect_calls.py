@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops, record
-from ..arguments import as_array, check_one_dtype, shape_only
+from ..arguments import as_array, check_alike, shape_only
 from ..dialects.calls import FUNCTIONS, ConvCall, Operand
 from ..errors import ArgumentError
 from .shapes import arguments_of
@@ -107,7 +107,7 @@ def own_call(
         if given[operand.name] is not None
     }
     blanks = {op.name: _blank(arrays[op.name], op) for op in entry.operands if op.name in arrays}
-    check_one_dtype(blanks)
+    check_alike(blanks)
     shapes = {name: blank.shape for name, blank in blanks.items()}
     with record.stage(f"resolve {entry.name}") as stage:
         conv = entry.resolver(**given | shapes)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import Pair, Shape, as_array, check_one_dtype, check_steps, integer
+from ..arguments import Pair, Shape, as_array, check_alike, check_steps, integer
 from ..devices import array_module, contiguous, override_of
 from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
@@ -338,7 +338,7 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
                 continue
             ranks = 1 if operand.role == "bias" else operand.ranks
             arrays[operand.name] = as_array(value, operand.name, ranks, operand.axes)
-        check_one_dtype(arrays)
+        check_alike(arrays)
         stage.arrays(**arrays)
     with record.stage(f"resolve {entry.name}") as stage:
         shapes = {

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import as_array, axis_order, check_one_dtype
+from ..arguments import as_array, axis_order, check_alike
 from ..devices import to_host
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
@@ -115,7 +115,7 @@ def _arrays(entry: DialectFunction, given: Mapping[str, Any]) -> dict[str, np.nd
             continue
         found[operand.name] = to_host(as_array(value, operand.name, None))
     if found:
-        check_one_dtype(found)
+        check_alike(found)
     return found
 
 

@@ -115,7 +115,7 @@ def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
     )
     bias = None if call.bias is None else call.bias[kept]
     shown = (part.in_rows, part.in_cols) if transposed else (part.out_rows, part.out_cols)
-    smaller = replace(call, first=first, second=second, geometry=geometry, bias=bias, packed=None)
+    smaller = replace(call, first=first, second=second, geometry=geometry, bias=bias)
     return smaller, (images, *(slice(indices.start, indices.stop) for indices in shown), kept)
 
 

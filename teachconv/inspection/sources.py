@@ -19,7 +19,7 @@ from typing import Any
 from .. import backends, dialects, nn_ops, record, tables
 from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
-from ..dispatch import find_backend, run_canonical
+from ..dispatch import find_backend, prepare
 from ..errors import ArgumentTypeError, brief, is_one_of
 from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, OPS, Kind, Op, kind_of
@@ -352,7 +352,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     >>> x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
     >>> chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
     >>> [step.name for step in chain.steps]
-    ['conv2d', 'forward_geometry', 'run_canonical', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
+    ['conv2d', 'forward_geometry', 'prepare', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
     >>> {line.mark: line.text for line in chain.lines}["padding"]
     'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
     """
@@ -458,7 +458,7 @@ def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") ->
 
 
 def _dispatch_step() -> SourceStep:
-    return step_at("dispatch", run_canonical)
+    return step_at("dispatch", prepare)
 
 
 def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceStep:

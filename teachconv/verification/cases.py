@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..arguments import grouped_shape
 from ..data.seeded import make_array
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry, conv2d_transpose_geometry
 from ..kinds import OPS
@@ -71,8 +72,11 @@ class Case:
             arrays = x, w, self.output_shape
             yield Problem(self._name(""), nn_ops.conv2d_transpose, arrays, common | extra | bias)
             return
-        forward, input_gradient, filter_gradient, grouped = _FAMILIES[self.op]
-        geometry = conv2d_geometry(self.input, grouped(self.filters), *windows)
+        forward, filters = getattr(nn_ops, self.op), self.filters
+        input_gradient, filter_gradient = (op for op, of in nn_ops.FORWARD_OF.items() if of is forward)
+        if OPS[self.op].depthwise:
+            filters = grouped_shape(filters, self.input[3], "filters")
+        geometry = conv2d_geometry(self.input, filters, *windows)
         dy = array(geometry.output_shape, "out_backprop")
         bias = self._bias(geometry.out_channels, dtype, data)
         yield Problem(self._name(""), forward, (x, w), common | bias)
@@ -84,29 +88,6 @@ class Case:
 
     def _bias(self, channels: int, dtype: Any, data: str) -> dict[str, Any]:
         return {"bias": make_array((channels,), dtype, data, f"{self.name} bias")} if self.bias else {}
-
-
-def _as_groups(filters: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a depthwise filter as HWIO with groups = in_channels."""
-    rows, cols, channels, multiplier = filters
-    return rows, cols, min(1, channels), channels * multiplier
-
-
-# the op, its two gradients, and the shape of its filters as HWIO
-_FAMILIES: dict[str, tuple[Any, Any, Any, Callable[[tuple[int, ...]], tuple[int, ...]]]] = {
-    "conv2d": (
-        nn_ops.conv2d,
-        nn_ops.conv2d_backprop_input,
-        nn_ops.conv2d_backprop_filter,
-        lambda filters: filters,
-    ),
-    "depthwise_conv2d": (
-        nn_ops.depthwise_conv2d,
-        nn_ops.depthwise_conv2d_backprop_input,
-        nn_ops.depthwise_conv2d_backprop_filter,
-        _as_groups,
-    ),
-}
 
 
 CASES: tuple[Case, ...] = (

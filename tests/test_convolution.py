@@ -1,0 +1,127 @@
+"""convolution, conv_transpose and their gradients over one, two and three axes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.data.seeded import make_array
+
+BACKENDS = ("reference", "numpy")
+
+
+def test_a_signal_by_hand():
+    """out[m] = 1·x[2m] + 10·x[2m + 1]; the gradients are the same products, summed over the other two."""
+    x, w = np.int32([1, 2, 3, 4, 5]).reshape(1, 5, 1), np.int32([1, 10]).reshape(2, 1, 1)
+    for backend in BACKENDS:
+        y = tc.convolution(x, w, 2, backend=backend)
+        assert y.ravel().tolist() == [21, 43]
+        dx = tc.convolution_backprop_input((1, 5, 1), w, y, 2, backend=backend)
+        assert dx.ravel().tolist() == [21, 210, 43, 430, 0]
+        dw = tc.convolution_backprop_filter(x, (2, 1, 1), y, 2, backend=backend)
+        assert dw.ravel().tolist() == [21 * 1 + 43 * 3, 21 * 2 + 43 * 4]
+        up = tc.conv_transpose(y, w, (1, 5, 1), 2, "VALID", backend=backend)
+        assert up.ravel().tolist() == dx.ravel().tolist()
+
+
+def test_a_volume_by_hand():
+    """Each of the eight cells of a cube meets each cell of a window of two along every axis once."""
+    x = np.int32([1, 10, 100, 1000, 2, 20, 200, 2000]).reshape(1, 2, 2, 2, 1)
+    w = np.ones((2, 2, 2, 1, 1), "int32")
+    for backend in BACKENDS:
+        assert tc.convolution(x, w, backend=backend).ravel().tolist() == [3333]
+        same = tc.convolution(x, w, padding="SAME", backend=backend)  # pads behind: the last sums are the shortest
+        assert same.ravel().tolist() == [3333, 3030, 3300, 3000, 2222, 2020, 2200, 2000]
+
+
+SIZES = st.tuples(st.integers(1, 3), st.lists(st.integers(1, 6), min_size=1, max_size=3))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    sizes=SIZES,
+    taps=st.lists(st.integers(1, 3), min_size=3, max_size=3),
+    strides=st.lists(st.integers(1, 3), min_size=3, max_size=3),
+    dilations=st.lists(st.integers(1, 2), min_size=3, max_size=3),
+    padding=st.sampled_from(["SAME", "SAME_LOWER", "VALID", 1, [(2, 0), (0, 1), (1, 1)]]),
+    channels=st.sampled_from([(1, 1, 1), (2, 3, 1), (4, 6, 2)]),
+    first=st.booleans(),
+)
+def test_numpy_equals_the_reference_and_the_gradients_are_adjoint(
+    sizes, taps, strides, dilations, padding, channels, first
+):
+    batch, spatial = sizes
+    rank, (ins, outs, groups) = len(spatial), channels
+    spatial = [size + (taps[i] - 1) * dilations[i] for i, size in enumerate(spatial)]
+    how = {
+        "strides": strides[:rank],
+        "padding": padding[:rank] if isinstance(padding, list) else padding,
+        "dilations": dilations[:rank],
+    }
+    x = make_array((batch, *spatial, ins), "int64")
+    w = make_array((*taps[:rank], ins // groups, outs), "int64")
+    y = tc.convolution(x, w, **how, backend="reference", algorithm="loops")
+    dy = make_array(y.shape, "int64", seed="dy")
+    dx = tc.convolution_backprop_input(x.shape, w, dy, **how, backend="reference")
+    dw = tc.convolution_backprop_filter(x, w.shape, dy, **how, backend="reference")
+    assert (y * dy).sum() == (x * dx).sum() == (w * dw).sum()
+    letters = "DHW"[-rank:]
+    layout = f"NC{letters}" if first else f"N{letters}C"
+
+    def moved(array):
+        return np.moveaxis(array, -1, 1) if first else array
+
+    for algorithm in ("im2col", "taps"):
+        more = {"backend": "numpy", "algorithm": algorithm, "data_format": layout}
+        assert np.array_equal(tc.convolution(moved(x), w, **how, **more), moved(y))
+        back = tc.convolution_backprop_input(moved(x).shape, w, moved(dy), **how, **more)
+        assert np.array_equal(back, moved(dx))
+        assert np.array_equal(tc.convolution_backprop_filter(moved(x), w.shape, moved(dy), **how, **more), dw)
+
+
+def test_two_axes_are_conv2d_bit_for_bit():
+    x, w, b = make_array((2, 7, 6, 4), "float32"), make_array((3, 2, 2, 6), "float32"), make_array((6,), "float32")
+    y = tc.conv2d(x, w, (2, 1), "SAME", bias=b)
+    assert tc.convolution(x, w, (2, 1), "SAME", bias=b).tobytes() == y.tobytes()
+    dx = tc.conv2d_backprop_input(x.shape, w, y, (2, 1), "SAME")
+    assert tc.convolution_backprop_input(x.shape, w, y, (2, 1), "SAME").tobytes() == dx.tobytes()
+    dw = tc.conv2d_backprop_filter(x, w.shape, y, (2, 1), "SAME")
+    assert tc.convolution_backprop_filter(x, w.shape, y, (2, 1), "SAME").tobytes() == dw.tobytes()
+    up = tc.conv2d_transpose(y, w, (2, 7, 6, 4), (2, 1))
+    assert tc.conv_transpose(y, w, (2, 7, 6, 4), (2, 1)).tobytes() == up.tobytes()
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_without_a_backend_numpy_computes_what_cython_has_no_kernels_for(rank):
+    x, w = np.ones((1, *[4] * rank, 2), "float32"), np.ones((*[3] * rank, 2, 5), "float32")
+    assert tc.convolution(x, w).tobytes() == tc.convolution(x, w, backend="numpy").tobytes()
+    message = rf"backend 'cython' has kernels for 2 axes; got .* over {rank} ax[ei]s, which reference, numpy can compute"
+    with pytest.raises(ValueError, match=message):
+        tc.convolution(x, w, backend="cython")
+    with tc.use_backend("cython"), pytest.raises(ValueError, match=message):
+        tc.convolution(x, w)
+
+
+X, W = np.ones((1, 4, 2), "float32"), np.ones((3, 2, 5), "float32")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"filters": W[None]}, r"filters must have 3 axes, \[cols, in, out\]; got shape \[1, 3, 2, 5\]"),
+        ({"input": X[0]}, r"input must have 3, 4 or 5 axes, \[batch, \*sizes, channels\]; got shape \[4, 2\]"),
+        ({"strides": (1, 2)}, r"strides must be an int, \(cols,\) or 3 ints in NWC order; got \(1, 2\)"),
+        ({"padding": (1, 2)}, r"padding must be .* \(\(left, right\),\) or 3 pairs"),
+        ({"data_format": "NHWC"}, 'data_format must be "NWC" or "NCW"; got \'NHWC\''),
+        ({"input": X[:, :2]}, "VALID needs in_cols >= 3"),
+    ],
+)
+def test_errors_name_the_argument_and_the_axis(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tc.convolution(**{"input": X, "filters": W} | arguments)
+
+
+def test_what_a_gradient_is_given_has_the_shape_of_the_output():
+    with pytest.raises(ValueError, match=r"out_backprop must have shape \[1, 2, 5\], that of convolution's output"):
+        tc.convolution_backprop_filter(X, W.shape, np.ones((1, 3, 5), "float32"))
