@@ -366,7 +366,7 @@ def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
     for images, row_part, col_part in product(*parts):
         rows, row_read = _part(geometry.rows, row_part)
         cols, col_read = _part(geometry.cols, col_part)
-        part = replace(geometry, batch=images[1] - images[0], rows=rows, cols=cols)
+        part = replace(geometry, batch=images[1] - images[0], axes=(rows, cols))
         inputs, outputs = (images, row_read, col_read), (images, row_part, col_part)
         yield Block(part, tuple(starmap(slice, inputs)), tuple(starmap(slice, outputs)))
 
